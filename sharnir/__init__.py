@@ -1,0 +1,37 @@
+"""sharnir: real-time simulation of mechanisms and robots. One scene, several ways to solve it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sharnir.compiler import compile
+from sharnir.errors import ModelError, SharnirError, SimulationError
+from sharnir.model import Model
+from sharnir.precision import get_precision, set_precision
+from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Frame, Sphere, Spring
+from sharnir.spec.joints import (
+    Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal,
+)  # fmt: skip
+from sharnir.spec.scene import Scene
+
+if TYPE_CHECKING:
+    from sharnir import dynamics as dynamics
+    from sharnir import scenes as scenes
+
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs kernels only when it is used: precision can be chosen until then."""
+    if name in ("dynamics", "scenes"):
+        import importlib
+
+        return importlib.import_module(f"sharnir.{name}")
+    raise AttributeError(f"module 'sharnir' has no attribute {name!r}")
+
+
+__all__ = [
+    "Body", "Box", "Capsule", "Cylinder", "Cylindrical", "Fixed", "Frame", "Free", "Helical", "Model", "ModelError",
+    "Planar", "Prismatic", "Revolute", "Scene", "SharnirError", "SimulationError", "Sphere", "Spherical", "Spring",
+    "Universal", "compile", "get_precision", "set_precision",
+]  # fmt: skip

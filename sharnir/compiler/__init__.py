@@ -1,0 +1,263 @@
+"""From a scene to a model: the only place where user input is judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sharnir.compiler.checks import per_coordinate, quaternion, vector
+from sharnir.compiler.loops import check_loops_close, loop_arrays
+from sharnir.compiler.masses import mass_properties
+from sharnir.compiler.motions import (
+    BALL, COORDINATES, HERE, Motion, Pose, body_frame, is_in_body_frames, motions, relative_pose, reversed_motions,
+    world_frames,
+)  # fmt: skip
+from sharnir.compiler.numeric import check_inertia_is_regular, link_poses
+from sharnir.compiler.spanning import Link, SpanningTree, check_names, span
+from sharnir.errors import ModelError, fail
+from sharnir.model import Model
+from sharnir.rotations import Array, matrix_to_quat, quat_to_matrix
+from sharnir.spec.elements import Body
+from sharnir.spec.joints import JOINT_TYPES, Free, Joint, Universal
+from sharnir.spec.scene import WORLD, Scene
+
+GAP_TOLERANCE = 1e-6  # m and rad, for frames that must coincide
+
+
+def compile(scene: Scene) -> Model:
+    """Check a scene and turn it into a Model; a ModelError says what is wrong with it."""
+    if not isinstance(scene, Scene):
+        raise fail("compile", "not a scene", type(scene).__name__, "a sharnir.Scene")
+    check_names(scene)
+    check_types(scene)
+    tree = span(scene)
+    reference = reference_poses(tree)
+    fields: dict[str, Any] = {"name": scene.name, "gravity": vector("scene", "gravity", scene.gravity, 3)}
+    frames = [joint_frames(link.joint, reference) for link in tree.links]
+    fields |= tree_arrays(tree, frames)
+    index = {WORLD: -1, **{link.body.name: i for i, link in enumerate(tree.links)}}
+    in_link = {WORLD: HERE, **{n: Pose(fields["body_rot"][i], fields["body_pos"][i]) for n, i in index.items() if i >= 0}}
+    coordinates = [joint_coordinates(link.joint, reference) for link in tree.links]
+    for name, blocks in _columns(coordinates).items():
+        fields[name] = np.concatenate([*blocks, np.zeros(0)])
+    fields |= loop_arrays(tree.loops, [joint_frames(j, reference) for j in tree.loops], index, in_link)
+    loop_coordinates = [joint_coordinates(j, reference) for j in tree.loops]
+    for name, blocks in _columns(loop_coordinates).items():
+        if name not in ("q0", "v0"):
+            fields[f"loop_{name}"] = np.concatenate([*blocks, np.zeros(0)])
+    fields |= spring_arrays(scene, index, in_link)
+    joints = [*(link.joint for link in tree.links), *tree.loops]
+    model = Model(
+        body_names=tuple(link.body.name for link in tree.links),
+        joint_names=tuple(j.name for j in joints),
+        joint_types=tuple(type(j).__name__.lower() for j in joints),
+        **fields,
+    )
+    poses = link_poses(model, model.q0)
+    check_loops_close(model, tree.loops, poses, GAP_TOLERANCE)
+    check_inertia_is_regular(model, poses)
+    return model
+
+
+def check_types(scene: Scene) -> None:
+    for joint in scene.joints:
+        if type(joint) not in JOINT_TYPES.values():
+            raise fail(f"joint {joint.name!r}", "unknown type", type(joint).__name__, ", ".join(JOINT_TYPES))
+        in_world = [n for n in ("anchor", "axis", "x_axis", "axis2") if getattr(joint, n, None) is not None]
+        if in_world and (is_in_body_frames(joint) or isinstance(joint, Free)):
+            where = "parent_frame, child_frame" if is_in_body_frames(joint) else "Free, which lies between body frames"
+            raise fail(f"joint {joint.name!r}", "is placed twice", f"{', '.join(in_world)} and {where}", "one of the two")
+
+
+def body_pose(body: Body) -> Pose:
+    element = f"body {body.name!r}"
+    x = np.zeros(3) if body.position is None else vector(element, "position", body.position, 3)
+    R = np.eye(3) if body.orientation is None else quat_to_matrix(quaternion(element, "orientation", body.orientation))
+    return Pose(R, x)
+
+
+def reference_poses(tree: SpanningTree) -> dict[str, Pose]:
+    """Poses of all bodies in the reference configuration, where every joint coordinate but a Free one's is zero."""
+    poses = {WORLD: HERE}
+    for link in tree.links:
+        pose = body_pose(link.body)
+        if is_in_body_frames(link.joint) and not isinstance(link.joint, Free):
+            placed = poses[link.parent] @ across(link)
+            if link.body.position is not None or link.body.orientation is not None:
+                check_frames_coincide(link, placed, pose)
+            pose = placed
+        poses[link.body.name] = pose
+    return poses
+
+
+def across(link: Link) -> Pose:
+    """Pose of a link's body in its parent body at q = 0, for joints given in body frames."""
+    element = f"joint {link.joint.name!r}"
+    P = body_frame(element, "parent_frame", link.joint.parent_frame)
+    C = body_frame(element, "child_frame", link.joint.child_frame)
+    forward = P @ relative_pose(motions(link.joint), zero(link.joint)) @ C.inverse()
+    return forward.inverse() if link.reverse else forward
+
+
+def zero(joint: Joint) -> Array:
+    """Coordinates of the reference configuration."""
+    q = np.zeros(joint.nq)
+    for m in motions(joint):
+        if m.kind == BALL:
+            q[m.q + 3] = 1.0
+    return q
+
+
+def check_frames_coincide(link: Link, placed: Pose, given: Pose) -> None:
+    gap = np.linalg.norm(placed.x - given.x)
+    turn = np.linalg.norm(placed.R - given.R)
+    if gap > GAP_TOLERANCE or turn > GAP_TOLERANCE:
+        raise fail(
+            f"joint {link.joint.name!r}", "its frames do not coincide in the poses given for its bodies",
+            f"a gap of {gap:.6g} m and {turn:.3g} rad at body {link.body.name!r}",
+            "matching frames, or no position and orientation for that body",
+        )  # fmt: skip
+
+
+def joint_frames(joint: Joint, reference: dict[str, Pose]) -> tuple[Pose, Pose]:
+    """Frames P in the parent body and C in the child body."""
+    element = f"joint {joint.name!r}"
+    if is_in_body_frames(joint) or isinstance(joint, Free):
+        P = body_frame(element, "parent_frame", joint.parent_frame)
+        return P, body_frame(element, "child_frame", joint.child_frame)
+    P, C = world_frames(joint)
+    return reference[joint.parent].inverse() @ P, reference[joint.child].inverse() @ C
+
+
+def tree_arrays(tree: SpanningTree, frames: list[tuple[Pose, Pose]]) -> dict[str, Any]:
+    """Topology, elementary motions and inertias of the links."""
+    nb = len(tree.links)
+    index = {WORLD: -1, **{link.body.name: i for i, link in enumerate(tree.links)}}
+    parent = np.array([index[link.parent] for link in tree.links], dtype=np.int32).reshape(nb)
+    body_in_link: dict[str, Pose] = {WORLD: HERE}
+    starts = {"q_start": [0], "dof_start": [0], "part_start": [0]}
+    parts: list[tuple[Motion, Pose, int, int]] = []
+    roots: list[int] = []
+    bodies = []
+    for i, (link, (P, C)) in enumerate(zip(tree.links, frames, strict=True)):
+        sequence = motions(link.joint)
+        left = np.eye(3)
+        if link.reverse:
+            P, C = C, P
+            sequence, left = reversed_motions(sequence)
+        q, v = starts["q_start"][-1], starts["dof_start"][-1]
+        before = body_in_link[link.parent] @ P
+        for m in sequence:
+            parts.append((m, before @ Pose(m.before, np.zeros(3)), q + m.q, v + m.v))
+            before = HERE
+        body = Pose(left, np.zeros(3)) @ C.inverse()
+        body_in_link[link.body.name] = body
+        mass = mass_properties(link.body)
+        bodies.append((mass.mass, body.x + body.R @ mass.com, body.R @ mass.inertia @ body.R.T, body.R, body.x))
+        starts["q_start"].append(q + link.joint.nq)
+        starts["dof_start"].append(v + link.joint.nv)
+        starts["part_start"].append(len(parts))
+        roots.append(max(roots, default=-1) + 1 if parent[i] < 0 else roots[parent[i]])
+    hand, gathers = hand_over(parent)
+    return {
+        **{k: np.array(s, dtype=np.int32) for k, s in starts.items()},
+        "parent": parent, "tree": np.array(roots, dtype=np.int32), "hand": hand, "gathers": gathers,
+        "part_kind": np.array([m.kind for m, *_ in parts], dtype=np.int32),
+        "part_q": np.array([q for _, _, q, _ in parts], dtype=np.int32),
+        "part_v": np.array([v for _, _, _, v in parts], dtype=np.int32),
+        "part_sign": np.array([m.sign for m, *_ in parts], dtype=float),
+        "part_rot": np.array([c.R for _, c, *_ in parts]).reshape(-1, 3, 3),
+        "part_pos": np.array([c.x for _, c, *_ in parts]).reshape(-1, 3),
+        "part_pitch": np.array([m.pitch for m, *_ in parts], dtype=float),
+        "mass": np.array([b[0] for b in bodies], dtype=float),
+        "com": np.array([b[1] for b in bodies]).reshape(nb, 3),
+        "inertia": np.array([b[2] for b in bodies]).reshape(nb, 3, 3),
+        "body_rot": np.array([b[3] for b in bodies]).reshape(nb, 3, 3),
+        "body_pos": np.array([b[4] for b in bodies]).reshape(nb, 3),
+    }  # fmt: skip
+
+
+def hand_over(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How the inward pass hands each link's inertia to its parent: see CARRY, STORE, ADD, DROP in dynamics.tree."""
+    carry, store, add, drop = 0, 1, 2, 3
+    nb = len(parent)
+    hand = np.full(nb, drop, dtype=np.int32)
+    gathers = np.zeros(nb, dtype=np.int32)
+    for i in reversed(range(nb)):
+        lam = parent[i]
+        if lam < 0:
+            continue
+        if lam == i - 1:
+            hand[i] = carry
+        else:
+            hand[i] = add if gathers[lam] else store
+            gathers[lam] = 1
+    return hand, gathers
+
+
+def joint_coordinates(joint: Joint, reference: dict[str, Pose]) -> dict[str, Array]:
+    """Initial state and properties of a joint's coordinates."""
+    element = f"joint {joint.name!r}"
+    q0 = zero(joint)
+    rest = zero(joint)
+    if isinstance(joint, Free):
+        P, C = joint_frames(joint, reference)
+        pose = (reference[joint.parent] @ P).inverse() @ reference[joint.child] @ C
+        q0 = np.concatenate([pose.x, matrix_to_quat(pose.R)])
+        rest = q0
+    if joint.position is not None:
+        q0 = coordinates(element, "position", joint, joint.position)
+    if joint.rest is not None:
+        rest = coordinates(element, "rest", joint, joint.rest)
+    v0 = np.zeros(joint.nv)
+    if joint.velocity is not None:
+        v0 = per_coordinate(element, "velocity", joint.velocity, joint.nv)
+    stiffness = per_coordinate(element, "stiffness", joint.stiffness, joint.nv, least=0)
+    for m in motions(joint):
+        if m.kind == BALL and np.ptp(stiffness[m.v : m.v + 3]) > 0:
+            given = stiffness[m.v : m.v + 3].tolist()
+            raise fail(element, "stiffness of a quaternion differs between axes", given, "one value for the three")
+    return {
+        "q0": q0, "v0": v0, "rest": rest, "stiffness": stiffness,
+        "damping": per_coordinate(element, "damping", joint.damping, joint.nv, least=0),
+        "armature": per_coordinate(element, "armature", joint.armature, joint.nv, least=0),
+        "effort": per_coordinate(element, "effort", joint.effort, joint.nv),
+    }  # fmt: skip
+
+
+def coordinates(element: str, field: str, joint: Joint, value: Any) -> Array:
+    """Position coordinates of a joint, quaternions made unit."""
+    q = vector(element, field, (value,) if joint.nq == 1 and isinstance(value, (int, float)) else value, joint.nq)
+    for m in motions(joint):
+        if m.kind == BALL:
+            n = COORDINATES[BALL][0]
+            q[m.q : m.q + n] = quaternion(element, f"{field} quaternion", tuple(q[m.q : m.q + n]))
+    return q
+
+
+def _columns(coordinates: list[dict[str, Array]]) -> dict[str, list[Array]]:
+    names = ("q0", "v0", "rest", "stiffness", "damping", "armature", "effort")
+    return {name: [c[name] for c in coordinates] for name in names}
+
+
+def spring_arrays(scene: Scene, index: dict[str, int], in_link: dict[str, Pose]) -> dict[str, Any]:
+    from sharnir.compiler.checks import number
+
+    links, anchors, data = [], [], []
+    for s in scene.springs:
+        element = f"spring {s.name!r}"
+        ends = ((s.parent, vector(element, "parent_anchor", s.parent_anchor, 3)),
+                (s.child, vector(element, "child_anchor", s.child_anchor, 3)))  # fmt: skip
+        links.append([index[name] for name, _ in ends])
+        anchors.append([(in_link[name] @ Pose(np.eye(3), a)).x for name, a in ends])
+        data.append([number(element, f, getattr(s, f), least=0) for f in ("stiffness", "damping", "length")])
+    return {
+        "spring_names": tuple(s.name for s in scene.springs),
+        "spring_link": np.array(links, dtype=np.int32).reshape(-1, 2),
+        "spring_anchor": np.array(anchors, dtype=float).reshape(-1, 2, 3),
+        "spring_data": np.array(data, dtype=float).reshape(-1, 3),
+    }
+
+
+__all__ = ["ModelError", "Universal", "compile"]

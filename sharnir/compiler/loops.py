@@ -1,0 +1,85 @@
+"""Joints that close loops: their frames in the links they connect, and whether they close."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sharnir.compiler.motions import HERE, Pose, motions
+from sharnir.errors import fail
+from sharnir.model import Model
+from sharnir.rotations import Array
+from sharnir.spec.joints import (
+    Cylindrical, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal,
+)  # fmt: skip
+
+# The order is shared with sharnir.constraints.joints.
+LOOP_TYPES: tuple[type[Joint], ...] = (
+    Fixed, Revolute, Prismatic, Helical, Cylindrical, Universal, Spherical, Planar, Free,
+)  # fmt: skip
+
+
+def loop_arrays(
+    joints: list[Joint], frames: list[tuple[Pose, Pose]], index: dict[str, int], in_link: dict[str, Pose]
+) -> dict[str, Any]:
+    """Kinds, links and frames of the loop joints."""
+    ends = [(in_link[j.parent] @ P, in_link[j.child] @ C) for j, (P, C) in zip(joints, frames, strict=True)]
+    return {
+        "loop_kind": np.array([LOOP_TYPES.index(type(j)) for j in joints], dtype=np.int32),
+        "loop_link": np.array([[index[j.parent], index[j.child]] for j in joints], dtype=np.int32).reshape(-1, 2),
+        "loop_rot": np.array([[P.R, C.R] for P, C in ends]).reshape(-1, 2, 3, 3),
+        "loop_pos": np.array([[P.x, C.x] for P, C in ends]).reshape(-1, 2, 3),
+        "loop_pitch": np.array([motions(j)[0].pitch for j in joints], dtype=float),
+        "loop_q_start": np.cumsum([0, *(j.nq for j in joints)], dtype=np.int32),
+        "loop_v_start": np.cumsum([0, *(j.nv for j in joints)], dtype=np.int32),
+    }
+
+
+def check_loops_close(model: Model, joints: list[Joint], poses: list[Pose], tolerance: float) -> None:
+    """The two frames of every loop joint must be where its motion allows, in the initial configuration."""
+    for k, joint in enumerate(joints):
+        P, C = (
+            (HERE if link < 0 else poses[link]) @ Pose(model.loop_rot[k, end], model.loop_pos[k, end])
+            for end, link in enumerate(model.loop_link[k])
+        )
+        gap, turn = misfit(joint, P.inverse() @ C)
+        scale = max(1.0, float(np.abs(P.x).max()))
+        if gap > tolerance * scale or turn > tolerance:
+            raise fail(
+                f"joint {joint.name!r}", "its anchors do not coincide in the initial pose of the loop",
+                f"a gap of {gap:.6g} m and a misalignment of {np.degrees(turn):.4g}°",
+                f"at most {tolerance:g} m and {np.degrees(tolerance):.1g}°",
+            )  # fmt: skip
+
+
+def misfit(joint: Joint, relative: Pose) -> tuple[float, float]:
+    """Distance (m) and angle (rad) by which the child's frame is off the joint's motion."""
+    d, R = relative.x, relative.R
+    tilt = float(np.hypot(R[0, 2], R[1, 2]))
+    if isinstance(joint, Free):
+        return 0.0, 0.0
+    if isinstance(joint, Spherical):
+        return _norm(d), 0.0
+    if isinstance(joint, Universal):
+        return _norm(d), abs(float(R[2, 2]))
+    if isinstance(joint, Fixed):
+        return _norm(d), _norm(R - np.eye(3)) / np.sqrt(2)
+    if isinstance(joint, Prismatic):
+        return _norm(d[:2]), _norm(R - np.eye(3)) / np.sqrt(2)
+    if isinstance(joint, Planar):
+        return abs(float(d[2])), tilt
+    if isinstance(joint, Revolute):
+        return _norm(d), tilt if R[2, 2] > 0 else np.pi
+    if isinstance(joint, Helical):
+        pitch = motions(joint)[0].pitch
+        lead = 2 * np.pi * abs(pitch)
+        advance = float(d[2]) - pitch * np.arctan2(R[1, 0], R[0, 0])
+        if lead > 0:
+            advance -= lead * np.round(advance / lead)
+        return float(np.hypot(_norm(d[:2]), advance)), tilt
+    return _norm(d[:2]), tilt  # cylindrical
+
+
+def _norm(v: Array) -> float:
+    return float(np.linalg.norm(v))

@@ -1,0 +1,89 @@
+"""Mass, centre of mass and inertia of bodies, given or from shapes and densities."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sharnir.compiler.checks import inertia_matrix, number, quaternion, vector
+from sharnir.errors import fail
+from sharnir.rotations import Array, quat_to_matrix
+from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Shape, Sphere
+
+
+class MassProperties(NamedTuple):
+    mass: float  # kg
+    com: Array  # m, body frame
+    inertia: Array  # kg m², about the centre of mass, body axes
+
+
+def parallel_axis(mass: float, r: Array) -> Array:
+    """Inertia of a point mass at r."""
+    return mass * (r @ r * np.eye(3) - np.outer(r, r))
+
+
+def solid(element: str, shape: Shape) -> tuple[float, Array]:
+    """Volume (m³) and principal moments per unit density about the centre (m⁵), shape axes."""
+    if isinstance(shape, Sphere):
+        r = number(element, "radius", shape.radius, above=0)
+        volume = 4 / 3 * np.pi * r**3
+        return volume, volume * np.full(3, 0.4 * r * r)
+    if isinstance(shape, Box):
+        size = vector(element, "size", shape.size, 3)
+        for edge in size:
+            number(element, "size component", float(edge), above=0)
+        volume = float(np.prod(size))
+        return volume, volume / 12 * (size @ size - size**2)
+    if not isinstance(shape, (Cylinder, Capsule)):
+        raise fail(element, "unknown shape", type(shape).__name__, "Sphere, Box, Cylinder or Capsule")
+    r = number(element, "radius", shape.radius, above=0)
+    length = number(element, "length", shape.length, above=0)
+    tube = np.pi * r * r * length
+    across, along = tube * (3 * r * r + length * length) / 12, tube * r * r / 2
+    if isinstance(shape, Cylinder):
+        return tube, np.array([across, across, along])
+    # two half-balls whose centres of mass lie 3/8 r beyond the ends
+    balls = 4 / 3 * np.pi * r**3
+    across += balls * (0.4 * r * r + length * length / 4 + 3 / 8 * length * r)
+    along += balls * 0.4 * r * r
+    return tube + balls, np.array([across, across, along])
+
+
+def from_shapes(element: str, shapes: tuple[Shape, ...]) -> MassProperties:
+    """Sum of the shapes, each with its density and pose."""
+    if not isinstance(shapes, tuple):
+        raise fail(element, "shapes is not a list", repr(shapes), "a list of Sphere, Box, Cylinder, Capsule")
+    parts = []
+    for k, shape in enumerate(shapes):
+        name = f"{element}, shape {k}"
+        volume, moments = solid(name, shape)
+        density = number(name, "density", shape.density, least=0)
+        R = quat_to_matrix(quaternion(name, "orientation", shape.orientation))
+        position = vector(name, "position", shape.position, 3)
+        parts.append((density * volume, position, density * R @ np.diag(moments) @ R.T))
+    mass = sum(m for m, _, _ in parts)
+    if mass <= 0:
+        return MassProperties(0.0, np.zeros(3), np.zeros((3, 3)))
+    com = sum((m * r for m, r, _ in parts), np.zeros(3)) / mass
+    inertia = sum((I + parallel_axis(m, r - com) for m, r, I in parts), np.zeros((3, 3)))
+    return MassProperties(mass, com, inertia)
+
+
+def mass_properties(body: Body) -> MassProperties:
+    element = f"body {body.name!r}"
+    solid_ = from_shapes(element, body.shapes)
+    if body.mass is None and not body.shapes:
+        raise fail(element, "mass is missing", "neither mass nor shapes", "a mass ≥ 0, or shapes with a density")
+    mass = solid_.mass if body.mass is None else number(element, "mass", body.mass, least=0)
+    if body.center_of_mass is None:
+        com = solid_.com
+    else:
+        com = vector(element, "center_of_mass", body.center_of_mass, 3)
+    if body.inertia is not None:
+        inertia = inertia_matrix(element, body.inertia)
+    elif solid_.mass > 0:
+        inertia = solid_.inertia * (mass / solid_.mass)
+    else:
+        inertia = np.zeros((3, 3))
+    return MassProperties(mass, com, inertia)

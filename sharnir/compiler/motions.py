@@ -1,0 +1,142 @@
+"""Joints as sequences of elementary motions, and where a joint's two frames are.
+
+A joint from frame P (on the parent) to frame C (on the child) is k₁ m₁ k₂ m₂ … : constant rotations kⱼ and motions
+mⱼ, each a screw about z, a slide along z, a ball or a shift. The inverse is the inverses in reverse order, so a
+joint may be crossed in either direction of the tree without changing the meaning of its coordinates.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sharnir.compiler.checks import direction, number, vector
+from sharnir.errors import fail
+from sharnir.rotations import Array, frame_matrix, quat_to_matrix, rotation_z
+from sharnir.spec.elements import Frame
+from sharnir.spec.joints import (
+    Cylindrical, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal,
+)  # fmt: skip
+
+FIXED, SCREW, SLIDE, BALL, SHIFT = 0, 1, 2, 3, 4
+COORDINATES = {FIXED: (0, 0), SCREW: (1, 1), SLIDE: (1, 1), BALL: (4, 3), SHIFT: (3, 3)}
+
+E = np.eye(3)
+# columns are the new axes in the old ones: z → x, z → y, and back
+Z_TO_X = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+Z_TO_Y = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+
+
+class Pose(NamedTuple):
+    R: Array
+    x: Array
+
+    def __matmul__(self, other: Pose) -> Pose:
+        return Pose(self.R @ other.R, self.x + self.R @ other.x)
+
+    def inverse(self) -> Pose:
+        return Pose(self.R.T, -self.R.T @ self.x)
+
+
+HERE = Pose(E, np.zeros(3))
+
+
+class Motion(NamedTuple):
+    before: Array  # constant rotation in front of the motion
+    kind: int
+    q: int  # first coordinates, counted from the joint's
+    v: int
+    pitch: float = 0.0  # m/rad
+    sign: int = 1  # -1: the joint is crossed from child to parent
+
+    def pose(self, q: Array) -> Pose:
+        """The motion at joint coordinates q."""
+        c = self.sign * q[self.q : self.q + COORDINATES[self.kind][0]]
+        if self.kind == SCREW:
+            return Pose(rotation_z(c[0]), np.array([0.0, 0.0, self.pitch * c[0]]))
+        if self.kind == SLIDE:
+            return Pose(E, np.array([0.0, 0.0, c[0]]))
+        if self.kind == BALL:
+            R = quat_to_matrix(c)
+            return Pose(R if self.sign > 0 else R.T, np.zeros(3))
+        return Pose(E, c) if self.kind == SHIFT else HERE
+
+
+_SEQUENCES: dict[type[Joint], list[Motion]] = {
+    Fixed: [Motion(E, FIXED, 0, 0)],
+    Revolute: [Motion(E, SCREW, 0, 0)],
+    Prismatic: [Motion(E, SLIDE, 0, 0)],
+    Cylindrical: [Motion(E, SLIDE, 0, 0), Motion(E, SCREW, 1, 1)],
+    Universal: [Motion(E, SCREW, 0, 0), Motion(Z_TO_X, SCREW, 1, 1)],
+    Spherical: [Motion(E, BALL, 0, 0)],
+    Planar: [Motion(Z_TO_X, SLIDE, 0, 0), Motion(Z_TO_X.T @ Z_TO_Y, SLIDE, 1, 1), Motion(Z_TO_Y.T, SCREW, 2, 2)],
+    Free: [Motion(E, SHIFT, 0, 0), Motion(E, BALL, 3, 3)],
+}
+
+
+def motions(joint: Joint) -> list[Motion]:
+    """The joint from parent to child."""
+    if isinstance(joint, Helical):
+        pitch = number(f"joint {joint.name!r}", "pitch", joint.pitch)
+        return [Motion(E, SCREW, 0, 0, pitch / (2 * np.pi))]
+    return _SEQUENCES[type(joint)]
+
+
+def reversed_motions(sequence: list[Motion]) -> tuple[list[Motion], Array]:
+    """The inverse of k₁m₁k₂m₂…: motions from child to parent, and the constant rotation left behind them."""
+    out = []
+    before = E
+    for m in reversed(sequence):
+        out.append(m._replace(before=before, sign=-m.sign))
+        before = m.before.T
+    return out, before
+
+
+def relative_pose(sequence: list[Motion], q: Array) -> Pose:
+    """Pose of the last frame in the first at coordinates q."""
+    pose = HERE
+    for m in sequence:
+        pose = pose @ Pose(m.before, np.zeros(3)) @ m.pose(q)
+    return pose
+
+
+def is_in_body_frames(joint: Joint) -> bool:
+    return joint.parent_frame is not None or joint.child_frame is not None
+
+
+def body_frame(element: str, field: str, frame: Frame | None) -> Pose:
+    """A Frame as a pose in its body."""
+    if frame is None:
+        return HERE
+    if not isinstance(frame, Frame):
+        raise fail(element, f"{field} is not a frame", repr(frame), "Frame(anchor=…, axis=…, x_axis=…)")
+    anchor = vector(element, f"{field} anchor", frame.anchor, 3)
+    return Pose(axes(element, f"{field} ", frame.axis, frame.x_axis), anchor)
+
+
+def axes(element: str, prefix: str, axis: object, x_axis: object) -> Array:
+    """Rotation matrix of a joint frame from its z axis and, if given, its x axis."""
+    z = direction(element, f"{prefix}axis", (0.0, 0.0, 1.0) if axis is None else axis)
+    if x_axis is None:
+        return frame_matrix(z, None)
+    x = direction(element, f"{prefix}x_axis", x_axis)
+    if np.linalg.norm(np.cross(x, z)) < 1e-6:
+        raise fail(element, f"{prefix}x_axis is parallel to the axis", f"{x_axis!r}", "any other direction")
+    return frame_matrix(z, x)
+
+
+def world_frames(joint: Joint) -> tuple[Pose, Pose]:
+    """Frames P and C of a joint placed in the world, as they are there in the reference configuration."""
+    element = f"joint {joint.name!r}"
+    anchor = np.zeros(3) if joint.anchor is None else vector(element, "anchor", joint.anchor, 3)
+    if isinstance(joint, Universal):
+        z = direction(element, "axis", (0.0, 0.0, 1.0) if joint.axis is None else joint.axis)
+        second = direction(element, "axis2", (1.0, 0.0, 0.0) if joint.axis2 is None else joint.axis2)
+        if abs(z @ second) > 1e-6:
+            allowed = "perpendicular axes (two Revolute joints for others)"
+            raise fail(element, "axis and axis2 are not perpendicular", f"{joint.axis!r} and {joint.axis2!r}", allowed)
+        P = Pose(frame_matrix(z, second), anchor)
+        return P, P @ Pose(Z_TO_X, np.zeros(3))
+    P = Pose(axes(element, "", joint.axis, joint.x_axis), anchor)
+    return P, P

@@ -1,0 +1,112 @@
+"""The spanning tree: which joints carry the tree, which close loops, and the regular numbering λ(i) < i."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from sharnir.errors import ModelError, fail, unknown
+from sharnir.spec.elements import Body
+from sharnir.spec.joints import Free, Joint
+from sharnir.spec.scene import WORLD, Scene
+
+
+class Link(NamedTuple):
+    body: Body
+    joint: Joint
+    parent: str  # name of the body towards the root, or "world"
+    reverse: bool  # the joint is crossed from its child to its parent
+
+
+class SpanningTree(NamedTuple):
+    links: list[Link]  # in regular numbering, depth first
+    loops: list[Joint]
+
+
+def check_names(scene: Scene) -> None:
+    """Names are text, unique per kind, and refer to what exists."""
+    for kind, elements in (("body", scene.bodies), ("joint", scene.joints), ("spring", scene.springs)):
+        seen: set[str] = set()
+        for element in elements:
+            if not isinstance(element.name, str) or not element.name:
+                raise fail(f"a {kind}", "name is not text", repr(element.name), "a non-empty name")
+            if element.name in seen or (kind == "body" and element.name == WORLD):
+                raise fail(f"{kind} {element.name!r}", "name is taken", repr(element.name), "a name used once")
+            seen.add(element.name)
+    names = [WORLD, *(b.name for b in scene.bodies)]
+    for kind, pairs in (("joint", scene.joints), ("spring", scene.springs)):
+        for element in pairs:
+            for end in (element.parent, element.child):
+                if end not in names:
+                    raise ModelError(f"{kind} {element.name!r}: {unknown('body', end, names)}")
+            if element.parent == element.child:
+                given = f"{element.parent!r} twice"
+                raise fail(f"{kind} {element.name!r}", "connects a body with itself", given, "two different bodies")
+
+
+def span(scene: Scene) -> SpanningTree:
+    """Shortest paths to the world, free joints last; bodies without any get a free joint of their own."""
+    neighbours: dict[str, list[Joint]] = {WORLD: [], **{b.name: [] for b in scene.bodies}}
+    for joint in scene.joints:
+        neighbours[joint.parent].append(joint)
+        neighbours[joint.child].append(joint)
+    reached: dict[str, tuple[Joint, str] | None] = {WORLD: None}
+    frontier = deque([WORLD])
+
+    def grow() -> None:
+        while frontier:
+            here = frontier.popleft()
+            for joint in neighbours[here]:
+                if not isinstance(joint, Free):
+                    cross(joint, here)
+
+    def cross(joint: Joint, here: str) -> bool:
+        there = joint.child if joint.parent == here else joint.parent
+        if there in reached:
+            return False
+        reached[there] = (joint, here)
+        frontier.append(there)
+        return True
+
+    def next_free_joint() -> bool:
+        ends = ((j, end) for j in scene.joints if isinstance(j, Free) for end in (j.parent, j.child) if end in reached)
+        return any(cross(joint, end) for joint, end in ends)
+
+    grow()
+    while next_free_joint():
+        grow()
+    for body in scene.bodies:
+        if body.name not in reached:
+            reached[body.name] = (Free(name=_free_name(scene, body), parent=WORLD, child=body.name), WORLD)
+            frontier.append(body.name)
+            grow()
+            while next_free_joint():
+                grow()
+    links = _depth_first(scene, reached)
+    used = {id(link.joint) for link in links}
+    return SpanningTree(links, [j for j in scene.joints if id(j) not in used])
+
+
+def _free_name(scene: Scene, body: Body) -> str:
+    name = f"{body.name}_free"
+    taken = {j.name for j in scene.joints}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _depth_first(scene: Scene, reached: dict[str, tuple[Joint, str] | None]) -> list[Link]:
+    bodies = {b.name: b for b in scene.bodies}
+    children: dict[str, list[str]] = {name: [] for name in reached}
+    for name in bodies:  # in the order of description
+        entry = reached[name]
+        assert entry is not None
+        children[entry[1]].append(name)
+    links = []
+    stack = list(reversed(children[WORLD]))
+    while stack:
+        name = stack.pop()
+        joint, parent = reached[name]  # type: ignore[misc]
+        links.append(Link(bodies[name], joint, parent, reverse=joint.child != name))
+        stack.extend(reversed(children[name]))
+    return links

@@ -1,0 +1,173 @@
+"""Dynamics of the spanning tree on numpy arrays, for one world or many, in double or single precision.
+
+Every function takes a Model and arrays [size] for one world or [size, worlds] for many, and returns results with
+the same trailing axis. For arrays that stay on a device and calls that copy nothing, use `Dynamics`.
+
+Joint forces here are what is given; springs, dampers and constant efforts of joints are `passive_forces`. Springs
+between points act wherever `springs=True`. Loop joints do not act here: they belong to the solvers.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+from sharnir.compiler.checks import vector
+from sharnir.dynamics.evaluator import Dynamics
+from sharnir.errors import fail
+from sharnir.model import Model, Reals
+
+KEPT = 4  # evaluators of different world counts kept per model and device
+
+
+def _evaluator(model: Model, worlds: int, device: str) -> Dynamics:
+    kept = model.cache.setdefault(("evaluators", device), OrderedDict())
+    if worlds in kept:
+        kept.move_to_end(worlds)
+    else:
+        kept[worlds] = Dynamics(model, worlds, device)
+        if len(kept) > KEPT:
+            kept.popitem(last=False)
+    return kept[worlds]
+
+
+def _prepare(model: Model, device: str, **inputs: Any) -> tuple[Dynamics, bool]:
+    """An evaluator holding the inputs, and whether they were those of many worlds."""
+    if not isinstance(model, Model):
+        raise fail("dynamics", "not a model", type(model).__name__, "what sharnir.compile returns")
+    sizes = {"q": model.nq, "f_ext": 6 * model.nb}
+    arrays = {}
+    for name, value in inputs.items():
+        if name == "f_ext" and value is not None:
+            value = np.asarray(value, dtype=float)
+            if value.ndim not in (2, 3) or value.shape[:2] != (model.nb, 6):
+                allowed = f"[{model.nb}, 6] or [{model.nb}, 6, worlds]"
+                raise fail(f"model {model.name!r}", "f_ext has the wrong shape", list(value.shape), allowed)
+            value = value.reshape(6 * model.nb, *value.shape[2:])
+        if value is not None:
+            arrays[name] = model.checked(name, value, sizes.get(name, model.nv))
+    counts = {a.shape[1] if a.ndim == 2 else 1 for a in arrays.values()}
+    many = {a.ndim == 2 for a in arrays.values()}
+    if len(counts) > 1 or len(many) > 1:
+        given = ", ".join(f"{n} {list(a.shape)}" for n, a in arrays.items())
+        raise fail(f"model {model.name!r}", "inputs have different numbers of worlds", given, "the same for all")
+    evaluator = _evaluator(model, counts.pop(), device)
+    for q in model.quaternions:
+        lengths = np.linalg.norm(arrays["q"][q : q + 4], axis=0)
+        if lengths.min() < 1e-9:
+            raise fail(f"model {model.name!r}", f"q[{q}:{q + 4}] is a zero quaternion", 0, "any length but zero")
+    for name, array in arrays.items():
+        target = getattr(evaluator, name)
+        target.assign(array.reshape(array.shape[0], -1).astype(target.numpy().dtype))
+    return evaluator, many.pop()
+
+
+def _out(result: Any, many: bool, *shape: int) -> Reals:
+    array = result.numpy().astype(float)
+    worlds = array.shape[1]
+    array = array.reshape(*shape, worlds)
+    return array if many else array[..., 0]
+
+
+def aba(
+    model: Model, q: Any, v: Any, tau: Any, f_ext: Any = None, *, springs: bool = False, device: str = "cpu"
+) -> Reals:
+    """Forward dynamics: accelerations v̇ [nv] for joint forces tau [nv] (N, N m), by the articulated-body method.
+
+    f_ext: [nb, 6] force (N) and torque about the centre of mass (N m) on each body, world axes.
+    """
+    e, many = _prepare(model, device, q=q, v=v, tau=tau, f_ext=f_ext)
+    if f_ext is None and springs:
+        e.f_ext.zero_()
+    return _out(e.aba(loaded=f_ext is not None or springs), many, model.nv)
+
+
+def rnea(
+    model: Model, q: Any, v: Any, a: Any, f_ext: Any = None, *, springs: bool = False, device: str = "cpu"
+) -> Reals:
+    """Inverse dynamics: joint forces [nv] that give accelerations a [nv]."""
+    return _inverse(model, q, v, a, f_ext, springs, device)[0]
+
+
+def joint_wrenches(
+    model: Model, q: Any, v: Any, a: Any, f_ext: Any = None, *, springs: bool = False, device: str = "cpu"
+) -> Reals:
+    """[nb, 6] force (N) and torque (N m, about the link frame's origin) each joint exerts on its link, world axes."""
+    return _inverse(model, q, v, a, f_ext, springs, device)[1]
+
+
+def _inverse(model: Model, q: Any, v: Any, a: Any, f_ext: Any, springs: bool, device: str) -> tuple[Reals, Reals]:
+    e, many = _prepare(model, device, q=q, v=v, a=a, f_ext=f_ext)
+    if f_ext is None and springs:
+        e.f_ext.zero_()
+    tau = e.rnea(loaded=f_ext is not None or springs)
+    return _out(tau, many, model.nv), _out(e.wrench, many, model.nb, 6)
+
+
+def crba(model: Model, q: Any, *, device: str = "cpu") -> Reals:
+    """Mass matrix [nv, nv], armature included, by composite rigid bodies."""
+    e, many = _prepare(model, device, q=q)
+    return _out(e.crba(), many, model.nv, model.nv)
+
+
+def whitened(model: Model, q: Any, *, device: str = "cpu") -> Reals:
+    """W [nv, nv] with M⁻¹ = W Wᵀ, sparse as the tree: row d is what a unit force on coordinate d does, whitened."""
+    e, many = _prepare(model, device, q=q)
+    return _out(e.whitened(), many, model.nv, model.nv)
+
+
+def jacobian(model: Model, q: Any, body: str, point: Any = (0.0, 0.0, 0.0), *, device: str = "cpu") -> Reals:
+    """[6, nv]: velocity (3, m/s) of a point of a body (m, body frame) and its angular velocity (3, rad/s), by v."""
+    i = model.body(body)
+    e, many = _prepare(model, device, q=q)
+    p = vector(f"body {body!r}", "point", tuple(np.asarray(point, dtype=float).tolist()), 3)
+    return _out(e.jacobian(i, model.body_pos[i] + model.body_rot[i] @ p), many, 6, model.nv)
+
+
+def passive_forces(model: Model, q: Any, v: Any, *, device: str = "cpu") -> Reals:
+    """[nv] joint forces (N, N m) of springs, dampers and constant efforts."""
+    e, many = _prepare(model, device, q=q, v=v)
+    return _out(e.passive(), many, model.nv)
+
+
+def body_poses(model: Model, q: Any, *, device: str = "cpu") -> tuple[Reals, Reals]:
+    """Positions [nb, 3] (m) and rotation matrices [nb, 3, 3] of the body frames in the world."""
+    e, many = _prepare(model, device, q=q)
+    position, rotation, _ = e.bodies()
+    return _out(position, many, model.nb, 3), _out(rotation, many, model.nb, 3, 3)
+
+
+def body_velocities(model: Model, q: Any, v: Any, *, device: str = "cpu") -> Reals:
+    """[nb, 6] velocity of each body frame's origin (m/s) and angular velocity (rad/s), world axes."""
+    e, many = _prepare(model, device, q=q, v=v)
+    return _out(e.bodies()[2], many, model.nb, 6)
+
+
+def center_of_mass(model: Model, q: Any, *, device: str = "cpu") -> Reals:
+    """[3] of all bodies together, m."""
+    e, many = _prepare(model, device, q=q)
+    sums = _out(e.totals(), many, 12)
+    return sums[1:4] / sums[0]
+
+
+def energy(model: Model, q: Any, v: Any, *, device: str = "cpu") -> tuple[Reals, Reals]:
+    """Kinetic and potential energy (J): gravity, zero at the origin, and springs."""
+    e, many = _prepare(model, device, q=q, v=v)
+    sums = _out(e.totals(), many, 12)
+    return sums[4], sums[5]
+
+
+def momentum(model: Model, q: Any, v: Any, *, device: str = "cpu") -> tuple[Reals, Reals]:
+    """Linear momentum [3] (kg m/s) and angular momentum [3] about the common centre of mass (kg m²/s)."""
+    e, many = _prepare(model, device, q=q, v=v)
+    sums = _out(e.totals(), many, 12)
+    P, L = sums[6:9], sums[9:12]
+    return P, L - np.cross(sums[1:4] / sums[0], P, axis=0)
+
+
+__all__ = [
+    "Dynamics", "aba", "body_poses", "body_velocities", "center_of_mass", "crba", "energy", "jacobian",
+    "joint_wrenches", "momentum", "passive_forces", "rnea", "whitened",
+]  # fmt: skip

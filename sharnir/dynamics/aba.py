@@ -1,0 +1,174 @@
+"""The method of separate bodies [V26, A17]: forward dynamics in three passes, linear in the links (M-5..M-10).
+
+The inward pass leaves the factor of the inverse mass matrix, M⁻¹ = (E − HΨK)ᵀ D⁻¹ (E − HΨK), in the workspace:
+S, Û = I^A S/√D and 1/√D per velocity coordinate. Joints of several degrees of freedom are several rank-one
+updates, so D is diagonal for every joint.
+"""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.dynamics.tree import ADD, CARRY, STORE, Tree, Workspace
+from sharnir.maths import (
+    array2, get, get3, get6, get33, mat33, put, put3, put6, put33, real, sym_mul, sym_outer, sym_turned, vec3, vec6,
+)  # fmt: skip
+
+
+@wp.func
+def inward(tree: Tree, ws: Workspace, tau: array2, loaded: int, w: int):
+    """Articulated inertia I^A = [M H; Hᵀ J] and bias force from the tips to the roots; leaves Û, 1/√D, z."""
+    M = vec6()
+    J = vec6()
+    H = mat33()
+    f = vec3()
+    n = vec3()
+    i = tree.links - 1
+    carried = int(0)
+    while i >= 0:
+        if carried == 0:
+            M = vec6()
+            J = vec6()
+            H = mat33()
+            f = vec3()
+            n = vec3()
+        if tree.gathers[i] == 1:
+            M = M + get6(ws.M, i, w)
+            J = J + get6(ws.J, i, w)
+            H = H + get33(ws.H, i, w)
+            f = f + get3(ws.p, 2 * i, w)
+            n = n + get3(ws.p, 2 * i + 1, w)
+        # the link itself, about the pivot
+        R = get33(ws.R, i, w)
+        om = get3(ws.V, 2 * i + 1, w)
+        acc = get3(ws.A, 2 * i, w)
+        alp = get3(ws.A, 2 * i + 1, w)
+        m = tree.mass[i]
+        r = get3(ws.x, i, w) + R * tree.com[i]
+        Jc = sym_turned(R, tree.inertia[i])
+        v_com = get3(ws.V, 2 * i, w) + wp.cross(om, r)
+        f_i = (acc + wp.cross(alp, r) + wp.cross(om, v_com)) * m
+        f = f + f_i
+        n = n + sym_mul(Jc, alp) + wp.cross(om, sym_mul(Jc, om)) + wp.cross(r, f_i)
+        h = r * m
+        rr = wp.dot(r, h)
+        M = M + vec6(m, m, m, real(0.0), real(0.0), real(0.0))
+        J = J + Jc - sym_outer(r, h) + vec6(rr, rr, rr, real(0.0), real(0.0), real(0.0))
+        H = H + mat33(real(0.0), h[2], -h[1], -h[2], real(0.0), h[0], h[1], -h[0], real(0.0))
+        if loaded == 1:
+            f = f - get3(ws.F, 2 * i, w)
+            n = n - get3(ws.F, 2 * i + 1, w)
+        d = tree.dof[i + 1] - 1
+        first = tree.dof[i]
+        while d >= first:
+            Sv = get3(ws.S, 2 * d, w)
+            Sw = get3(ws.S, 2 * d + 1, w)
+            Uv = sym_mul(M, Sv) + H * Sw
+            Uw = wp.transpose(H) * Sv + sym_mul(J, Sw)
+            D = wp.dot(Sv, Uv) + wp.dot(Sw, Uw) + tree.armature[d]
+            u = tau[d, w] - wp.dot(Sv, f) - wp.dot(Sw, n)
+            iD = real(1.0) / D
+            Kv = Uv * iD
+            Kw = Uw * iD
+            M = M - sym_outer(Kv, Uv)
+            J = J - sym_outer(Kw, Uw)
+            H = H - wp.outer(Kv, Uw)
+            f = f + Kv * u
+            n = n + Kw * u
+            rsD = wp.sqrt(iD)
+            put3(ws.U, 2 * d, w, Uv * rsD)
+            put3(ws.U, 2 * d + 1, w, Uw * rsD)
+            put(ws.rsD, d, w, rsD)
+            put(ws.z, d, w, u * rsD)
+            d -= 1
+        hand = tree.hand[i]
+        carried = 0
+        if hand == CARRY:
+            carried = 1
+        elif hand == STORE:
+            lam = tree.parent[i]
+            put6(ws.M, lam, w, M)
+            put6(ws.J, lam, w, J)
+            put33(ws.H, lam, w, H)
+            put3(ws.p, 2 * lam, w, f)
+            put3(ws.p, 2 * lam + 1, w, n)
+        elif hand == ADD:
+            lam = tree.parent[i]
+            put6(ws.M, lam, w, get6(ws.M, lam, w) + M)
+            put6(ws.J, lam, w, get6(ws.J, lam, w) + J)
+            put33(ws.H, lam, w, get33(ws.H, lam, w) + H)
+            put3(ws.p, 2 * lam, w, get3(ws.p, 2 * lam, w) + f)
+            put3(ws.p, 2 * lam + 1, w, get3(ws.p, 2 * lam + 1, w) + n)
+        i -= 1
+
+
+@wp.func
+def outward(tree: Tree, ws: Workspace, qdd: array2, w: int):
+    """Accelerations from the roots to the tips: q̈ and a, the part of each link's acceleration beyond A."""
+    acc = vec3()
+    alp = vec3()
+    i = int(0)
+    while i < tree.links:
+        lam = tree.parent[i]
+        if lam < 0:
+            acc = vec3()
+            alp = vec3()
+        elif lam != i - 1:
+            acc = get3(ws.a, 2 * lam, w)
+            alp = get3(ws.a, 2 * lam + 1, w)
+        d = tree.dof[i]
+        end = tree.dof[i + 1]
+        while d < end:
+            Uv = get3(ws.U, 2 * d, w)
+            Uw = get3(ws.U, 2 * d + 1, w)
+            y = (get(ws.z, d, w) - wp.dot(Uv, acc) - wp.dot(Uw, alp)) * get(ws.rsD, d, w)
+            qdd[d, w] = y
+            acc = acc + get3(ws.S, 2 * d, w) * y
+            alp = alp + get3(ws.S, 2 * d + 1, w) * y
+            d += 1
+        put3(ws.a, 2 * i, w, acc)
+        put3(ws.a, 2 * i + 1, w, alp)
+        i += 1
+
+
+@wp.func
+def whiten(tree: Tree, ws: Workspace, link: int, f: vec3, n: vec3, W: array2, start: int, sign: real, w: int):
+    """Add to row W[start..start+nv] what a unit impulse (f, n_O) on a link does, scaled so that J M⁻¹ Jᵀ = W Wᵀ.
+
+    One walk up the ancestors over the factor of the last inward pass (M-10): w_d = Ŝ_d·p, p ← p − Û_d w_d.
+    """
+    i = int(link)
+    while i >= 0:
+        d = tree.dof[i + 1] - 1
+        first = tree.dof[i]
+        while d >= first:
+            along = wp.dot(get3(ws.S, 2 * d, w), f) + wp.dot(get3(ws.S, 2 * d + 1, w), n)
+            w_d = along * get(ws.rsD, d, w)
+            W[start + d, w] = W[start + d, w] + sign * w_d
+            f = f - get3(ws.U, 2 * d, w) * w_d
+            n = n - get3(ws.U, 2 * d + 1, w) * w_d
+            d -= 1
+        i = tree.parent[i]
+
+
+@wp.func
+def whiten_coordinate(tree: Tree, ws: Workspace, link: int, coordinate: int, W: array2, start: int, w: int):
+    """The same for a unit impulse on velocity coordinate `coordinate` of link `link`."""
+    f = vec3()
+    n = vec3()
+    i = int(link)
+    while i >= 0:
+        d = tree.dof[i + 1] - 1
+        first = tree.dof[i]
+        while d >= first:
+            w_d = real(0.0)
+            if d == coordinate:
+                w_d = get(ws.rsD, d, w)
+            elif d < coordinate:
+                along = wp.dot(get3(ws.S, 2 * d, w), f) + wp.dot(get3(ws.S, 2 * d + 1, w), n)
+                w_d = along * get(ws.rsD, d, w)
+            W[start + d, w] = w_d
+            f = f - get3(ws.U, 2 * d, w) * w_d
+            n = n - get3(ws.U, 2 * d + 1, w) * w_d
+            d -= 1
+        i = tree.parent[i]

@@ -1,0 +1,134 @@
+"""Tree algorithms on arrays that stay on a device: build once, fill q, v, …, call, read the results."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import warp as wp
+
+from sharnir.dynamics import kernels
+from sharnir.dynamics.energy import TOTALS
+from sharnir.dynamics.tree import tree_on, workspace_on
+from sharnir.errors import fail
+from sharnir.maths import real
+
+if TYPE_CHECKING:
+    from sharnir.model import Model
+
+
+def load_kernels(module: Any, device: str) -> None:
+    """Load a module's kernels; say so when they must be compiled first, which takes seconds and happens once."""
+    started = time.perf_counter()
+    if not wp.get_module(module.__name__).is_loaded(wp.get_device(device)):  # pragma: no branch
+        wp.load_module(module, device=device)
+    del started
+    sys.stderr.flush()
+
+
+class Dynamics:
+    """One model, `worlds` states on one device. Arrays are `[item, world]` Warp arrays of the process's precision.
+
+    q [nq], v [nv], tau [nv], f_ext [6 nb] (force, torque about the centre of mass, world axes) are inputs; every
+    method runs a captured graph and leaves its result in the array it returns.
+    """
+
+    def __init__(self, model: Model, worlds: int = 1, device: str = "cpu") -> None:
+        if isinstance(worlds, bool) or not isinstance(worlds, (int, np.integer)) or worlds < 1:
+            raise fail("Dynamics", "worlds is out of range", repr(worlds), "a whole number ≥ 1")
+        self.model, self.worlds, self.device = model, int(worlds), device
+        key = ("tree", device)
+        if key not in model.cache:
+            model.cache[key] = tree_on(model, device)
+        self.tree = model.cache[key]
+        on_gpu = wp.get_device(device).is_cuda
+        self.workspace = workspace_on(model, self.worlds if on_gpu else 1, device)
+        self.q = self.array(model.nq)
+        self.v = self.array(model.nv)
+        self.a = self.array(model.nv)
+        self.tau = self.array(model.nv)
+        self.f_ext = self.array(6 * model.nb)
+        self._results: dict[str, wp.array] = {}
+        self._graphs: dict[Any, Any] = {}
+
+    def array(self, rows: int) -> wp.array:
+        """A zeroed array [rows, worlds] on the device."""
+        return wp.zeros((rows, self.worlds), dtype=real, device=self.device)
+
+    def _result(self, name: str, rows: int) -> wp.array:
+        if name not in self._results:
+            self._results[name] = self.array(rows)
+        return self._results[name]
+
+    def launch(self, key: Any, kernel: Any, arguments: list[Any]) -> None:
+        """Replay a kernel from a captured graph; the first call captures it."""
+        if key not in self._graphs:
+            wp.load_module(kernel.module, device=self.device)
+            with wp.ScopedCapture(device=self.device) as capture:
+                wp.launch(kernel, dim=self.worlds, inputs=arguments, device=self.device, block_dim=128)
+            self._graphs[key] = capture.graph
+        wp.capture_launch(self._graphs[key])
+
+    def aba(self, loaded: bool = False) -> wp.array:
+        """q̈ [nv] from q, v, tau (and f_ext and springs if `loaded`); leaves the factor of M⁻¹ in the workspace."""
+        args = [self.tree, self.workspace, self.q, self.v, self.tau, self.f_ext, int(loaded), self.a]
+        self.launch(("aba", loaded), kernels.aba_kernel, args)
+        return self.a
+
+    def rnea(self, loaded: bool = False) -> wp.array:
+        """tau [nv] from q, v, a (and f_ext and springs if `loaded`); also leaves the joints' wrenches."""
+        args = [self.tree, self.workspace, self.q, self.v, self.a, self.f_ext, int(loaded), self.tau, self.wrench]
+        self.launch(("rnea", loaded), kernels.rnea_kernel, args)
+        return self.tau
+
+    @property
+    def wrench(self) -> wp.array:
+        """[6 nb] (force, torque about the link frame's origin) each joint exerts on its link, set by `rnea`."""
+        return self._result("wrench", 6 * self.model.nb)
+
+    def crba(self) -> wp.array:
+        """Mass matrix [nv·nv] at q."""
+        M = self._result("crba", self.model.nv**2)
+        self.launch("crba", kernels.crba_kernel, [self.tree, self.workspace, self.q, self.v, self.model.nv, M])
+        return M
+
+    def whitened(self) -> wp.array:
+        """W [nv·nv] with M⁻¹ = W Wᵀ at q: the factor of the articulated-body algorithm applied to unit forces."""
+        W = self._result("whitened", self.model.nv**2)
+        args = [self.tree, self.workspace, self.q, self.v, self.tau, self.model.nv, W]
+        self.launch("whitened", kernels.whitened_kernel, args)
+        return W
+
+    def jacobian(self, link: int, point: np.ndarray) -> wp.array:
+        """[6·nv] velocity of a point (m, link frame) and angular velocity of a link, world axes, by v."""
+        J = self._result("jacobian", 6 * self.model.nv)
+        if "link" not in self._results:
+            self._results["link"] = wp.zeros(1, dtype=int, device=self.device)
+            self._results["point"] = wp.zeros((3, 1), dtype=real, device=self.device)
+        self._results["link"].assign(np.array([link], dtype=np.int32))
+        self._results["point"].assign(np.asarray(point, dtype=wp.types.warp_type_to_np_dtype[real]).reshape(3, 1))
+        args = [self.tree, self.workspace, self.q, self.v, self.model.nv]
+        args += [self._results["link"], self._results["point"], J]
+        self.launch("jacobian", kernels.jacobian_kernel, args)
+        return J
+
+    def totals(self) -> wp.array:
+        """[12] mass, first moment, kinetic and potential energy, linear and angular momentum (about the origin)."""
+        out = self._result("totals", TOTALS)
+        self.launch("totals", kernels.totals_kernel, [self.tree, self.workspace, self.q, self.v, out])
+        return out
+
+    def passive(self) -> wp.array:
+        """[nv] joint forces of springs, dampers and constant efforts at q, v."""
+        tau = self._result("passive", self.model.nv)
+        self.launch("passive", kernels.passive_kernel, [self.tree, self.q, self.v, tau])
+        return tau
+
+    def bodies(self) -> tuple[wp.array, wp.array, wp.array]:
+        """Body frames at q, v: position [3 nb], rotation matrix [9 nb], velocity and angular velocity [6 nb]."""
+        nb = self.model.nb
+        out = self._result("position", 3 * nb), self._result("rotation", 9 * nb), self._result("velocity", 6 * nb)
+        self.launch("bodies", kernels.bodies_kernel, [self.tree, self.workspace, self.q, self.v, *out])
+        return out

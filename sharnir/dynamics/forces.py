@@ -1,0 +1,152 @@
+"""Known forces: joint springs, dampers and constant efforts; springs between points; applied wrenches (M-14..M-16)."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.dynamics.tree import BALL, Tree, Workspace
+from sharnir.maths import array2, get3, get33, put3, real, vec3
+
+
+@wp.func
+def turn_vector(a: array2, b: wp.array(dtype=real), i: int, w: int):
+    """Rotation vector of b⁻¹∗a, the shorter way round: a the quaternion a[i..i+3, w], b likewise."""
+    av = vec3(a[i, w], a[i + 1, w], a[i + 2, w])
+    bv = vec3(b[i], b[i + 1], b[i + 2])
+    aw = a[i + 3, w]
+    bw = b[i + 3]
+    scalar = aw * bw + wp.dot(av, bv)
+    vector = av * bw - bv * aw - wp.cross(bv, av)
+    if scalar < real(0.0):
+        scalar = -scalar
+        vector = -vector
+    length = wp.length(vector)
+    factor = real(2.0) / scalar
+    if length > real(1.0e-6) * scalar:
+        factor = real(2.0) * wp.atan2(length, scalar) / length
+    return vector * factor
+
+
+@wp.func
+def passive_forces(tree: Tree, q: array2, v: array2, tau: array2, w: int):
+    """τ of constant efforts, dampers and springs; a quaternion's spring pulls along the rotation vector from rest."""
+    e = int(0)
+    while e < tree.part[tree.links]:
+        qi = tree.part_q[e]
+        d = tree.part_v[e]
+        kind = tree.kind[e]
+        n = int(1)
+        if kind == BALL:
+            t = turn_vector(q, tree.rest, qi, w)
+            tau[d, w] = tree.effort[d] - tree.damping[d] * v[d, w] - tree.stiffness[d] * t[0]
+            tau[d + 1, w] = tree.effort[d + 1] - tree.damping[d + 1] * v[d + 1, w] - tree.stiffness[d] * t[1]
+            tau[d + 2, w] = tree.effort[d + 2] - tree.damping[d + 2] * v[d + 2, w] - tree.stiffness[d] * t[2]
+        elif kind != 0:
+            if kind == 4:
+                n = 3
+            k = int(0)
+            while k < n:
+                stretch = q[qi + k, w] - tree.rest[qi + k]
+                tau[d + k, w] = (
+                    tree.effort[d + k] - tree.damping[d + k] * v[d + k, w] - tree.stiffness[d + k] * stretch
+                )
+                k += 1
+        e += 1
+
+
+@wp.func
+def spring_energy(tree: Tree, ws: Workspace, q: array2, w: int):
+    """Energy stored in joint springs and springs between points."""
+    energy = real(0.0)
+    half = real(0.5)
+    e = int(0)
+    while e < tree.part[tree.links]:
+        qi = tree.part_q[e]
+        d = tree.part_v[e]
+        kind = tree.kind[e]
+        if kind == BALL:
+            t = turn_vector(q, tree.rest, qi, w)
+            energy = energy + half * tree.stiffness[d] * wp.dot(t, t)
+        elif kind != 0:
+            n = int(1)
+            if kind == 4:
+                n = 3
+            k = int(0)
+            while k < n:
+                stretch = q[qi + k, w] - tree.rest[qi + k]
+                energy = energy + half * tree.stiffness[d + k] * stretch * stretch
+                k += 1
+        e += 1
+    s = int(0)
+    while s < tree.springs:
+        data = tree.spring_data[s]
+        stretch = wp.length(spring_end(tree, ws, 2 * s + 1, w) - spring_end(tree, ws, 2 * s, w)) - data[2]
+        energy = energy + half * data[0] * stretch * stretch
+        s += 1
+    return energy
+
+
+@wp.func
+def pivot(tree: Tree, ws: Workspace, link: int, w: int):
+    """Pivot of a link's tree; the world has its origin."""
+    O = vec3()
+    if link >= 0:
+        O = get3(ws.O, tree.root[link], w)
+    return O
+
+
+@wp.func
+def spring_end(tree: Tree, ws: Workspace, end: int, w: int):
+    """World position of a spring's end."""
+    link = tree.spring_link[end]
+    point = tree.spring_anchor[end]
+    if link >= 0:
+        point = pivot(tree, ws, link, w) + get3(ws.x, link, w) + get33(ws.R, link, w) * point
+    return point
+
+
+@wp.func
+def point_velocity(ws: Workspace, link: int, r: vec3, w: int):
+    """Velocity of a link's point at r from the pivot."""
+    vel = vec3()
+    if link >= 0:
+        vel = get3(ws.V, 2 * link, w) + wp.cross(get3(ws.V, 2 * link + 1, w), r)
+    return vel
+
+
+@wp.func
+def push(ws: Workspace, link: int, r: vec3, force: vec3, w: int):
+    """Add a force at r from the pivot to a link's applied wrench."""
+    if link >= 0:
+        put3(ws.F, 2 * link, w, get3(ws.F, 2 * link, w) + force)
+        put3(ws.F, 2 * link + 1, w, get3(ws.F, 2 * link + 1, w) + wp.cross(r, force))
+
+
+@wp.func
+def applied_wrenches(tree: Tree, ws: Workspace, f_ext: array2, w: int):
+    """F: the user's wrenches (force, torque about the centre of mass, world axes) moved to the pivot, plus springs."""
+    i = int(0)
+    while i < tree.links:
+        force = vec3(f_ext[6 * i, w], f_ext[6 * i + 1, w], f_ext[6 * i + 2, w])
+        torque = vec3(f_ext[6 * i + 3, w], f_ext[6 * i + 4, w], f_ext[6 * i + 5, w])
+        r = get3(ws.x, i, w) + get33(ws.R, i, w) * tree.com[i]
+        put3(ws.F, 2 * i, w, force)
+        put3(ws.F, 2 * i + 1, w, torque + wp.cross(r, force))
+        i += 1
+    s = int(0)
+    while s < tree.springs:
+        a = tree.spring_link[2 * s]
+        b = tree.spring_link[2 * s + 1]
+        data = tree.spring_data[s]
+        xa = spring_end(tree, ws, 2 * s, w)
+        xb = spring_end(tree, ws, 2 * s + 1, w)
+        length = wp.length(xb - xa)
+        if length > real(0.0):
+            n = (xb - xa) / length
+            ra = xa - pivot(tree, ws, a, w)
+            rb = xb - pivot(tree, ws, b, w)
+            rate = wp.dot(n, point_velocity(ws, b, rb, w) - point_velocity(ws, a, ra, w))
+            pull = n * (data[0] * (length - data[2]) + data[1] * rate)
+            push(ws, a, ra, pull, w)
+            push(ws, b, rb, -pull, w)
+        s += 1

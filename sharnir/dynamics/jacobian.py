@@ -1,0 +1,32 @@
+"""Jacobians of points and frames (M-13)."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.maths import array2, get3, get33, vec3
+
+
+@wp.func
+def point_jacobian(tree: Tree, ws: Workspace, dofs: int, link: int, point: vec3, J: array2, w: int):
+    """J[k·nv + d]: rows are v (3) of the point, given in the link frame, and ω (3), world axes."""
+    r = get3(ws.x, link, w) + get33(ws.R, link, w) * point
+    d = int(0)
+    while d < 6 * dofs:
+        J[d, w] = J[d, w] - J[d, w]
+        d += 1
+    i = int(link)
+    while i >= 0:
+        d = tree.dof[i]
+        while d < tree.dof[i + 1]:
+            Sw = get3(ws.S, 2 * d + 1, w)
+            Sv = get3(ws.S, 2 * d, w) + wp.cross(Sw, r)
+            J[d, w] = Sv[0]
+            J[dofs + d, w] = Sv[1]
+            J[2 * dofs + d, w] = Sv[2]
+            J[3 * dofs + d, w] = Sw[0]
+            J[4 * dofs + d, w] = Sw[1]
+            J[5 * dofs + d, w] = Sw[2]
+            d += 1
+        i = tree.parent[i]

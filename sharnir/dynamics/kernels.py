@@ -1,0 +1,122 @@
+"""The tree algorithms as kernels, a thread per world: thin compositions of the stage functions."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.dynamics.aba import inward, outward, whiten_coordinate
+from sharnir.dynamics.crba import composite_inertias, mass_matrix
+from sharnir.dynamics.energy import totals
+from sharnir.dynamics.forces import applied_wrenches, passive_forces
+from sharnir.dynamics.jacobian import point_jacobian
+from sharnir.dynamics.kinematics import kinematics
+from sharnir.dynamics.rnea import accelerate, joint_forces, link_forces, subtree_forces
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.maths import KERNEL_OPTIONS, array2, get3, get33, vec3
+
+wp.set_module_options(KERNEL_OPTIONS)
+
+
+@wp.kernel
+def aba_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, tau: array2, f_ext: array2, loaded: int, qdd: array2):
+    w = wp.tid()
+    kinematics(tree, ws, q, v, w)
+    if loaded == 1:
+        applied_wrenches(tree, ws, f_ext, w)
+    inward(tree, ws, tau, loaded, w)
+    outward(tree, ws, qdd, w)
+
+
+@wp.kernel
+def rnea_kernel(
+    tree: Tree, ws: Workspace, q: array2, v: array2, qdd: array2, f_ext: array2, loaded: int, tau: array2,
+    wrench: array2,
+):  # fmt: skip
+    w = wp.tid()
+    kinematics(tree, ws, q, v, w)
+    if loaded == 1:
+        applied_wrenches(tree, ws, f_ext, w)
+    accelerate(tree, ws, qdd, w)
+    link_forces(tree, ws, loaded, w)
+    subtree_forces(tree, ws, w)
+    joint_forces(tree, ws, qdd, tau, w)
+    i = int(0)
+    while i < tree.links:
+        f = get3(ws.p, 2 * i, w)
+        n = get3(ws.p, 2 * i + 1, w) - wp.cross(get3(ws.x, i, w), f)
+        put_world3(wrench, 2 * i, w, f)
+        put_world3(wrench, 2 * i + 1, w, n)
+        i += 1
+
+
+@wp.kernel
+def crba_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, dofs: int, M: array2):
+    w = wp.tid()
+    kinematics(tree, ws, q, v, w)
+    composite_inertias(tree, ws, w)
+    mass_matrix(tree, ws, dofs, M, w)
+
+
+@wp.kernel
+def whitened_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, tau: array2, dofs: int, W: array2):
+    w = wp.tid()
+    kinematics(tree, ws, q, v, w)
+    inward(tree, ws, tau, 0, w)
+    i = int(0)
+    while i < tree.links:
+        d = tree.dof[i]
+        while d < tree.dof[i + 1]:
+            whiten_coordinate(tree, ws, i, d, W, d * dofs, w)
+            d += 1
+        i += 1
+
+
+@wp.kernel
+def jacobian_kernel(
+    tree: Tree, ws: Workspace, q: array2, v: array2, dofs: int, link: wp.array(dtype=int), point: array2, J: array2
+):
+    w = wp.tid()
+    kinematics(tree, ws, q, v, w)
+    point_jacobian(tree, ws, dofs, link[0], vec3(point[0, 0], point[1, 0], point[2, 0]), J, w)
+
+
+@wp.kernel
+def totals_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, out: array2):
+    w = wp.tid()
+    kinematics(tree, ws, q, v, w)
+    totals(tree, ws, q, v, out, w)
+
+
+@wp.kernel
+def passive_kernel(tree: Tree, q: array2, v: array2, tau: array2):
+    w = wp.tid()
+    passive_forces(tree, q, v, tau, w)
+
+
+@wp.kernel
+def bodies_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, position: array2, rotation: array2, velocity: array2):
+    """Body frames: origin, rotation matrix (row by row), velocity of the origin and angular velocity; world axes."""
+    w = wp.tid()
+    kinematics(tree, ws, q, v, w)
+    i = int(0)
+    while i < tree.links:
+        R = get33(ws.R, i, w)
+        x = get3(ws.x, i, w) + R * tree.body_pos[i]
+        om = get3(ws.V, 2 * i + 1, w)
+        put_world3(position, i, w, get3(ws.O, tree.root[i], w) + x)
+        put_world3(velocity, 2 * i, w, get3(ws.V, 2 * i, w) + wp.cross(om, x))
+        put_world3(velocity, 2 * i + 1, w, om)
+        B = R * tree.body_rot[i]
+        put_world3(rotation, 3 * i, w, vec3(B[0, 0], B[0, 1], B[0, 2]))
+        put_world3(rotation, 3 * i + 1, w, vec3(B[1, 0], B[1, 1], B[1, 2]))
+        put_world3(rotation, 3 * i + 2, w, vec3(B[2, 0], B[2, 1], B[2, 2]))
+        i += 1
+
+
+@wp.func
+def put_world3(m: array2, item: int, w: int, value: vec3):
+    """Store a vector in a result array, which has a column for every world on every device."""
+    m[3 * item, w] = value[0]
+    m[3 * item + 1, w] = value[1]
+    m[3 * item + 2, w] = value[2]
+

@@ -1,0 +1,126 @@
+"""The compiled tree and its workspace as Warp structs: what every tree algorithm reads and writes.
+
+All spatial quantities are in world axes. Positions and the reference point of spatial vectors are relative
+to the *pivot* O of the tree (the root's anchor, moving with the root), so that no transformation happens
+between links and nothing loses digits far from the world's origin. Spatial vectors are two 3-vectors:
+motion (v_O, ω), force (f, n_O).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import warp as wp
+
+from sharnir.maths import array2, mat33, real, vec3
+
+if TYPE_CHECKING:
+    from sharnir.model import Model
+
+ints = wp.array(dtype=int)
+
+# Elementary motions: every joint is a sequence of them (see sharnir.spec.joints).
+FIXED = wp.constant(0)
+SCREW = wp.constant(1)  # hinge about z, advancing `pitch` m/rad along it
+SLIDE = wp.constant(2)  # along z
+BALL = wp.constant(3)  # quaternion, angular velocity in the moving frame
+SHIFT = wp.constant(4)  # three translations along x, y, z
+
+# Where a link's articulated inertia goes in the inward pass.
+CARRY = wp.constant(0)  # the parent is the next link visited: stay in registers
+STORE = wp.constant(1)  # first child to reach a branching parent
+ADD = wp.constant(2)
+DROP = wp.constant(3)  # a root: its parent is the world
+
+
+@wp.struct
+class Tree:
+    links: int
+    springs: int
+    gravity: vec3
+    parent: ints  # [link] λ(i), -1 for the world
+    root: ints  # [link] number of the tree the link belongs to
+    dof: ints  # [link + 1] first velocity coordinate
+    part: ints  # [link + 1] first elementary motion
+    hand: ints  # [link] CARRY, STORE, ADD or DROP
+    gathers: ints  # [link] 1 if children other than the next link exist
+    kind: ints  # [part]
+    part_q: ints  # [part] first position coordinate
+    part_v: ints  # [part] first velocity coordinate
+    rot: wp.array(dtype=mat33)  # [part] frame of the motion in the previous frame
+    pos: wp.array(dtype=vec3)  # [part] m
+    pitch: wp.array(dtype=real)  # [part] m/rad
+    sign: wp.array(dtype=real)  # [part] -1 where the joint is crossed from child to parent
+    mass: wp.array(dtype=real)  # [link] kg
+    com: wp.array(dtype=vec3)  # [link] m, in the link frame
+    inertia: wp.array(dtype=mat33)  # [link] kg m², about the centre of mass, link axes
+    body_rot: wp.array(dtype=mat33)  # [link] body frame in the link frame
+    body_pos: wp.array(dtype=vec3)  # [link] m
+    armature: wp.array(dtype=real)  # [dof] kg m² or kg
+    damping: wp.array(dtype=real)  # [dof] N s/m or N m s/rad
+    stiffness: wp.array(dtype=real)  # [dof] N/m or N m/rad
+    rest: wp.array(dtype=real)  # [q] where the springs are at rest
+    effort: wp.array(dtype=real)  # [dof] N or N m, constant
+    spring_link: ints  # [2 * spring] links of its ends, -1 for the world
+    spring_anchor: wp.array(dtype=vec3)  # [2 * spring] m, link frame
+    spring_data: wp.array(dtype=vec3)  # [spring] stiffness N/m, damping N s/m, rest length m
+
+
+@wp.struct
+class Workspace:
+    O: array2  # [3 tree] pivot, world
+    R: array2  # [9 link] orientation
+    x: array2  # [3 link] origin relative to the pivot
+    V: array2  # [6 link] velocity
+    A: array2  # [6 link] acceleration at q̈ = 0, gravity included
+    S: array2  # [6 dof] joint axes
+    F: array2  # [6 link] applied wrench about the pivot
+    M: array2  # [6 link] articulated inertia handed to branching parents: [M H; Hᵀ J]
+    J: array2  # [6 link]
+    H: array2  # [9 link]
+    p: array2  # [6 link] bias force handed likewise; force of the subtree in RNEA
+    U: array2  # [6 dof] Û = I^A S/√D
+    rsD: array2  # [dof] 1/√D
+    z: array2  # [dof] (τ − S·p^A)/√D
+    a: array2  # [6 link] acceleration beyond A
+
+
+WORKSPACE_ROWS = {"R": 9, "x": 3, "V": 6, "A": 6, "S": 6, "F": 6, "M": 6, "J": 6, "H": 9, "p": 6, "U": 6, "rsD": 1, "z": 1, "a": 6}
+PER_DOF = {"S", "U", "rsD", "z"}
+
+
+def tree_on(model: Model, device: str) -> Tree:
+    """The model's arrays on a device."""
+    np_real = np.float64 if real is wp.float64 else np.float32
+    tree = Tree()
+    tree.links, tree.springs = model.nb, len(model.spring_names)
+    tree.gravity = vec3(*model.gravity)
+    integers = {
+        "parent": model.parent, "root": model.tree, "dof": model.dof_start, "part": model.part_start,
+        "hand": model.hand, "gathers": model.gathers, "kind": model.part_kind, "part_q": model.part_q,
+        "part_v": model.part_v, "spring_link": model.spring_link.reshape(-1),
+    }  # fmt: skip
+    for name, values in integers.items():
+        setattr(tree, name, wp.array(values.astype(np.int32), dtype=int, device=device))
+    reals = {
+        "rot": (model.part_rot, mat33), "pos": (model.part_pos, vec3), "pitch": (model.part_pitch, real), "sign": (model.part_sign, real),
+        "mass": (model.mass, real), "com": (model.com, vec3), "inertia": (model.inertia, mat33),
+        "body_rot": (model.body_rot, mat33), "body_pos": (model.body_pos, vec3),
+        "armature": (model.armature, real), "damping": (model.damping, real),
+        "stiffness": (model.stiffness, real), "rest": (model.rest, real), "effort": (model.effort, real),
+        "spring_anchor": (model.spring_anchor.reshape(-1, 3), vec3), "spring_data": (model.spring_data, vec3),
+    }  # fmt: skip
+    for name, (values, dtype) in reals.items():
+        setattr(tree, name, wp.array(values.astype(np_real), dtype=dtype, device=device))
+    return tree
+
+
+def workspace_on(model: Model, columns: int, device: str) -> Workspace:
+    """Zeroed workspace with one column per world (GPU) or one in all (CPU)."""
+    ws = Workspace()
+    ws.O = wp.zeros((3 * model.trees, columns), dtype=real, device=device)
+    for name, rows in WORKSPACE_ROWS.items():
+        items = model.nv if name in PER_DOF else model.nb
+        setattr(ws, name, wp.zeros((rows * items, columns), dtype=real, device=device))
+    return ws

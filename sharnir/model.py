@@ -1,0 +1,154 @@
+"""The compiled model: read-only arrays that serve any number of worlds.
+
+A *link* is a body with the joint that carries it in the spanning tree; links are numbered so that λ(i) < i. The
+*link frame* sits where the joint's last motion ends; body frames are at fixed poses in link frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sharnir.errors import fail, unknown
+
+Reals = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+class JointCoordinates(NamedTuple):
+    """Where a joint's coordinates are: slices of q and v, or of the loop coordinates if it closes a loop."""
+
+    name: str
+    type: str
+    closes_loop: bool
+    q: slice
+    v: slice
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Model:
+    """A scene, compiled. Shapes: nb links, nq position and nv velocity coordinates, ne elementary motions."""
+
+    name: str
+    body_names: tuple[str, ...]  # by link
+    joint_names: tuple[str, ...]  # by link, then those that close loops
+    joint_types: tuple[str, ...]  # likewise
+    spring_names: tuple[str, ...]
+
+    gravity: Reals  # [3] m/s²
+    parent: Ints  # [nb] λ(i), -1 for the world
+    tree: Ints  # [nb] number of the kinematic tree
+    q_start: Ints  # [nb + 1] first position coordinate
+    dof_start: Ints  # [nb + 1] first velocity coordinate
+    part_start: Ints  # [nb + 1] first elementary motion
+    hand: Ints  # [nb] how the inward pass hands a link over (sharnir.dynamics.tree)
+    gathers: Ints  # [nb] 1 if children other than the next link exist
+
+    part_kind: Ints  # [ne]
+    part_q: Ints  # [ne] first position coordinate
+    part_v: Ints  # [ne] first velocity coordinate
+    part_sign: Reals  # [ne] -1 where the joint is crossed from child to parent
+    part_rot: Reals  # [ne, 3, 3] frame of the motion in the frame before it
+    part_pos: Reals  # [ne, 3] m
+    part_pitch: Reals  # [ne] m/rad
+
+    mass: Reals  # [nb] kg
+    com: Reals  # [nb, 3] m, link frame
+    inertia: Reals  # [nb, 3, 3] kg m², about the centre of mass, link axes
+    body_rot: Reals  # [nb, 3, 3] body frame in the link frame
+    body_pos: Reals  # [nb, 3] m
+
+    armature: Reals  # [nv] kg or kg m²
+    damping: Reals  # [nv] N s/m or N m s/rad
+    stiffness: Reals  # [nv] N/m or N m/rad
+    effort: Reals  # [nv] N or N m
+    rest: Reals  # [nq]
+    q0: Reals  # [nq] initial positions
+    v0: Reals  # [nv] initial velocities
+
+    loop_kind: Ints  # [loops] index into LOOP_TYPES
+    loop_link: Ints  # [loops, 2] links of parent and child, -1 for the world
+    loop_rot: Reals  # [loops, 2, 3, 3] joint frames in those links
+    loop_pos: Reals  # [loops, 2, 3] m
+    loop_pitch: Reals  # [loops] m/rad, of helical joints
+    loop_q_start: Ints  # [loops + 1] into the loop coordinates
+    loop_v_start: Ints  # [loops + 1]
+    loop_armature: Reals  # [loop velocities]
+    loop_damping: Reals  # [loop velocities]
+    loop_stiffness: Reals  # [loop velocities]
+    loop_effort: Reals  # [loop velocities]
+    loop_rest: Reals  # [loop positions]
+
+    spring_link: Ints  # [springs, 2] links, -1 for the world
+    spring_anchor: Reals  # [springs, 2, 3] m, link frames
+    spring_data: Reals  # [springs, 3] stiffness N/m, damping N s/m, rest length m
+
+    cache: dict[Any, Any] = field(default_factory=dict, repr=False)  # evaluators on devices
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    @property
+    def nb(self) -> int:
+        """Number of links."""
+        return len(self.body_names)
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return int(self.q_start[-1])
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity coordinates."""
+        return int(self.dof_start[-1])
+
+    @property
+    def trees(self) -> int:
+        """Number of kinematic trees."""
+        return int(self.tree.max(initial=-1)) + 1
+
+    @property
+    def loops(self) -> int:
+        """Number of joints that close loops."""
+        return len(self.loop_kind)
+
+    @cached_property
+    def quaternions(self) -> Ints:
+        """[k] first coordinate of every quaternion in q."""
+        return self.part_q[self.part_kind == 3]
+
+    def body(self, name: str) -> int:
+        """Link number of a body."""
+        if name not in self.body_names:
+            raise unknown("body", name, self.body_names)
+        return self.body_names.index(name)
+
+    def joint(self, name: str) -> JointCoordinates:
+        """Where a joint's coordinates are in q and v."""
+        if name not in self.joint_names:
+            raise unknown("joint", name, self.joint_names)
+        k = self.joint_names.index(name)
+        loop = k >= self.nb
+        q, v = (self.loop_q_start, self.loop_v_start) if loop else (self.q_start, self.dof_start)
+        i = k - self.nb if loop else k
+        return JointCoordinates(name, self.joint_types[k], loop, slice(q[i], q[i + 1]), slice(v[i], v[i + 1]))
+
+    def checked(self, what: str, value: Any, size: int) -> Reals:
+        """Positions, velocities or forces as a finite float array [size] or [size, worlds]."""
+        array = np.asarray(value, dtype=float)
+        if array.ndim not in (1, 2) or array.shape[0] != size or (array.ndim == 2 and array.shape[1] == 0):
+            allowed = f"[{size}] or [{size}, worlds]"
+            raise fail(f"model {self.name!r}", f"{what} has the wrong shape", list(array.shape), allowed)
+        if not np.isfinite(array).all():
+            bad = np.argwhere(~np.isfinite(array))[0]
+            where = ", ".join(str(i) for i in bad)
+            raise fail(f"model {self.name!r}", f"{what}[{where}] is not finite", array[tuple(bad)], "finite numbers")
+        return array

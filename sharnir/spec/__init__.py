@@ -1,0 +1,1 @@
+"""What the user writes: a scene of plain, keyword-only data classes."""

@@ -1,0 +1,158 @@
+"""Scene files: TOML, versioned, checked on reading. Only what differs from the defaults is written."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sharnir.errors import ModelError, unknown
+from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Element, Frame, Shape, Sphere, Spring
+from sharnir.spec.joints import JOINT_TYPES, Joint
+
+if TYPE_CHECKING:
+    from sharnir.spec.scene import Scene
+
+FORMAT = "sharnir-scene"
+VERSION = 1
+SHAPE_TYPES: dict[str, type[Shape]] = {"sphere": Sphere, "box": Box, "cylinder": Cylinder, "capsule": Capsule}
+SECTIONS = {"body": Body, "joint": JOINT_TYPES, "spring": Spring}
+TEXT = {"name", "parent", "child"}
+
+
+def _table(element: Element, kind: str | None) -> dict[str, Any]:
+    """An element as a TOML table."""
+    table: dict[str, Any] = {"type": kind} if kind else {}
+    for f in fields(element):
+        value = getattr(element, f.name)
+        if value is None or (f.default is not MISSING and value == f.default):
+            continue
+        if isinstance(value, Frame):
+            value = _table(value, None)
+        elif f.name == "shapes":
+            value = [_table(s, _type_name(s, SHAPE_TYPES)) for s in value]
+        table[f.name] = value
+    return table
+
+
+def _type_name(element: Element, types: dict[str, Any]) -> str:
+    for name, cls in types.items():
+        if type(element) is cls:
+            return name
+    raise ModelError(f"scene file: cannot be saved: given {type(element).__name__}; allowed: {', '.join(types)}")
+
+
+def _toml(value: Any, where: str) -> str:
+    """A value on one line of TOML."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(v, where) for v in value) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{k} = {_toml(v, where)}" for k, v in value.items()) + " }"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ModelError(f"{where}: cannot be saved: given {value!r}; allowed: numbers, names and tuples of numbers")
+    return repr(value)
+
+
+def _lines(table: dict[str, Any], where: str) -> list[str]:
+    return [f"{key} = {_toml(value, f'{where}: {key}')}" for key, value in table.items()]
+
+
+def write_scene(scene: Scene, path: Path) -> None:
+    head = {"format": FORMAT, "version": VERSION, "name": scene.name, "gravity": scene.gravity}
+    lines = _lines(head, f"scene {scene.name!r}")
+    sections: list[tuple[str, list[dict[str, Any]]]] = [
+        ("body", [_table(b, None) for b in scene.bodies]),
+        ("joint", [_table(j, _type_name(j, JOINT_TYPES)) for j in scene.joints]),
+        ("spring", [_table(s, None) for s in scene.springs]),
+    ]
+    for section, tables in sections:
+        for table in tables:
+            lines += ["", f"[[{section}]]", *_lines(table, f"{section} {table.get('name')!r}")]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def read_scene(path: Path) -> Scene:
+    from sharnir.spec.scene import Scene
+
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelError(f"scene file {path}: cannot be read: {error.strerror}; allowed: a readable TOML file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ModelError(f"scene file {path}: not TOML: {error}; allowed: a file written by Scene.save") from None
+    if document.pop("format", None) != FORMAT:
+        raise ModelError(f"scene file {path}: no line format = {FORMAT!r}; allowed: a file written by Scene.save")
+    version = document.pop("version", None)
+    if version != VERSION:
+        raise ModelError(f"scene file {path}: unknown version: given {version!r}; allowed: {VERSION}")
+    scene = Scene()
+    if "name" in document:
+        scene.name = _text(document.pop("name"), f"scene file {path}: name")
+    if "gravity" in document:
+        scene.gravity = _numbers(document.pop("gravity"), f"scene file {path}: gravity")
+    for section, types in SECTIONS.items():
+        tables = document.pop(section, [])
+        if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
+            raise ModelError(f"scene file {path}: {section} is not a list of tables; allowed: [[{section}]] sections")
+        for number, table in enumerate(tables):
+            scene.add(_element(table, types, f"scene file {path}: {section} {table.get('name', number)!r}"))
+    for key in document:
+        raise ModelError(f"scene file {path}: {unknown('key', key, ['name', 'gravity', *SECTIONS])}")
+    return scene
+
+
+def _element(table: dict[str, Any], types: Any, where: str) -> Any:
+    """A table as the element of its type; `types` is a class, or classes by the name under `type`."""
+    table = dict(table)
+    if isinstance(types, dict):
+        name = table.pop("type", None)
+        if not isinstance(name, str) or name not in types:
+            raise ModelError(f"{where}: {unknown('type', name, types)}")
+        cls = types[name]
+    else:
+        cls = types
+    known = {f.name: f for f in fields(cls)}
+    values = {}
+    for key, value in table.items():
+        if key not in known:
+            raise ModelError(f"{where}: {unknown('key', key, known)}")
+        values[key] = _value(key, value, f"{where}: {key}")
+    for name, f in known.items():
+        if name not in values and f.default is MISSING and f.default_factory is MISSING:
+            raise ModelError(f"{where}: {name} is missing; a {cls.__name__} needs it")
+    return cls(**values)
+
+
+def _value(key: str, value: Any, where: str) -> Any:
+    if key in TEXT:
+        return _text(value, where)
+    if key == "shapes":
+        if not isinstance(value, list) or not all(isinstance(s, dict) for s in value):
+            raise ModelError(f"{where}: given {value!r}; allowed: a list of tables")
+        return tuple(_element(s, SHAPE_TYPES, f"{where} {n}") for n, s in enumerate(value))
+    if key in ("parent_frame", "child_frame"):
+        if not isinstance(value, dict):
+            raise ModelError(f"{where}: given {value!r}; allowed: a table with anchor, axis, x_axis")
+        return _element(value, Frame, where)
+    return _numbers(value, where)
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise ModelError(f"{where}: given {value!r}; allowed: text in quotes")
+    return value
+
+
+def _numbers(value: Any, where: str) -> Any:
+    if isinstance(value, list):
+        return tuple(_numbers(v, where) for v in value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ModelError(f"{where}: given {value!r}; allowed: a number or a list of numbers")
+    return value
+
+
+__all__ = ["Joint", "read_scene", "write_scene"]

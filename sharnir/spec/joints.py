@@ -1,0 +1,141 @@
+"""The joints of a scene. Coordinates q describe the child relative to the parent; all are zero in the reference
+configuration (quaternions are then (0, 0, 0, 1)), except for `Free`, whose q is the pose of the child's body
+frame in the parent's.
+
+| joint       | q                       | v                                                             |
+|-------------|-------------------------|---------------------------------------------------------------|
+| Fixed       | –                       | –                                                             |
+| Revolute    | angle about z, rad      | its rate                                                      |
+| Prismatic   | displacement along z, m | its rate                                                      |
+| Helical     | angle, rad              | its rate; the child advances pitch/2π per radian              |
+| Cylindrical | displacement, angle     | their rates                                                   |
+| Universal   | angles about axis, axis2| their rates                                                   |
+| Planar      | x, y, angle about z     | their rates                                                   |
+| Spherical   | quaternion (x, y, z, w) | angular velocity in the child's joint frame, rad/s            |
+| Free        | x, y, z, quaternion     | linear velocity in the parent's frame, angular in the child's |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sharnir.spec.elements import Element, Frame, Vector
+
+Numbers = float | tuple[float, ...]
+
+
+@dataclass(kw_only=True)
+class Joint(Element):
+    """Base of all joints.
+
+    parent, child: body names or "world".
+    Placed in the world, in the reference configuration: anchor (m), axis (the joint's z), x_axis (optional; where
+    q is measured from, made perpendicular to the axis). Or in body frames: parent_frame and child_frame, which
+    coincide at q = 0.
+    position, velocity: initial coordinates. damping (N s/m, N m s/rad), stiffness (N/m, N m/rad), armature
+    (rotor inertia, kg or kg m²) and effort (constant drive, N or N m): one number or one per coordinate of v; the
+    three of a rotation given by a quaternion have one common stiffness. rest: q where the spring is at rest.
+    """
+
+    name: str
+    parent: str
+    child: str
+    anchor: Vector | None = None
+    axis: Vector | None = None
+    x_axis: Vector | None = None
+    parent_frame: Frame | None = None
+    child_frame: Frame | None = None
+    position: Numbers | None = None
+    velocity: Numbers | None = None
+    damping: Numbers = 0.0
+    stiffness: Numbers = 0.0
+    rest: Numbers | None = None
+    armature: Numbers = 0.0
+    effort: Numbers = 0.0
+
+    nq: ClassVar[int] = 0
+    nv: ClassVar[int] = 0
+
+
+@dataclass(kw_only=True)
+class Fixed(Joint):
+    """Holds the child to the parent."""
+
+
+@dataclass(kw_only=True)
+class Revolute(Joint):
+    """A hinge about the joint's z axis."""
+
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+
+
+@dataclass(kw_only=True)
+class Prismatic(Joint):
+    """A slide along the joint's z axis."""
+
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+
+
+@dataclass(kw_only=True)
+class Helical(Joint):
+    """A screw about the joint's z axis. pitch: m advanced per turn."""
+
+    pitch: float
+
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+
+
+@dataclass(kw_only=True)
+class Cylindrical(Joint):
+    """Slides along and turns about the joint's z axis."""
+
+    nq: ClassVar[int] = 2
+    nv: ClassVar[int] = 2
+
+
+@dataclass(kw_only=True)
+class Universal(Joint):
+    """A cross of two perpendicular hinges: `axis` fixed in the parent, `axis2` in the child.
+
+    In body frames: z of parent_frame is the first axis, z of child_frame the second; at q = 0 the child's z lies
+    along the parent's x, and the child's x along the parent's y.
+    """
+
+    axis2: Vector | None = None
+
+    nq: ClassVar[int] = 2
+    nv: ClassVar[int] = 2
+
+
+@dataclass(kw_only=True)
+class Spherical(Joint):
+    """A ball joint, one quaternion, no singular configuration."""
+
+    nq: ClassVar[int] = 4
+    nv: ClassVar[int] = 3
+
+
+@dataclass(kw_only=True)
+class Planar(Joint):
+    """Slides in the plane of the joint's x and y axes and turns about its z axis."""
+
+    nq: ClassVar[int] = 3
+    nv: ClassVar[int] = 3
+
+
+@dataclass(kw_only=True)
+class Free(Joint):
+    """Six degrees of freedom. `position` defaults to the pose the bodies have in the reference configuration."""
+
+    nq: ClassVar[int] = 7
+    nv: ClassVar[int] = 6
+
+
+JOINT_TYPES: dict[str, type[Joint]] = {
+    t.__name__.lower(): t
+    for t in (Fixed, Revolute, Prismatic, Helical, Cylindrical, Universal, Spherical, Planar, Free)
+}
