@@ -10,12 +10,28 @@ because the stride 1 must be known to the compiler (measured: 15 % of the articu
 
 from __future__ import annotations
 
+import os
+
 import warp as wp
 
 from sharnir.precision import get_precision
 
-wp.config.quiet = True
-wp.config.enable_backward = False
+wp.config.log_level = wp.LOG_ERROR
+
+
+def _start_warp() -> None:
+    """Start Warp without its line on the error stream about machines that simply have no GPU."""
+    saved = os.dup(2)
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        wp.init()
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+
+
+_start_warp()
 
 DOUBLE = get_precision() == "double"
 real = wp.float64 if DOUBLE else wp.float32

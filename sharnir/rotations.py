@@ -62,3 +62,13 @@ def frame_matrix(z: Array, x: Array | None) -> Array:
     x = x - z * (x @ z)
     x = x / np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])
+
+
+def turn_between(a: Array, b: Array) -> Array:
+    """Rotation vector of a⁻¹∗b, the shorter way round."""
+    r = quat_multiply(np.array([-a[0], -a[1], -a[2], a[3]]), b)
+    if r[3] < 0:
+        r = -r
+    length = float(np.linalg.norm(r[:3]))
+    factor = 2.0 / r[3] if length < 1e-6 * r[3] else 2.0 * np.arctan2(length, r[3]) / length
+    return factor * r[:3]

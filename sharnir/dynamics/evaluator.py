@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,19 +11,11 @@ from sharnir.dynamics import kernels
 from sharnir.dynamics.energy import TOTALS
 from sharnir.dynamics.tree import tree_on, workspace_on
 from sharnir.errors import fail
+from sharnir.launch import Graphs
 from sharnir.maths import real
 
 if TYPE_CHECKING:
     from sharnir.model import Model
-
-
-def load_kernels(module: Any, device: str) -> None:
-    """Load a module's kernels; say so when they must be compiled first, which takes seconds and happens once."""
-    started = time.perf_counter()
-    if not wp.get_module(module.__name__).is_loaded(wp.get_device(device)):  # pragma: no branch
-        wp.load_module(module, device=device)
-    del started
-    sys.stderr.flush()
 
 
 class Dynamics:
@@ -51,7 +41,7 @@ class Dynamics:
         self.tau = self.array(model.nv)
         self.f_ext = self.array(6 * model.nb)
         self._results: dict[str, wp.array] = {}
-        self._graphs: dict[Any, Any] = {}
+        self._graphs = Graphs(device)
 
     def array(self, rows: int) -> wp.array:
         """A zeroed array [rows, worlds] on the device."""
@@ -63,13 +53,8 @@ class Dynamics:
         return self._results[name]
 
     def launch(self, key: Any, kernel: Any, arguments: list[Any]) -> None:
-        """Replay a kernel from a captured graph; the first call captures it."""
-        if key not in self._graphs:
-            wp.load_module(kernel.module, device=self.device)
-            with wp.ScopedCapture(device=self.device) as capture:
-                wp.launch(kernel, dim=self.worlds, inputs=arguments, device=self.device, block_dim=128)
-            self._graphs[key] = capture.graph
-        wp.capture_launch(self._graphs[key])
+        """Run a kernel over all worlds from a captured graph."""
+        self._graphs.launch(key, kernel, self.worlds, arguments)
 
     def aba(self, loaded: bool = False) -> wp.array:
         """q̈ [nv] from q, v, tau (and f_ext and springs if `loaded`); leaves the factor of M⁻¹ in the workspace."""

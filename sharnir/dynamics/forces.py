@@ -150,3 +150,23 @@ def applied_wrenches(tree: Tree, ws: Workspace, f_ext: array2, w: int):
             push(ws, a, ra, pull, w)
             push(ws, b, rb, -pull, w)
         s += 1
+
+
+@wp.func
+def spring_dissipation(tree: Tree, ws: Workspace, w: int):
+    """Power lost in the dampers of springs between points."""
+    lost = real(0.0)
+    s = int(0)
+    while s < tree.springs:
+        a = tree.spring_link[2 * s]
+        b = tree.spring_link[2 * s + 1]
+        xa = spring_end(tree, ws, 2 * s, w)
+        xb = spring_end(tree, ws, 2 * s + 1, w)
+        length = wp.length(xb - xa)
+        if length > real(0.0):
+            va = point_velocity(ws, a, xa - pivot(tree, ws, a, w), w)
+            vb = point_velocity(ws, b, xb - pivot(tree, ws, b, w), w)
+            rate = wp.dot(xb - xa, vb - va) / length
+            lost = lost + tree.spring_data[s][1] * rate * rate
+        s += 1
+    return lost

@@ -1,0 +1,1 @@
+"""Constraint rows: what joints that close loops demand of the motion of links."""

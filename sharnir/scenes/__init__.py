@@ -1,0 +1,57 @@
+"""The named scenes: demos, tests and benchmarks all use these.
+
+`make("rods", n=20)` builds one; `names()` lists them; a scene is a function with defaults for all parameters.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sharnir.errors import fail, unknown
+from sharnir.scenes import chains, free, linkages
+from sharnir.spec.scene import Scene
+
+
+class Named(NamedTuple):
+    build: Callable[..., Scene]
+    duration: float  # s, a run worth watching
+
+    @property
+    def summary(self) -> str:
+        """First line of the scene's description."""
+        return (inspect.getdoc(self.build) or "").split("\n")[0]
+
+
+_SCENES: dict[str, Named] = {
+    "pendulum": Named(chains.pendulum, 10.0),
+    "double_pendulum": Named(chains.double_pendulum, 10.0),
+    "rods": Named(chains.rods, 10.0),
+    "spherical_pendulum": Named(chains.spherical_pendulum, 10.0),
+    "free_box": Named(free.free_box, 10.0),
+    "n_four_bar": Named(linkages.n_four_bar, 10.0),
+    "andrews": Named(linkages.andrews, 0.03),
+}
+
+
+def names() -> list[str]:
+    """Names of all scenes."""
+    return list(_SCENES)
+
+
+def find(name: str) -> Named:
+    """A named scene's builder and duration."""
+    if name not in _SCENES:
+        raise unknown("scene", name, _SCENES)
+    return _SCENES[name]
+
+
+def make(name: str, **parameters: Any) -> Scene:
+    """Build a named scene with the given parameters."""
+    build = find(name).build
+    known = inspect.signature(build).parameters
+    for key in parameters:
+        if key not in known:
+            raise fail(f"scene {name!r}", "unknown parameter", repr(key), ", ".join(known) or "none")
+    return build(**parameters)

@@ -1,0 +1,150 @@
+"""Running a scene: `simulate` and the trajectory it returns."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sharnir.compiler import compile
+from sharnir.compiler.checks import number
+from sharnir.errors import fail, unknown
+from sharnir.model import Model, Reals
+from sharnir.progress import bar
+from sharnir.spec.scene import Scene
+
+if TYPE_CHECKING:
+    from sharnir.solvers.system import Control, System
+
+SOLVERS = ("exact",)
+FIXED_STEP_DT = 1e-3  # s, where a fixed-step method is not given a step
+
+
+@dataclass(kw_only=True)
+class Trajectory:
+    """What a run recorded, n times. It is complete up to its last time also when the run was interrupted."""
+
+    model: Model
+    solver: str
+    method: str
+    dt: float | None  # s, of a fixed-step method
+    t: Reals  # [n] s
+    q: Reals  # [n, nq]
+    v: Reals  # [n, nv]
+    loop_q: Reals  # [n, loop coordinates]
+    loop_v: Reals  # [n, loop rates]
+    kinetic: Reals  # [n] J
+    potential: Reals  # [n] J
+    work: Reals  # [n] J, by efforts, control and dampers since the start
+    loop_error: Reals  # [n, 2] largest position (m, rad) and velocity (m/s, rad/s) error of loops
+    evaluations: int  # of the equations of motion
+    seconds: float  # wall clock
+    finished: bool  # False if the run was interrupted
+    system: System = field(repr=False)
+
+    @property
+    def energy_error(self) -> Reals:
+        """[n] J: energy gained that no work accounts for."""
+        total = self.kinetic + self.potential - self.work
+        return total - total[0]
+
+    @property
+    def energy_scale(self) -> float:
+        """J: the largest change of potential energy or kinetic energy seen, to judge errors by."""
+        return float(max(np.ptp(self.potential), self.kinetic.max()))
+
+    def joint_wrenches(self) -> Reals:
+        """[n, nb, 6] force (N) and torque about the link frame's origin (N m) of each tree joint on its link."""
+        return np.array([self.system.reactions(t, self._state(k))[0] for k, t in enumerate(self.t)])
+
+    def loop_forces(self) -> Reals:
+        """[n, loops, 6] forces along the rows of the loop joints, least in norm where they are redundant."""
+        return np.array([self.system.reactions(t, self._state(k))[1] for k, t in enumerate(self.t)])
+
+    def _state(self, k: int) -> Reals:
+        return np.concatenate([self.q[k], self.v[k], [self.work[k]]])
+
+
+def simulate(
+    scene: Scene | Model,
+    duration: float,
+    *,
+    solver: str = "exact",
+    method: str = "dop853",
+    dt: float | None = None,
+    times: Any = None,
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    control: Control | None = None,
+    progress: bool = False,
+) -> Trajectory:
+    """Run a scene or model from its initial state for `duration` seconds.
+
+    solver: "exact". method: "dop853" or "radau" (stiff systems) with adaptive steps and tolerances rtol, atol, or
+    "rk4" or "euler" (semi-implicit) with fixed steps of at most dt (s). times: where to record (s, increasing,
+    within the run), 101 equal intervals' ends if left out. control(t, q, v): joint forces [nv] added to the model's
+    own. progress: show a bar. Ctrl-C ends the run and returns what was recorded.
+    """
+    from sharnir.solvers.exact import ADAPTIVE, METHODS, steps
+    from sharnir.solvers.system import System
+
+    model = scene if isinstance(scene, Model) else compile(scene)
+    if solver not in SOLVERS:
+        raise unknown("solver", solver, SOLVERS)
+    if method not in METHODS:
+        raise unknown("method", method, METHODS)
+    number("simulate", "duration", duration, above=0)
+    if dt is not None:
+        number("simulate", "dt", dt, above=0)
+        if method in ADAPTIVE:
+            raise fail("simulate", f"method {method!r} chooses its own step", f"dt={dt!r}", "dt with 'rk4' or 'euler'")
+    elif method not in ADAPTIVE:
+        dt = FIXED_STEP_DT
+    number("simulate", "rtol", rtol, above=0)
+    number("simulate", "atol", atol, above=0)
+    recorded = output_times(duration, times)
+    system = System(model, control)
+    started = time.perf_counter()
+    states: list[tuple[float, Reals]] = []
+    finished = False
+    options = {"rtol": rtol, "atol": atol, "dt": dt}
+    try:
+        with bar(model.name, duration, progress) as advance:
+            for t, y in steps(system, method, recorded, options):
+                states.append((t, y.copy()))
+                advance(t)
+        finished = True
+    except KeyboardInterrupt:
+        if not states:
+            raise
+    seconds = time.perf_counter() - started
+    return _trajectory(model, system, states, solver=solver, method=method, dt=dt, seconds=seconds, finished=finished)
+
+
+def output_times(duration: float, times: Any) -> Reals:
+    """Recording times, starting at 0."""
+    if times is None:
+        return np.linspace(0.0, duration, 102)
+    wanted = np.atleast_1d(np.asarray(times, dtype=float))
+    ok = wanted.ndim == 1 and np.isfinite(wanted).all() and (np.diff(wanted) > 0).all()
+    if not ok or len(wanted) == 0 or wanted[0] < 0 or wanted[-1] > duration * (1 + 1e-12):
+        raise fail("simulate", "times are out of range", f"{times!r}", f"increasing numbers from 0 to {duration:g}")
+    return wanted if wanted[0] == 0 else np.concatenate([[0.0], wanted])
+
+
+def _trajectory(model: Model, system: System, states: list[tuple[float, Reals]], **facts: Any) -> Trajectory:
+    evaluations = system.evaluations
+    y = np.array([y for _, y in states])
+    energy = np.array([system.energy(t, y) for t, y in states])
+    loops = [system.loop_state(t, y) for t, y in states]
+    return Trajectory(
+        model=model, system=system, evaluations=evaluations,
+        t=np.array([t for t, _ in states]),
+        q=y[:, : model.nq], v=y[:, model.nq : -1], work=y[:, -1],
+        kinetic=energy[:, 0], potential=energy[:, 1],
+        loop_q=np.array([q for q, _ in loops]), loop_v=np.array([v for _, v in loops]),
+        loop_error=np.array([system.loop_errors(t, y) for t, y in states]),
+        **facts,
+    )  # fmt: skip

@@ -1,0 +1,80 @@
+"""Solver `exact`: adaptive one-step methods in our own stepping loop, and fixed-step RK4 and semi-implicit Euler.
+
+After every step the state is projected back: unit quaternions, closed loops. A one-step method does not notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy.integrate import DOP853, Radau
+
+from sharnir.errors import SimulationError
+from sharnir.model import Reals
+from sharnir.solvers.system import System
+
+ADAPTIVE = {"dop853": DOP853, "radau": Radau}
+Step = tuple[float, Reals]
+
+
+def adaptive(system: System, method: str, y: Reals, times: Reals, rtol: float, atol: float) -> Iterator[Step]:
+    """States at `times` by a SciPy method, every step ending at most at the next of them."""
+    solver = ADAPTIVE[method](system.rates, float(times[0]), y, float(times[-1]), rtol=rtol, atol=atol)
+    yield float(times[0]), y
+    for target in times[1:]:
+        solver.t_bound, solver.status = float(target), "running"
+        while solver.status == "running":
+            wanted = solver.h_abs
+            message = solver.step()
+            if solver.status == "failed":
+                raise SimulationError(f"t = {solver.t:.6g} s: method {method!r} cannot go on: {message}")
+            solver.y = system.project(solver.t, solver.y)
+            solver.f = system.rates(solver.t, solver.y)
+        solver.h_abs = max(solver.h_abs, wanted)  # the last step was cut short by the output, not by the error
+        yield float(target), solver.y
+
+
+def rk4(system: System, t: float, y: Reals, dt: float) -> Reals:
+    """Classical Runge–Kutta, order 4."""
+    k1 = system.rates(t, y)
+    k2 = system.rates(t + dt / 2, y + dt / 2 * k1)
+    k3 = system.rates(t + dt / 2, y + dt / 2 * k2)
+    k4 = system.rates(t + dt, y + dt * k3)
+    return y + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+def euler(system: System, t: float, y: Reals, dt: float) -> Reals:
+    """Semi-implicit Euler, order 1: velocities first, then positions from the new velocities (L15-6, L15-7)."""
+    nq, nv = system.model.nq, system.model.nv
+    rates = system.rates(t, y)
+    out = y + dt * rates
+    out[:nq] = system.advance(y[:nq], dt * out[nq : nq + nv])
+    return out
+
+
+FIXED_STEP: dict[str, Callable[[System, float, Reals, float], Reals]] = {"rk4": rk4, "euler": euler}
+METHODS = (*ADAPTIVE, *FIXED_STEP)
+
+
+def fixed_step(system: System, method: str, y: Reals, times: Reals, dt: float) -> Iterator[Step]:
+    """States at `times`, by equal steps of at most dt between them."""
+    step = FIXED_STEP[method]
+    yield float(times[0]), y
+    for start, end in zip(times[:-1], times[1:], strict=True):
+        n = max(1, int(np.ceil((end - start) / dt - 1e-6)))
+        h = (end - start) / n
+        for k in range(n):
+            y = system.project(start + (k + 1) * h, step(system, start + k * h, y, h))
+            if not np.isfinite(y).all():
+                raise SimulationError(f"t = {start + (k + 1) * h:.6g} s: method {method!r} diverged with dt = {dt:g} s")
+        yield float(end), y
+
+
+def steps(system: System, method: str, times: Reals, options: dict[str, Any]) -> Iterator[Step]:
+    """States of the system at increasing `times`, from its initial state."""
+    y = system.initial()
+    if method in ADAPTIVE:
+        return adaptive(system, method, y, times, options["rtol"], options["atol"])
+    return fixed_step(system, method, y, times, options["dt"])

@@ -1,0 +1,232 @@
+"""The equations of motion of tree and loops, evaluated by kernels, closed by Lagrange multipliers (M-25..M-28)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sharnir.constraints.joints import CONSTRAINED
+from sharnir.constraints.loops import loops_on, rows_on
+from sharnir.dynamics.evaluator import Dynamics
+from sharnir.errors import ModelError, SimulationError
+from sharnir.model import Model, Reals
+from sharnir.precision import get_precision
+from sharnir.solvers import exact_kernels as kernels
+from sharnir.solvers.least import Least
+
+Control = Callable[[float, Reals, Reals], Any]
+CLOSED = 2e-16  # loop errors a projection aims at, m and rad, per metre of size
+STALLED = 1e-12  # and is content with where rounding ends its progress
+CLOSING_STEPS = 12
+
+
+class Evaluation(NamedTuple):
+    """One evaluation at (t, y): y' and the whitened correction that closes the loops."""
+
+    rates: Reals
+    correction: Reals
+
+
+class System:
+    """State y = (q, v, work): positions, velocities, and the work done by what is not conservative."""
+
+    def __init__(self, model: Model, control: Control | None = None) -> None:
+        if get_precision() != "double":
+            raise ModelError("solver 'exact': precision: given 'single'; allowed: 'double'")
+        self.model, self.control = model, control
+        self.evaluations = 0
+        self._dynamics = d = Dynamics(model, 1, "cpu")
+        self._loops, self._rows = loops_on(model, "cpu"), rows_on(model, 1, "cpu")
+        names = {"control": model.nv, "tau": model.nv, "qdd": model.nv, "z": model.nv, "dq": model.nq, "power": 1}
+        names |= {"lam": 6 * model.loops, "wrench": 6 * model.nb}
+        self._arrays = {name: d.array(size) for name, size in names.items()}
+        views = {**self._arrays, "q": d.q, "v": d.v}
+        self._view = {name: array.numpy()[:, 0] for name, array in views.items()}
+        r = self._rows
+        self._row = {name: getattr(r, name).numpy()[:, 0] for name in ("g", "rate", "bias", "q")}
+        self._W = r.W.numpy()[:, 0].reshape(6 * model.loops, model.nv)
+        self._scale = max(1.0, float(np.abs(model.loop_pos).max(initial=0.0)))
+        self._select_rows()
+
+    def _select_rows(self) -> None:
+        """Rows the loops hold: constraints, and free coordinates with a rotor, each with a coordinate of its own."""
+        model = self.model
+        fixed = np.repeat(CONSTRAINED[model.loop_kind], 6)
+        position = np.tile(np.arange(6), model.loops)
+        loop = np.repeat(np.arange(model.loops), 6)
+        coordinate = model.loop_v_start[loop] + position - fixed
+        free = position >= fixed
+        armature = np.zeros(6 * model.loops)
+        armature[free] = model.loop_armature[coordinate[free]]
+        self._constraint = np.flatnonzero(~free)
+        self._coordinate = np.flatnonzero(free)
+        self._held = np.flatnonzero(~free | (armature > 0))
+        rotor = np.flatnonzero(armature[self._held] > 0)
+        self._is_constraint = ~free[self._held]
+        self._rotors = np.zeros((len(self._held), len(rotor)))
+        self._rotors[rotor, np.arange(len(rotor))] = 1 / np.sqrt(armature[self._held][rotor])
+
+    @property
+    def closed(self) -> bool:
+        """Whether there are loops to close."""
+        return self.model.loops > 0
+
+    def initial(self) -> Reals:
+        """The model's initial state, loops closed and velocities made to respect them."""
+        return self.project(0.0, np.concatenate([self.model.q0, self.model.v0, [0.0]]))
+
+    def split(self, y: Reals) -> tuple[Reals, Reals]:
+        nq, nv = self.model.nq, self.model.nv
+        return y[:nq], y[nq : nq + nv]
+
+    def _launch(self, name: str, kernel: Any, arguments: list[Any]) -> None:
+        self._dynamics.launch(name, kernel, arguments)
+
+    def _evaluate(self, t: float, y: Reals) -> None:
+        """Run the tree: q̇, v̇ without loop forces, and the loops' rows."""
+        d, a = self._dynamics, self._arrays
+        q, v = self.split(y)
+        self._view["q"][:], self._view["v"][:] = q, v
+        if self.control is not None:
+            self._view["control"][:] = self.model.checked("control", self.control(t, q.copy(), v.copy()), self.model.nv)
+        arguments = [d.tree, d.workspace, self._loops, self._rows, d.q, d.v, a["control"], a["tau"], d.f_ext]
+        self._launch("motion", kernels.motion_kernel, [*arguments, a["dq"], a["qdd"], a["power"]])
+        self.evaluations += 1
+        if not np.isfinite(self._view["qdd"]).all() and np.isfinite(y).all():
+            k = int(np.flatnonzero(~np.isfinite(self._view["qdd"]))[0])
+            link = int(np.searchsorted(self.model.dof_start, k, side="right")) - 1
+            name = self.model.joint_names[link]
+            raise SimulationError(f"t = {t:.6g} s: the joint-space inertia became singular at joint {name!r}")
+
+    def _factor(self, rows: np.ndarray, rotors: Reals) -> Least:
+        return Least(np.hstack([self._W[rows], rotors]))
+
+    def _respond(self, z: Reals) -> Reals:
+        """Velocity-like response [nv] to whitened coordinates z."""
+        a, d = self._arrays, self._dynamics
+        self._view["z"][:] = z
+        self._launch("respond", kernels.respond_kernel, [d.tree, d.workspace, a["z"], a["qdd"]])
+        return self._view["qdd"]
+
+    def evaluate(self, t: float, y: Reals) -> Evaluation:
+        """y' at the closed state nearest to (t, y): the vector field a one-step method sees stays on the manifold of
+        closed loops, so that its stages do not stumble where the loops nearly lose rank."""
+        correction = np.zeros(0)
+        if self.closed:
+            y, held = self._close(t, y)
+            self._evaluate(t, y)
+            correction = held.solve(-self._row["bias"][self._held])
+            a, d = self._arrays, self._dynamics
+            self._launch("whitened", kernels.whitened_kernel, [d.tree, d.workspace, a["z"]])
+            self._respond(self._view["z"] + correction[: self.model.nv])
+        else:
+            self._evaluate(t, y)
+        return Evaluation(np.concatenate([self._view["dq"], self._view["qdd"], self._view["power"]]), correction)
+
+    def rates(self, t: float, y: Reals) -> Reals:
+        """y' at (t, y)."""
+        return self.evaluate(t, y).rates
+
+    def advance(self, q: Reals, step: Reals) -> Reals:
+        """q ⊕ step, a step in velocity coordinates."""
+        d, a = self._dynamics, self._arrays
+        self._view["q"][:], self._view["qdd"][:] = q, step
+        self._launch("advance", kernels.advance_kernel, [d.tree, d.q, a["qdd"]])
+        return self._view["q"].copy()
+
+    def project(self, t: float, y: Reals) -> Reals:
+        """Unit quaternions, closed loops, velocities along them: the nearest such state in the kinetic metric."""
+        y = y.copy()
+        for k in self.model.quaternions:
+            y[k : k + 4] /= np.linalg.norm(y[k : k + 4])
+        return self._close(t, y)[0] if self.closed else y
+
+    def _close(self, t: float, y: Reals) -> tuple[Reals, Least]:
+        """The nearest state with closed loops, and the factor of the rows there (M-27, M-28)."""
+        y = y.copy()
+        q, v = self.split(y)
+        self._evaluate(t, y)
+        error = self._open()
+        if error > CLOSED * self._scale:
+            rows = self._factor(self._constraint, np.zeros((len(self._constraint), 0)))
+            for _ in range(CLOSING_STEPS):
+                last = q.copy()
+                q[:] = self.advance(q, self._respond(rows.solve(-self._row["g"][self._constraint])).copy())
+                self._evaluate(t, y)
+                if self._open() > 0.5 * error:  # no longer improving: rounding, or too far for this factor
+                    if self._open() > error:
+                        q[:] = last
+                        self._evaluate(t, y)
+                    if error <= STALLED * self._scale:
+                        break
+                    rows = self._factor(self._constraint, np.zeros((len(self._constraint), 0)))
+                error = self._open()
+                if error <= CLOSED * self._scale:
+                    break
+        held = self._factor(self._held, self._rotors)
+        rate = np.where(self._is_constraint, self._row["rate"][self._held], 0.0)  # rotors turn with their joints
+        v += self._respond(held.solve(-rate)[: self.model.nv])
+        return y, held
+
+    def _open(self) -> float:
+        """Largest position error of the loops at the last evaluation."""
+        return float(np.abs(self._row["g"][self._constraint]).max(initial=0.0))
+
+    def loop_errors(self, t: float, y: Reals) -> tuple[float, float]:
+        """Largest position (m, rad) and velocity (m/s, rad/s) error of the loops."""
+        if not self.closed:
+            return 0.0, 0.0
+        self._evaluate(t, y)
+        g, rate = self._row["g"][self._constraint], self._row["rate"][self._constraint]
+        return float(np.abs(g).max(initial=0.0)), float(np.abs(rate).max(initial=0.0))
+
+    def loop_state(self, t: float, y: Reals) -> tuple[Reals, Reals]:
+        """Coordinates and rates of the loop joints."""
+        if not self.closed:
+            return np.zeros(0), np.zeros(0)
+        self._evaluate(t, y)
+        return self._row["q"].copy(), self._row["rate"][self._coordinate].copy()
+
+    def energy(self, t: float, y: Reals) -> tuple[float, float]:
+        """Kinetic and potential energy (J), loop joints' rotors and springs included."""
+        q, v = self.split(y)
+        self._view["q"][:], self._view["v"][:] = q, v
+        sums = self._dynamics.totals().numpy()[:, 0]
+        kinetic, potential = float(sums[4]), float(sums[5])
+        if self.closed:
+            m = self.model
+            position, rate = self.loop_state(t, y)
+            kinetic += 0.5 * float(m.loop_armature @ rate**2)
+            potential += 0.5 * float(m.loop_stiffness @ self._loop_stretch(position) ** 2)
+        return kinetic, potential
+
+    def _loop_stretch(self, position: Reals) -> Reals:
+        """Stretch of the loop joints' springs by velocity coordinate."""
+        from sharnir.rotations import turn_between
+
+        m = self.model
+        out = []
+        for k, kind in enumerate(m.loop_kind):
+            q = slice(m.loop_q_start[k], m.loop_q_start[k + 1])
+            here, rest = position[q], m.loop_rest[q]
+            ball = len(here) in (4, 7)
+            out.append(here[:-4] - rest[:-4] if ball else here - rest)
+            if ball:
+                out.append(turn_between(rest[-4:], here[-4:]))
+            del kind
+        return np.concatenate(out)
+
+    def reactions(self, t: float, y: Reals) -> tuple[Reals, Reals]:
+        """Wrenches [nb, 6] of the tree's joints on their links (force, torque about the link frame's origin; world
+        axes) and forces along the six rows [loops, 6] of each loop joint, least in norm where they are redundant."""
+        correction = self.evaluate(t, y).correction
+        a, d = self._arrays, self._dynamics
+        lam = np.zeros(6 * self.model.loops)
+        if self.closed:
+            lam[self._held] = self._factor(self._held, self._rotors).multipliers(correction)
+            self._view["lam"][:] = lam
+        arguments = [d.tree, d.workspace, self._loops, self._rows, a["lam"], a["wrench"]]
+        self._launch("reactions", kernels.reactions_kernel, arguments)
+        return self._view["wrench"].reshape(-1, 6).copy(), lam.reshape(-1, 6)
