@@ -8,9 +8,18 @@ from sharnir.compiler import compile
 from sharnir.errors import ModelError, SharnirError, SimulationError
 from sharnir.model import Model
 from sharnir.precision import get_precision, set_precision
+from sharnir.simulation import Trajectory, simulate
 from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Frame, Sphere, Spring
 from sharnir.spec.joints import (
-    Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal,
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
 )  # fmt: skip
 from sharnir.spec.scene import Scene
 
@@ -33,5 +42,5 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "Body", "Box", "Capsule", "Cylinder", "Cylindrical", "Fixed", "Frame", "Free", "Helical", "Model", "ModelError",
     "Planar", "Prismatic", "Revolute", "Scene", "SharnirError", "SimulationError", "Sphere", "Spherical", "Spring",
-    "Universal", "compile", "get_precision", "set_precision",
+    "Trajectory", "Universal", "compile", "get_precision", "set_precision", "simulate",
 ]  # fmt: skip

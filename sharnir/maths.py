@@ -42,9 +42,7 @@ quat = wp.types.quaternion(real)
 array2 = wp.array(dtype=real, ndim=2)
 
 # Flags measured on the articulated-body kernels; -mprefer-vector-width keeps AVX-512 from down-clocking them.
-CPU_FLAGS = (
-    "-march=native -mllvm=-inline-threshold=9000 -mllvm=-slp-recursion-max-depth=4 -mprefer-vector-width=256"
-)
+CPU_FLAGS = "-march=native -mllvm=-inline-threshold=9000 -mllvm=-slp-recursion-max-depth=4 -mprefer-vector-width=256"
 KERNEL_OPTIONS = {"enable_backward": False, "cpu_compiler_flags": CPU_FLAGS}
 
 _C = "double" if DOUBLE else "float"
@@ -79,15 +77,11 @@ def get3(m: array2, item: int, w: int) -> vec3: ...
 def put3(m: array2, item: int, w: int, value: vec3): ...
 
 
-@wp.func_native(
-    _column(9, f"return wp::mat_t<3,3,{_C}>(p[0],p[n],p[2*n],p[3*n],p[4*n],p[5*n],p[6*n],p[7*n],p[8*n]);")
-)
+@wp.func_native(_column(9, f"return wp::mat_t<3,3,{_C}>(p[0],p[n],p[2*n],p[3*n],p[4*n],p[5*n],p[6*n],p[7*n],p[8*n]);"))
 def get33(m: array2, item: int, w: int) -> mat33: ...
 
 
-@wp.func_native(
-    _column(9, "".join(f"p[{3 * i + j}*n] = value.data[{i}][{j}]; " for i in range(3) for j in range(3)))
-)
+@wp.func_native(_column(9, "".join(f"p[{3 * i + j}*n] = value.data[{i}][{j}]; " for i in range(3) for j in range(3))))
 def put33(m: array2, item: int, w: int, value: mat33): ...
 
 

@@ -6,20 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.checks import per_coordinate, quaternion, vector
+from sharnir.compiler.checks import number, per_coordinate, quaternion, vector
 from sharnir.compiler.loops import check_loops_close, loop_arrays
 from sharnir.compiler.masses import mass_properties
 from sharnir.compiler.motions import (
-    BALL, COORDINATES, HERE, Motion, Pose, body_frame, is_in_body_frames, motions, relative_pose, reversed_motions,
+    BALL,
+    COORDINATES,
+    HERE,
+    Motion,
+    Pose,
+    body_frame,
+    is_in_body_frames,
+    motions,
+    relative_pose,
+    reversed_motions,
     world_frames,
 )  # fmt: skip
 from sharnir.compiler.numeric import check_inertia_is_regular, link_poses
 from sharnir.compiler.spanning import Link, SpanningTree, check_names, span
-from sharnir.errors import ModelError, fail
+from sharnir.errors import fail
 from sharnir.model import Model
 from sharnir.rotations import Array, matrix_to_quat, quat_to_matrix
 from sharnir.spec.elements import Body
-from sharnir.spec.joints import JOINT_TYPES, Free, Joint, Universal
+from sharnir.spec.joints import JOINT_TYPES, Free, Joint
 from sharnir.spec.scene import WORLD, Scene
 
 GAP_TOLERANCE = 1e-6  # m and rad, for frames that must coincide
@@ -37,7 +46,10 @@ def compile(scene: Scene) -> Model:
     frames = [joint_frames(link.joint, reference) for link in tree.links]
     fields |= tree_arrays(tree, frames)
     index = {WORLD: -1, **{link.body.name: i for i, link in enumerate(tree.links)}}
-    in_link = {WORLD: HERE, **{n: Pose(fields["body_rot"][i], fields["body_pos"][i]) for n, i in index.items() if i >= 0}}
+    in_link = {
+        WORLD: HERE,
+        **{n: Pose(fields["body_rot"][i], fields["body_pos"][i]) for n, i in index.items() if i >= 0},
+    }
     coordinates = [joint_coordinates(link.joint, reference) for link in tree.links]
     for name, blocks in _columns(coordinates).items():
         fields[name] = np.concatenate([*blocks, np.zeros(0)])
@@ -67,7 +79,9 @@ def check_types(scene: Scene) -> None:
         in_world = [n for n in ("anchor", "axis", "x_axis", "axis2") if getattr(joint, n, None) is not None]
         if in_world and (is_in_body_frames(joint) or isinstance(joint, Free)):
             where = "parent_frame, child_frame" if is_in_body_frames(joint) else "Free, which lies between body frames"
-            raise fail(f"joint {joint.name!r}", "is placed twice", f"{', '.join(in_world)} and {where}", "one of the two")
+            raise fail(
+                f"joint {joint.name!r}", "is placed twice", f"{', '.join(in_world)} and {where}", "one of the two"
+            )
 
 
 def body_pose(body: Body) -> Pose:
@@ -140,8 +154,8 @@ def tree_arrays(tree: SpanningTree, frames: list[tuple[Pose, Pose]]) -> dict[str
     parts: list[tuple[Motion, Pose, int, int]] = []
     roots: list[int] = []
     bodies = []
-    for i, (link, (P, C)) in enumerate(zip(tree.links, frames, strict=True)):
-        sequence = motions(link.joint)
+    for i, (link, ends) in enumerate(zip(tree.links, frames, strict=True)):
+        (P, C), sequence = ends, motions(link.joint)
         left = np.eye(3)
         if link.reverse:
             P, C = C, P
@@ -242,8 +256,6 @@ def _columns(coordinates: list[dict[str, Array]]) -> dict[str, list[Array]]:
 
 
 def spring_arrays(scene: Scene, index: dict[str, int], in_link: dict[str, Pose]) -> dict[str, Any]:
-    from sharnir.compiler.checks import number
-
     links, anchors, data = [], [], []
     for s in scene.springs:
         element = f"spring {s.name!r}"
@@ -258,6 +270,3 @@ def spring_arrays(scene: Scene, index: dict[str, int], in_link: dict[str, Pose])
         "spring_anchor": np.array(anchors, dtype=float).reshape(-1, 2, 3),
         "spring_data": np.array(data, dtype=float).reshape(-1, 3),
     }
-
-
-__all__ = ["ModelError", "Universal", "compile"]

@@ -11,7 +11,16 @@ from sharnir.errors import fail
 from sharnir.model import Model
 from sharnir.rotations import Array
 from sharnir.spec.joints import (
-    Cylindrical, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal,
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
 )  # fmt: skip
 
 # The order is shared with sharnir.constraints.joints.

@@ -76,9 +76,8 @@ def mass_properties(body: Body) -> MassProperties:
     if body.mass is None and not body.shapes:
         raise fail(element, "mass is missing", "neither mass nor shapes", "a mass ≥ 0, or shapes with a density")
     mass = solid_.mass if body.mass is None else number(element, "mass", body.mass, least=0)
-    if body.center_of_mass is None:
-        com = solid_.com
-    else:
+    com = solid_.com
+    if body.center_of_mass is not None:
         com = vector(element, "center_of_mass", body.center_of_mass, 3)
     if body.inertia is not None:
         inertia = inertia_matrix(element, body.inertia)

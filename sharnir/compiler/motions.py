@@ -16,7 +16,16 @@ from sharnir.errors import fail
 from sharnir.rotations import Array, frame_matrix, quat_to_matrix, rotation_z
 from sharnir.spec.elements import Frame
 from sharnir.spec.joints import (
-    Cylindrical, Fixed, Free, Helical, Joint, Planar, Prismatic, Revolute, Spherical, Universal,
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
 )  # fmt: skip
 
 FIXED, SCREW, SLIDE, BALL, SHIFT = 0, 1, 2, 3, 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sharnir.compiler.motions import BALL, COORDINATES, HERE, SCREW, SHIFT, SLIDE, Motion, Pose
+from sharnir.compiler.motions import BALL, COORDINATES, HERE, SCREW, SLIDE, Motion, Pose
 from sharnir.errors import fail
 from sharnir.model import Model
 from sharnir.rotations import Array
@@ -56,7 +56,7 @@ def check_inertia_is_regular(model: Model, poses: list[Pose]) -> None:
             U = inertia[i] @ S
             D = S @ U + model.armature[d]
             whole = S @ composite[i] @ S + model.armature[d]
-            if not D > REGULAR * whole or whole <= 0:
+            if not REGULAR * whole < D or whole <= 0:
                 name = model.joint_names[i]
                 coordinate = d - int(model.dof_start[i])
                 raise fail(
@@ -76,6 +76,3 @@ def _spatial_inertia(model: Model, i: int, pose: Pose) -> Array:
     rx = np.array([[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]])
     J = pose.R @ model.inertia[i] @ pose.R.T
     return np.block([[m * np.eye(3), -m * rx], [m * rx, J - m * rx @ rx]])
-
-
-__all__ = ["SHIFT", "check_inertia_is_regular", "link_poses"]

@@ -21,7 +21,6 @@ K_PERPENDICULAR = wp.constant(PERPENDICULAR)
 K_ABOUT_P = wp.constant(ABOUT_P)
 K_ABOUT_C = wp.constant(ABOUT_C)
 K_HELIX = wp.constant(HELIX)
-REVOLUTE, HELICAL, UNIVERSAL, SPHERICAL, FREE = 1, 3, 5, 6, 8
 PI = wp.constant(np.pi)
 
 

@@ -11,7 +11,22 @@ import warp as wp
 
 from sharnir.dynamics.tree import ADD, CARRY, STORE, Tree, Workspace
 from sharnir.maths import (
-    array2, get, get3, get6, get33, mat33, put, put3, put6, put33, real, sym_mul, sym_outer, sym_turned, vec3, vec6,
+    array2,
+    get,
+    get3,
+    get6,
+    get33,
+    mat33,
+    put,
+    put3,
+    put6,
+    put33,
+    real,
+    sym_mul,
+    sym_outer,
+    sym_turned,
+    vec3,
+    vec6,
 )  # fmt: skip
 
 

@@ -47,9 +47,7 @@ def passive_forces(tree: Tree, q: array2, v: array2, tau: array2, w: int):
             k = int(0)
             while k < n:
                 stretch = q[qi + k, w] - tree.rest[qi + k]
-                tau[d + k, w] = (
-                    tree.effort[d + k] - tree.damping[d + k] * v[d + k, w] - tree.stiffness[d + k] * stretch
-                )
+                tau[d + k, w] = tree.effort[d + k] - tree.damping[d + k] * v[d + k, w] - tree.stiffness[d + k] * stretch
                 k += 1
         e += 1
 

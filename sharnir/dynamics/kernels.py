@@ -94,7 +94,9 @@ def passive_kernel(tree: Tree, q: array2, v: array2, tau: array2):
 
 
 @wp.kernel
-def bodies_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, position: array2, rotation: array2, velocity: array2):
+def bodies_kernel(
+    tree: Tree, ws: Workspace, q: array2, v: array2, position: array2, rotation: array2, velocity: array2
+):
     """Body frames: origin, rotation matrix (row by row), velocity of the origin and angular velocity; world axes."""
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
@@ -119,4 +121,3 @@ def put_world3(m: array2, item: int, w: int, value: vec3):
     m[3 * item, w] = value[0]
     m[3 * item + 1, w] = value[1]
     m[3 * item + 2, w] = value[2]
-

@@ -86,7 +86,22 @@ class Workspace:
     a: array2  # [6 link] acceleration beyond A
 
 
-WORKSPACE_ROWS = {"R": 9, "x": 3, "V": 6, "A": 6, "S": 6, "F": 6, "M": 6, "J": 6, "H": 9, "p": 6, "U": 6, "rsD": 1, "z": 1, "a": 6}
+WORKSPACE_ROWS = {
+    "R": 9,
+    "x": 3,
+    "V": 6,
+    "A": 6,
+    "S": 6,
+    "F": 6,
+    "M": 6,
+    "J": 6,
+    "H": 9,
+    "p": 6,
+    "U": 6,
+    "rsD": 1,
+    "z": 1,
+    "a": 6,
+}
 PER_DOF = {"S", "U", "rsD", "z"}
 
 
@@ -104,7 +119,8 @@ def tree_on(model: Model, device: str) -> Tree:
     for name, values in integers.items():
         setattr(tree, name, wp.array(values.astype(np.int32), dtype=int, device=device))
     reals = {
-        "rot": (model.part_rot, mat33), "pos": (model.part_pos, vec3), "pitch": (model.part_pitch, real), "sign": (model.part_sign, real),
+        "rot": (model.part_rot, mat33), "pos": (model.part_pos, vec3), "pitch": (model.part_pitch, real),
+        "sign": (model.part_sign, real),
         "mass": (model.mass, real), "com": (model.com, vec3), "inertia": (model.inertia, mat33),
         "body_rot": (model.body_rot, mat33), "body_pos": (model.body_pos, vec3),
         "armature": (model.armature, real), "damping": (model.damping, real),

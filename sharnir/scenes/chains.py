@@ -58,9 +58,13 @@ def rods(n: int = 10, angle: float = -1.0) -> Scene:
         anchor = (k * length, 0.0, 0.0)
         scene.add(
             Revolute(
-                name=f"hinge{k + 1}", parent=parent, child=f"rod{k + 1}", anchor=anchor, axis=UPWARD,
+                name=f"hinge{k + 1}",
+                parent=parent,
+                child=f"rod{k + 1}",
+                anchor=anchor,
+                axis=UPWARD,
                 position=0.0 if k else angle,
-            )  # fmt: skip
+            )
         )
     return scene
 
@@ -73,9 +77,13 @@ def spherical_pendulum(length: float = 1.0, tilt: float = 1.0, swirl: float = 2.
     scene.add(Body(name="rod", mass=1.0, inertia=(across, across, along)))
     scene.add(
         Spherical(
-            name="ball", parent=WORLD, child="rod", parent_frame=Frame(),
+            name="ball",
+            parent=WORLD,
+            child="rod",
+            parent_frame=Frame(),
             child_frame=Frame(anchor=(0.0, 0.0, length / 2)),
-            position=(0.0, -math.sin(tilt / 2), 0.0, math.cos(tilt / 2)), velocity=(swirl, 0.0, swirl),
-        )  # fmt: skip
+            position=(0.0, -math.sin(tilt / 2), 0.0, math.cos(tilt / 2)),
+            velocity=(swirl, 0.0, swirl),
+        )
     )
     return scene

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sharnir.spec.elements import Body, Box
+from sharnir.spec.elements import Body, Box, Vector
 from sharnir.spec.joints import Free
 from sharnir.spec.scene import WORLD, Scene
-from sharnir.spec.elements import Vector
 
 BOX_SIZE = (0.1, 0.4, 0.9)  # m, of the boxes benchmark of Gazebo (scpeters/benchmark)
 

@@ -25,9 +25,7 @@ def n_four_bar(n: int = 2) -> Scene:
     for k in range(n):
         left, right = (float(k), 0.0, 1.0), (k + 1.0, 0.0, 1.0)
         scene.add(
-            Revolute(
-                name=f"left{k}", parent=f"upright{k}", child=f"coupler{k}", anchor=left, axis=UPWARD, velocity=1.0
-            )
+            Revolute(name=f"left{k}", parent=f"upright{k}", child=f"coupler{k}", anchor=left, axis=UPWARD, velocity=1.0)
         )
         scene.add(Revolute(name=f"right{k}", parent=f"coupler{k}", child=f"upright{k + 1}", anchor=right, axis=UPWARD))
     return scene
@@ -74,17 +72,27 @@ def andrews() -> Scene:
         effort = 0.033 if name == "beta" else 0.0
         scene.add(
             Revolute(
-                name=name, parent=parent, child=child, parent_frame=place, child_frame=here, position=start,
+                name=name,
+                parent=parent,
+                child=child,
+                parent_frame=place,
+                child_frame=here,
+                position=start,
                 effort=effort,
-            )  # fmt: skip
+            )
         )
     for other, end in (("K3", _point(0.0, -_SS)), ("K4", _point(0.0, -_E)), ("K6", _point(_ZF, 0.0))):
         tip = _point(-_D, 0.0)
         scene.add(Revolute(name=f"tip_{other}", parent="K2", child=other, parent_frame=tip, child_frame=end))
     scene.add(
         Spring(
-            name="spring", parent=WORLD, child="K3", parent_anchor=(*_GROUND["C"], 0.0),
-            child_anchor=(_SD, -_SC, 0.0), stiffness=4530.0, length=0.07785,
-        )  # fmt: skip
+            name="spring",
+            parent=WORLD,
+            child="K3",
+            parent_anchor=(*_GROUND["C"], 0.0),
+            child_anchor=(_SD, -_SC, 0.0),
+            stiffness=4530.0,
+            length=0.07785,
+        )
     )
     return scene

@@ -6,6 +6,7 @@ After every step the state is projected back: unit quaternions, closed loops. A 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def fixed_step(system: System, method: str, y: Reals, times: Reals, dt: float) -
     """States at `times`, by equal steps of at most dt between them."""
     step = FIXED_STEP[method]
     yield float(times[0]), y
-    for start, end in zip(times[:-1], times[1:], strict=True):
+    for start, end in pairwise(times):
         n = max(1, int(np.ceil((end - start) / dt - 1e-6)))
         h = (end - start) / n
         for k in range(n):

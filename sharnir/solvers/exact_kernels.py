@@ -5,7 +5,12 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.constraints.loops import (
-    Loops, Rows, joint_rows, load_row, row_accelerations, whiten_rows,
+    Loops,
+    Rows,
+    joint_rows,
+    load_row,
+    row_accelerations,
+    whiten_rows,
 )  # fmt: skip
 from sharnir.dynamics.aba import inward, outward
 from sharnir.dynamics.forces import applied_wrenches, passive_forces, spring_dissipation, turn_vector

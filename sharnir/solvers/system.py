@@ -13,6 +13,7 @@ from sharnir.dynamics.evaluator import Dynamics
 from sharnir.errors import ModelError, SimulationError
 from sharnir.model import Model, Reals
 from sharnir.precision import get_precision
+from sharnir.rotations import turn_between
 from sharnir.solvers import exact_kernels as kernels
 from sharnir.solvers.least import Least
 
@@ -204,18 +205,15 @@ class System:
 
     def _loop_stretch(self, position: Reals) -> Reals:
         """Stretch of the loop joints' springs by velocity coordinate."""
-        from sharnir.rotations import turn_between
-
         m = self.model
         out = []
-        for k, kind in enumerate(m.loop_kind):
+        for k in range(m.loops):
             q = slice(m.loop_q_start[k], m.loop_q_start[k + 1])
             here, rest = position[q], m.loop_rest[q]
             ball = len(here) in (4, 7)
             out.append(here[:-4] - rest[:-4] if ball else here - rest)
             if ball:
                 out.append(turn_between(rest[-4:], here[-4:]))
-            del kind
         return np.concatenate(out)
 
     def reactions(self, t: float, y: Reals) -> tuple[Reals, Reals]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sharnir.errors import ModelError, unknown
 from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Element, Frame, Shape, Sphere, Spring
-from sharnir.spec.joints import JOINT_TYPES, Joint
+from sharnir.spec.joints import JOINT_TYPES
 
 if TYPE_CHECKING:
     from sharnir.spec.scene import Scene
@@ -81,7 +81,9 @@ def read_scene(path: Path) -> Scene:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ModelError(f"scene file {path}: cannot be read: {error.strerror}; allowed: a readable TOML file") from None
+        raise ModelError(
+            f"scene file {path}: cannot be read: {error.strerror}; allowed: a readable TOML file"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ModelError(f"scene file {path}: not TOML: {error}; allowed: a file written by Scene.save") from None
     if document.pop("format", None) != FORMAT:
@@ -153,6 +155,3 @@ def _numbers(value: Any, where: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ModelError(f"{where}: given {value!r}; allowed: a number or a list of numbers")
     return value
-
-
-__all__ = ["Joint", "read_scene", "write_scene"]

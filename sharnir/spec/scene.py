@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sharnir.errors import ModelError
-from sharnir.spec.elements import Body, Element, Spring, Vector, plain
+from sharnir.spec.elements import Body, Spring, Vector, plain
 from sharnir.spec.joints import Joint
 
 E = TypeVar("E", Body, Joint, Spring)
@@ -30,12 +30,16 @@ class Scene:
 
     def add(self, element: E) -> E:
         """Add a body, joint or spring, in any order; returns it."""
-        for kind, elements in ((Body, self.bodies), (Joint, self.joints), (Spring, self.springs)):
-            if isinstance(element, kind):
-                elements.append(element)  # type: ignore[attr-defined]
-                return element
-        given = type(element).__name__
-        raise ModelError(f"scene {self.name!r}: cannot add this: given {given}; allowed: a Body, a joint or a Spring")
+        if isinstance(element, Body):
+            self.bodies.append(element)
+        elif isinstance(element, Joint):
+            self.joints.append(element)
+        elif isinstance(element, Spring):
+            self.springs.append(element)
+        else:
+            given, allowed = type(element).__name__, "a Body, a joint or a Spring"
+            raise ModelError(f"scene {self.name!r}: cannot add this: given {given}; allowed: {allowed}")
+        return element
 
     def save(self, path: str | Path) -> None:
         """Write the scene to a TOML file, without loss."""
@@ -49,6 +53,3 @@ class Scene:
         from sharnir.spec.file import read_scene
 
         return read_scene(Path(path))
-
-
-__all__ = ["WORLD", "Element", "Scene"]
