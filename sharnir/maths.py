@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 import warp as wp
 
 from sharnir.precision import get_precision
@@ -35,6 +36,7 @@ _start_warp()
 
 DOUBLE = get_precision() == "double"
 real = wp.float64 if DOUBLE else wp.float32
+np_real = np.float64 if DOUBLE else np.float32
 vec3 = wp.types.vector(3, real)
 mat33 = wp.types.matrix((3, 3), real)
 vec6 = wp.types.vector(6, real)

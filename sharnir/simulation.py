@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sharnir.solvers.system import Control, System
 
 SOLVERS = ("exact",)
+RECORDED = 401  # times, where none are asked for
 FIXED_STEP_DT = 1e-3  # s, where a fixed-step method is not given a step
 
 
@@ -84,7 +85,7 @@ def simulate(
 
     solver: "exact". method: "dop853" or "radau" (stiff systems) with adaptive steps and tolerances rtol, atol, or
     "rk4" or "euler" (semi-implicit) with fixed steps of at most dt (s). times: where to record (s, increasing,
-    within the run), 101 equal intervals' ends if left out. control(t, q, v): joint forces [nv] added to the model's
+    within the run), 401 of them evenly spaced if left out. control(t, q, v): joint forces [nv] added to the model's
     own. progress: show a bar. Ctrl-C ends the run and returns what was recorded.
     """
     from sharnir.solvers.exact import ADAPTIVE, METHODS, steps
@@ -106,6 +107,7 @@ def simulate(
     number("simulate", "atol", atol, above=0)
     recorded = output_times(duration, times)
     system = System(model, control)
+    system.warm_up()
     started = time.perf_counter()
     states: list[tuple[float, Reals]] = []
     finished = False
@@ -126,7 +128,7 @@ def simulate(
 def output_times(duration: float, times: Any) -> Reals:
     """Recording times, starting at 0."""
     if times is None:
-        return np.linspace(0.0, duration, 102)
+        return np.linspace(0.0, duration, RECORDED)
     wanted = np.atleast_1d(np.asarray(times, dtype=float))
     ok = wanted.ndim == 1 and np.isfinite(wanted).all() and (np.diff(wanted) > 0).all()
     if not ok or len(wanted) == 0 or wanted[0] < 0 or wanted[-1] > duration * (1 + 1e-12):

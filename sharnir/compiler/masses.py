@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ def solid(element: str, shape: Shape) -> tuple[float, Array]:
     return tube + balls, np.array([across, across, along])
 
 
-def from_shapes(element: str, shapes: tuple[Shape, ...]) -> MassProperties:
+def from_shapes(element: str, shapes: Sequence[Shape]) -> MassProperties:
     """Sum of the shapes, each with its density and pose."""
     if not isinstance(shapes, tuple):
         raise fail(element, "shapes is not a list", repr(shapes), "a list of Sphere, Box, Cylinder, Capsule")

@@ -11,7 +11,7 @@ from sharnir.constraints.joints import ABOUT_C, ABOUT_P, ALONG, CONSTRAINED, HEL
 from sharnir.dynamics.aba import whiten
 from sharnir.dynamics.forces import pivot, point_velocity
 from sharnir.dynamics.tree import Tree, Workspace, ints
-from sharnir.maths import array2, column, get3, get33, mat33, put3, real, vec3
+from sharnir.maths import array2, column, get3, get33, mat33, np_real, put3, real, vec3
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -269,7 +269,6 @@ def load_row(ws: Workspace, loops: Loops, rows: Rows, r: int, force: real, w: in
 
 def loops_on(model: Model, device: str) -> Loops:
     """The model's loop joints on a device."""
-    np_real = np.float64 if real is wp.float64 else np.float32
     out = Loops()
     out.count, out.dofs = model.loops, model.nv
     integers = {

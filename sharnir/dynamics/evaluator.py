@@ -12,7 +12,7 @@ from sharnir.dynamics.energy import TOTALS
 from sharnir.dynamics.tree import tree_on, workspace_on
 from sharnir.errors import fail
 from sharnir.launch import Graphs
-from sharnir.maths import real
+from sharnir.maths import np_real, real
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -93,7 +93,7 @@ class Dynamics:
             self._results["link"] = wp.zeros(1, dtype=int, device=self.device)
             self._results["point"] = wp.zeros((3, 1), dtype=real, device=self.device)
         self._results["link"].assign(np.array([link], dtype=np.int32))
-        self._results["point"].assign(np.asarray(point, dtype=wp.types.warp_type_to_np_dtype[real]).reshape(3, 1))
+        self._results["point"].assign(np.asarray(point, dtype=np_real).reshape(3, 1))
         args = [self.tree, self.workspace, self.q, self.v, self.model.nv]
         args += [self._results["link"], self._results["point"], J]
         self.launch("jacobian", kernels.jacobian_kernel, args)

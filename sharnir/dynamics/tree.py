@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import warp as wp
 
-from sharnir.maths import array2, mat33, real, vec3
+from sharnir.maths import array2, mat33, np_real, real, vec3
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -107,7 +107,6 @@ PER_DOF = {"S", "U", "rsD", "z"}
 
 def tree_on(model: Model, device: str) -> Tree:
     """The model's arrays on a device."""
-    np_real = np.float64 if real is wp.float64 else np.float32
     tree = Tree()
     tree.links, tree.springs = model.nb, len(model.spring_names)
     tree.gravity = vec3(*model.gravity)

@@ -6,10 +6,14 @@ Values are judged by `sharnir.compile`, not here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-Vector = tuple[float, ...]
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = Sequence[float] | NDArray[np.float64]
 
 
 def plain(value: Any) -> Any:
@@ -87,8 +91,8 @@ class Body(Element):
     name: str
     mass: float | None = None
     center_of_mass: Vector | None = None
-    inertia: tuple | None = None
-    shapes: tuple[Shape, ...] = ()
+    inertia: Sequence[Any] | NDArray[np.float64] | None = None
+    shapes: Sequence[Shape] = ()
     position: Vector | None = None
     orientation: Vector | None = None
 

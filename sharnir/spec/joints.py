@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from sharnir.spec.elements import Element, Frame, Vector
 
-Numbers = float | tuple[float, ...]
+Numbers = float | Vector
 
 
 @dataclass(kw_only=True)

@@ -1,0 +1,42 @@
+"""Benchmarks: one harness, a table of cases, ours and the peer interleaved in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sharnir.errors import unknown
+
+Row = dict[str, Any]
+
+
+def _aba(quick: bool) -> list[Row]:
+    from sharnir.benchmarks.aba import run
+
+    return run(quick)
+
+
+def _aba_batch(quick: bool) -> list[Row]:
+    from sharnir.benchmarks.batch import run
+
+    return run(quick)
+
+
+def _startup(quick: bool) -> list[Row]:
+    from sharnir.benchmarks.startup import run
+
+    return run(quick)
+
+
+BENCHES: dict[str, tuple[Callable[[bool], list[Row]], str]] = {
+    "aba": (_aba, "articulated-body algorithm against Pinocchio, many evaluations in one call"),
+    "aba_batch": (_aba_batch, "articulated-body algorithm over many worlds, on the GPU where there is one"),
+    "startup": (_startup, "import, compile a scene and evaluate it once, from a warm kernel cache"),
+}
+
+
+def run(name: str, quick: bool = False) -> dict[str, Any]:
+    """Run a benchmark; `quick` takes fewer repetitions. The result has the fields of `sharnir bench --json`."""
+    if name not in BENCHES:
+        raise unknown("benchmark", name, BENCHES)
+    return {"bench": name, "rows": BENCHES[name][0](quick)}

@@ -1,0 +1,44 @@
+"""Timing two things against each other: interleaved in one run, medians, with the spread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Call = Callable[[], object]
+
+
+def interleaved(ours: Call, peer: Call | None, rounds: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """Seconds of each call of `ours` and `peer`, taken in turns after one warm-up of each."""
+    calls = [ours] if peer is None else [ours, peer]
+    for call in calls:
+        call()
+    seconds = np.zeros((len(calls), rounds))
+    for k in range(rounds):
+        for c, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            seconds[c, k] = time.perf_counter() - start
+    return seconds[0], seconds[1] if peer is not None else None
+
+
+def spread(values: np.ndarray) -> dict[str, float]:
+    """Quartiles, extremes and the 99.9th percentile of a sample."""
+    low, high, far = np.percentile(values, [25, 75, 99.9])
+    return {"p25": float(low), "p75": float(high), "min": float(values.min()), "p99.9": float(far)}
+
+
+def row(
+    case: str, unit: str, ours: np.ndarray, peer: np.ndarray | None, peer_name: str | None, **more: Any
+) -> dict[str, Any]:
+    """A row of a result: medians, their ratio ours/peer, and the spread."""
+    mine = float(np.median(ours))
+    theirs = None if peer is None else float(np.median(peer))
+    return {
+        "case": case, "ours": mine, "peer": theirs, "peer_name": peer_name, "unit": unit,
+        "ratio": None if theirs is None else mine / theirs,
+        "ours_spread": spread(ours), "peer_spread": None if peer is None else spread(peer), **more,
+    }  # fmt: skip

@@ -1,0 +1,163 @@
+"""The command `sharnir`: list, run, bench, doctor."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from sharnir.errors import ModelError, SharnirError
+
+app = typer.Typer(
+    help="Simulate mechanisms and robots.", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+)
+out = Console()
+ALL = "all"
+
+
+def main() -> None:
+    """Entry point: what is wrong with the input is one sentence, never a traceback."""
+    try:
+        app()
+    except SharnirError as error:
+        Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(1)
+
+
+@app.command("list")
+def list_scenes() -> None:
+    """Show the named scenes."""
+    from sharnir import scenes
+
+    table = Table("scene", "what it is")
+    for name in scenes.names():
+        table.add_row(name, scenes.find(name).summary)
+    out.print(table)
+    out.print("Run one with: sharnir run SCENE --plot", highlight=False)
+
+
+@app.command()
+def run(
+    scene: Annotated[str, typer.Argument(help="A named scene, a scene file (.toml), or 'all'.")],
+    solver: Annotated[str, typer.Option(help="How to solve it: exact.")] = "exact",
+    method: Annotated[str, typer.Option(help="Of the exact solver: dop853, radau, rk4 or euler.")] = "dop853",
+    dt: Annotated[float | None, typer.Option(help="Step of rk4 and euler, s.")] = None,
+    duration: Annotated[float | None, typer.Option(help="Simulated time, s.")] = None,
+    parameter: Annotated[list[str] | None, typer.Option("--set", help="A scene parameter, as n=20.")] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Save a plot.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Save a table of numbers.")] = False,
+    folder: Annotated[Path, typer.Option("--out", help="Where to save.")] = Path("out"),
+) -> None:
+    """Simulate a scene and report on it."""
+    from sharnir import scenes
+    from sharnir.observe.export import write_csv, write_plot
+    from sharnir.simulation import simulate
+
+    names = scenes.names() if scene == ALL else [scene]
+    table = Table(title=f"solver {solver}, method {method}")
+    for heading in ("scene", "t [s]", "wall [s]", "evals", "µs each", "energy err", "loop err"):
+        table.add_column(heading, no_wrap=True, justify="left" if heading == "scene" else "right")
+    saved: list[Path] = []
+    for name in names:
+        built, length = build(name, parameter or [])
+        trajectory = simulate(built, duration or length, solver=solver, method=method, dt=dt, progress=True)
+        table.add_row(*summary(trajectory))
+        for wanted, suffix, write in ((plot, "png", write_plot), (csv, "csv", write_csv)):
+            if wanted:
+                path = folder / f"{trajectory.model.name}.{suffix}"
+                write(trajectory, path)
+                saved.append(path)
+        if not trajectory.finished:
+            out.print(f"interrupted at t = {trajectory.t[-1]:.3f} s; what was recorded is kept")
+            break
+    out.print(table)
+    out.print("Energy err: largest unaccounted change over the energy in play. Loop err: largest gap, m or rad.")
+    for path in saved:
+        out.print(f"saved {path}", highlight=False)
+
+
+def build(name: str, parameters: list[str]) -> tuple[Any, float]:
+    """A scene by name or file, and how long to run it."""
+    from sharnir import scenes
+    from sharnir.spec.scene import Scene
+
+    if name.endswith(".toml"):
+        if parameters:
+            raise ModelError(f"run: a scene file has no parameters: given {parameters}; allowed: none")
+        return Scene.load(name), 10.0
+    values = {}
+    for text in parameters:
+        key, _, value = text.partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            raise ModelError(f"run: not a parameter: given {text!r}; allowed: NAME=NUMBER") from None
+        values[key] = int(number) if number.is_integer() and "." not in value else number
+    return scenes.make(name, **values), scenes.find(name).duration
+
+
+def summary(trajectory: Any) -> list[str]:
+    """A table row about a run."""
+    error = abs(trajectory.energy_error).max() / (trajectory.energy_scale or 1.0)
+    closed = trajectory.model.loops > 0
+    return [
+        trajectory.model.name, f"{trajectory.t[-1]:g}", f"{trajectory.seconds:.2f}",
+        str(trajectory.evaluations), f"{1e6 * trajectory.seconds / trajectory.evaluations:.1f}", f"{error:.1e}",
+        f"{trajectory.loop_error[:, 0].max():.1e}" if closed else "–",
+    ]  # fmt: skip
+
+
+@app.command()
+def bench(
+    name: Annotated[str, typer.Argument(help="Which benchmark; an unknown name lists them.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions.")] = False,
+) -> None:
+    """Measure against a peer in the same run."""
+    from sharnir import benchmarks
+
+    result = benchmarks.run(name, quick)
+    if as_json:
+        print(json.dumps(result))
+        return
+    table = Table("case", "ours", "peer", "unit", "ratio", "peer is")
+    for row in result["rows"]:
+        peer = "–" if row["peer"] is None else f"{row['peer']:.4g}"
+        ratio = "–" if row["ratio"] is None else f"{row['ratio']:.2f}"
+        table.add_row(row["case"], f"{row['ours']:.4g}", peer, row["unit"], ratio, row["peer_name"] or "–")
+    out.print(table)
+
+
+@app.command()
+def doctor() -> None:
+    """Show versions, devices, kernel cache and precision."""
+    import importlib.metadata
+    import platform
+
+    import warp as wp
+
+    import sharnir
+    from sharnir import maths
+
+    table = Table("what", "found")
+    table.add_row("sharnir", sharnir.__version__)
+    table.add_row("python", f"{platform.python_version()} on {platform.platform()}")
+    for package in ("numpy", "scipy", "warp-lang", "matplotlib", "pin", "mujoco"):
+        try:
+            version = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            version = "not installed (optional)"
+        table.add_row(package, version)
+    table.add_row("precision", f"{sharnir.get_precision()} (this process; SHARNIR_PRECISION=single for the other)")
+    for device in wp.get_devices():
+        table.add_row(f"device {device.alias}", device.name)
+    cache = Path(wp.config.kernel_cache_dir)
+    ours = list(cache.glob("wp_sharnir*")) if cache.is_dir() else []
+    table.add_row("kernel cache", f"{cache} ({len(ours)} compiled modules of sharnir)")
+    table.add_row("compiler flags", maths.CPU_FLAGS)
+    out.print(table)

@@ -1,0 +1,1 @@
+"""Looking at results: tables of numbers and plots. Nothing here changes a state."""

@@ -1,0 +1,77 @@
+"""Trajectories as CSV files and plots."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from sharnir.errors import ModelError
+from sharnir.model import Model
+from sharnir.simulation import Trajectory
+
+POSITION = {
+    "cylindrical": ("d", "angle"), "universal": ("angle1", "angle2"), "planar": ("x", "y", "angle"),
+    "spherical": ("qx", "qy", "qz", "qw"), "free": ("x", "y", "z", "qx", "qy", "qz", "qw"),
+}  # fmt: skip
+VELOCITY = {
+    "cylindrical": ("d", "angle"), "universal": ("angle1", "angle2"), "planar": ("x", "y", "angle"),
+    "spherical": ("wx", "wy", "wz"), "free": ("vx", "vy", "vz", "wx", "wy", "wz"),
+}  # fmt: skip
+
+
+def coordinate_names(model: Model) -> tuple[list[str], list[str]]:
+    """Names of the coordinates of q and v: the joint's, with a component where it has several."""
+    positions, velocities = [], []
+    for i in range(model.nb):
+        name, kind = model.joint_names[i], model.joint_types[i]
+        if kind == "fixed":
+            continue
+        positions += [f"{name}.{c}" for c in POSITION[kind]] if kind in POSITION else [name]
+        velocities += [f"{name}.{c}" for c in VELOCITY[kind]] if kind in VELOCITY else [name]
+    return positions, velocities
+
+
+def write_csv(trajectory: Trajectory, path: Path) -> None:
+    """One line per recorded time: t, q, v, energies, work and loop errors, full precision."""
+    positions, velocities = coordinate_names(trajectory.model)
+    header = ["t [s]", *(f"q:{n}" for n in positions), *(f"v:{n}" for n in velocities)]
+    header += ["kinetic [J]", "potential [J]", "work [J]", "loop position error", "loop velocity error"]
+    energies = np.column_stack([trajectory.kinetic, trajectory.potential, trajectory.work, trajectory.loop_error])
+    table = np.column_stack([trajectory.t, trajectory.q, trajectory.v, energies])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows([[repr(float(x)) for x in line] for line in table])
+
+
+def write_plot(trajectory: Trajectory, path: Path) -> None:
+    """Positions, velocities and the energy error over time, as a PNG."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ModelError("plot: matplotlib is missing; allowed: pip install 'sharnir[plot]'") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    positions, velocities = coordinate_names(trajectory.model)
+    figure, axes = plt.subplots(3, 1, figsize=(9, 9), sharex=True, constrained_layout=True)
+    figure.suptitle(f"{trajectory.model.name}: {trajectory.solver}, {trajectory.method}")
+    for axis, values, names, label in (
+        (axes[0], trajectory.q, positions, "q [m, rad]"),
+        (axes[1], trajectory.v, velocities, "v [m/s, rad/s]"),
+    ):
+        axis.plot(trajectory.t, values, linewidth=1)
+        axis.set_ylabel(label)
+        axis.grid(alpha=0.3)
+        if 0 < len(names) <= 10:
+            axis.legend(names, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
+    axes[2].plot(trajectory.t, trajectory.energy_error, linewidth=1, color="black")
+    axes[2].set_ylabel("energy error [J]")
+    axes[2].set_xlabel("t [s]")
+    axes[2].grid(alpha=0.3)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
