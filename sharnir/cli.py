@@ -60,7 +60,7 @@ def run(
 
     names = scenes.names() if scene == ALL else [scene]
     table = Table(title=f"solver {solver}, method {method}")
-    for heading in ("scene", "t [s]", "wall [s]", "evals", "µs each", "energy err", "loop err"):
+    for heading in ("scene", "t (s)", "wall (s)", "evals", "µs each", "energy err", "loop err"):
         table.add_column(heading, no_wrap=True, justify="left" if heading == "scene" else "right")
     saved: list[Path] = []
     for name in names:

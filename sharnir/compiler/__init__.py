@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from sharnir.compiler.motions import (
 )  # fmt: skip
 from sharnir.compiler.numeric import check_inertia_is_regular, link_poses
 from sharnir.compiler.spanning import Link, SpanningTree, check_names, span
+from sharnir.compiler.velocities import consistent_velocities
 from sharnir.errors import fail
 from sharnir.model import Model
 from sharnir.rotations import Array, matrix_to_quat, quat_to_matrix
@@ -53,11 +55,12 @@ def compile(scene: Scene) -> Model:
     coordinates = [joint_coordinates(link.joint, reference) for link in tree.links]
     for name, blocks in _columns(coordinates).items():
         fields[name] = np.concatenate([*blocks, np.zeros(0)])
+    stated = fields["v0"]
+    fields["v0"] = np.nan_to_num(stated, nan=0.0)
     fields |= loop_arrays(tree.loops, [joint_frames(j, reference) for j in tree.loops], index, in_link)
     loop_coordinates = [joint_coordinates(j, reference) for j in tree.loops]
-    for name, blocks in _columns(loop_coordinates).items():
-        if name not in ("q0", "v0"):
-            fields[f"loop_{name}"] = np.concatenate([*blocks, np.zeros(0)])
+    loop_columns = {n: np.concatenate([*blocks, np.zeros(0)]) for n, blocks in _columns(loop_coordinates).items()}
+    fields |= {f"loop_{n}": values for n, values in loop_columns.items() if n not in ("q0", "v0")}
     fields |= spring_arrays(scene, index, in_link)
     joints = [*(link.joint for link in tree.links), *tree.loops]
     model = Model(
@@ -67,8 +70,11 @@ def compile(scene: Scene) -> Model:
         **fields,
     )
     poses = link_poses(model, model.q0)
-    check_loops_close(model, tree.loops, poses, GAP_TOLERANCE)
+    check_loops_close(model, tree.loops, poses, loop_columns["q0"], GAP_TOLERANCE)
     check_inertia_is_regular(model, poses)
+    if model.loops:
+        v0 = consistent_velocities(model, poses, stated, loop_columns["v0"])
+        model = replace(model, v0=v0, cache={})
     return model
 
 
@@ -224,7 +230,7 @@ def joint_coordinates(joint: Joint, reference: dict[str, Pose]) -> dict[str, Arr
         q0 = coordinates(element, "position", joint, joint.position)
     if joint.rest is not None:
         rest = coordinates(element, "rest", joint, joint.rest)
-    v0 = np.zeros(joint.nv)
+    v0 = np.full(joint.nv, np.nan)  # nothing stated
     if joint.velocity is not None:
         v0 = per_coordinate(element, "velocity", joint.velocity, joint.nv)
     stiffness = per_coordinate(element, "stiffness", joint.stiffness, joint.nv, least=0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.motions import HERE, Pose, motions
+from sharnir.compiler.motions import HERE, Pose, motions, relative_pose
 from sharnir.errors import fail
 from sharnir.model import Model
 from sharnir.rotations import Array
@@ -45,14 +45,15 @@ def loop_arrays(
     }
 
 
-def check_loops_close(model: Model, joints: list[Joint], poses: list[Pose], tolerance: float) -> None:
+def check_loops_close(model: Model, joints: list[Joint], poses: list[Pose], q0: Array, tolerance: float) -> None:
     """The two frames of every loop joint must be where its motion allows, in the initial configuration."""
     for k, joint in enumerate(joints):
         P, C = (
             (HERE if link < 0 else poses[link]) @ Pose(model.loop_rot[k, end], model.loop_pos[k, end])
             for end, link in enumerate(model.loop_link[k])
         )
-        gap, turn = misfit(joint, P.inverse() @ C)
+        relative = P.inverse() @ C
+        gap, turn = misfit(joint, relative)
         scale = max(1.0, float(np.abs(P.x).max()))
         if gap > tolerance * scale or turn > tolerance:
             raise fail(
@@ -60,6 +61,14 @@ def check_loops_close(model: Model, joints: list[Joint], poses: list[Pose], tole
                 f"a gap of {gap:.6g} m and a misalignment of {np.degrees(turn):.4g}°",
                 f"at most {tolerance:g} m and {np.degrees(tolerance):.1g}°",
             )  # fmt: skip
+        if joint.position is not None:
+            stated = relative_pose(motions(joint), q0[model.loop_q_start[k] : model.loop_q_start[k + 1]])
+            off = max(_norm(stated.x - relative.x) / scale, _norm(stated.R - relative.R))
+            if off > tolerance:
+                raise fail(
+                    f"joint {joint.name!r}", "its initial position does not fit the loop it closes",
+                    f"{joint.position!r}, off by {off:.3g} m or rad", "the position the others give it, or none here",
+                )  # fmt: skip
 
 
 def misfit(joint: Joint, relative: Pose) -> tuple[float, float]:

@@ -47,7 +47,7 @@ def link_axes(model: Model, i: int, poses: list[Pose], q: Array) -> dict[int, Ar
 
 def check_inertia_is_regular(model: Model, poses: list[Pose]) -> None:
     """Every joint coordinate must meet some inertia: eliminate them one by one, tips first (M-7)."""
-    inertia = [_spatial_inertia(model, i, poses[i]) for i in range(model.nb)]
+    inertia = [spatial_inertia(model, i, poses[i]) for i in range(model.nb)]
     composite = [I.copy() for I in inertia]
     for i in reversed(range(model.nb)):
         axes = link_axes(model, i, poses, model.q0)
@@ -70,7 +70,8 @@ def check_inertia_is_regular(model: Model, poses: list[Pose]) -> None:
             composite[model.parent[i]] = composite[model.parent[i]] + composite[i]
 
 
-def _spatial_inertia(model: Model, i: int, pose: Pose) -> Array:
+def spatial_inertia(model: Model, i: int, pose: Pose) -> Array:
+    """[6, 6] inertia of a link about the world origin, for velocities (v, ω)."""
     m = model.mass[i]
     r = pose.x + pose.R @ model.com[i]
     rx = np.array([[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]])

@@ -1,0 +1,91 @@
+"""Initial velocities of mechanisms with loops: those given hold, the others follow with the least kinetic energy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sharnir.compiler.motions import HERE, Pose
+from sharnir.compiler.numeric import link_axes, spatial_inertia
+from sharnir.constraints.joints import ABOUT_C, ALONG, CONSTRAINED, HELIX, PERPENDICULAR, ROWS
+from sharnir.errors import fail
+from sharnir.model import Model
+from sharnir.rotations import Array
+
+TOLERANCE = 1e-6  # rad/s or m/s, relative to the largest velocity given
+
+
+def consistent_velocities(model: Model, poses: list[Pose], given: Array, loop_given: Array) -> Array:
+    """v0 that closes all loops at velocity level; `given` and `loop_given` are NaN where nothing was stated."""
+    jacobians = link_jacobians(model, poses)
+    rows = np.array([loop_row(model, poses, jacobians, r) for r in range(6 * model.loops)])
+    kind = np.repeat(model.loop_kind, 6)
+    position = np.tile(np.arange(6), model.loops)
+    fixed = position < CONSTRAINED[kind]
+    coordinates = rows[~fixed]
+    stated, loop_stated = np.isfinite(given), np.isfinite(loop_given)
+    A = np.vstack([rows[fixed], np.eye(model.nv)[stated], coordinates[loop_stated]])
+    b = np.concatenate([np.zeros(int(fixed.sum())), given[stated], loop_given[loop_stated]])
+    M = mass_matrix(model, poses, jacobians) + coordinates.T @ (model.loop_armature[:, None] * coordinates)
+    L = np.linalg.cholesky(M)
+    x = np.linalg.lstsq(np.linalg.solve(L, A.T).T, b, rcond=1e-10)[0]
+    v = np.linalg.solve(L.T, x)
+    check_given_holds(model, v, given, coordinates @ v, loop_given)
+    return np.asarray(v)
+
+
+def check_given_holds(model: Model, v: Array, given: Array, loop_v: Array, loop_given: Array) -> None:
+    tolerance = TOLERANCE * max(1.0, float(np.nanmax(np.abs(np.concatenate([given, loop_given, [0.0]])))))
+    for name in model.joint_names:
+        joint = model.joint(name)
+        wanted, got = (loop_given, loop_v) if joint.closes_loop else (given, v)
+        gap = wanted[joint.v] - got[joint.v]
+        if (np.abs(gap[np.isfinite(gap)]) > tolerance).any():
+            raise fail(
+                f"joint {name!r}", "its initial velocity does not fit the loops it is part of",
+                [float(x) for x in wanted[joint.v]],
+                f"what the others allow, nearest {[round(float(x), 9) for x in got[joint.v]]}, or no velocity here",
+            )  # fmt: skip
+
+
+def link_jacobians(model: Model, poses: list[Pose]) -> Array:
+    """[nb, 6, nv] velocity (v at the world origin, ω) of every link by v."""
+    out = np.zeros((model.nb, 6, model.nv))
+    for i in range(model.nb):
+        if model.parent[i] >= 0:
+            out[i] = out[model.parent[i]]
+        for d, S in link_axes(model, i, poses, model.q0).items():
+            out[i, :, d] = S
+    return out
+
+
+def mass_matrix(model: Model, poses: list[Pose], jacobians: Array) -> Array:
+    """Sum of the links' inertias seen by v."""
+    M = np.diag(model.armature)
+    for i in range(model.nb):
+        M = M + jacobians[i].T @ spatial_inertia(model, i, poses[i]) @ jacobians[i]
+    return M
+
+
+def loop_row(model: Model, poses: list[Pose], jacobians: Array, r: int) -> Array:
+    """[nv] row r (six per loop joint, see sharnir.constraints.joints) by v."""
+    k = r // 6
+    a, b = model.loop_link[k]
+    P = (HERE if a < 0 else poses[a]) @ Pose(model.loop_rot[k, 0], model.loop_pos[k, 0])
+    C = (HERE if b < 0 else poses[b]) @ Pose(model.loop_rot[k, 1], model.loop_pos[k, 1])
+    form, first, second = ROWS[model.loop_kind[k], r % 6]
+    e = P.R[:, first]
+    force, torque = np.zeros(3), np.zeros(3)
+    if form in (ALONG, HELIX):
+        force = e
+        torque = -model.loop_pitch[k] * e if form == HELIX else torque
+    elif form == PERPENDICULAR:
+        torque = np.cross(C.R[:, second], e)
+    else:
+        torque = C.R[:, first] if form == ABOUT_C else e
+    wrench = np.concatenate([force, torque + np.cross(C.x, force)])
+    row = np.zeros(model.nv)
+    if b >= 0:
+        row += wrench @ jacobians[b]
+    if a >= 0:
+        row -= wrench @ jacobians[a]
+    return row

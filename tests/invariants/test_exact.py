@@ -1,0 +1,181 @@
+"""What the exact solver must keep: other formulations, energy, momentum, closed loops, orders of convergence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import sharnir
+from sharnir import scenes
+
+
+def rods_in_absolute_coordinates(n: int, angle: float, times: np.ndarray) -> np.ndarray:
+    """Relative angles of the chain from the Newton–Euler equations of n free rods held by Lagrange multipliers."""
+    length, mass, g = 1.0 / n, 10.0 / n, 9.81
+    inertia = mass * length**2 / 12
+    M = np.diag(np.tile([mass, mass, inertia], n))
+    force = np.tile([0.0, -mass * g, 0.0], n)
+
+    def rates(_t: float, y: np.ndarray) -> np.ndarray:
+        x, u = y[: 3 * n], y[3 * n :]
+        phi, omega = x[2::3], u[2::3]
+        c, s = np.cos(phi) * length / 2, np.sin(phi) * length / 2
+        J, gamma = np.zeros((2 * n, 3 * n)), np.zeros(2 * n)
+        for k in range(n):  # left end of rod k on the right end of rod k − 1, or on the ground
+            J[2 * k, 3 * k], J[2 * k, 3 * k + 2] = 1.0, s[k]
+            J[2 * k + 1, 3 * k + 1], J[2 * k + 1, 3 * k + 2] = 1.0, -c[k]
+            gamma[2 * k], gamma[2 * k + 1] = c[k] * omega[k] ** 2, s[k] * omega[k] ** 2
+            if k:
+                J[2 * k, 3 * k - 3], J[2 * k, 3 * k - 1] = -1.0, s[k - 1]
+                J[2 * k + 1, 3 * k - 2], J[2 * k + 1, 3 * k - 1] = -1.0, -c[k - 1]
+                gamma[2 * k] += c[k - 1] * omega[k - 1] ** 2
+                gamma[2 * k + 1] += s[k - 1] * omega[k - 1] ** 2
+        system = np.block([[M, J.T], [J, np.zeros((2 * n, 2 * n))]])
+        return np.concatenate([u, np.linalg.solve(system, np.concatenate([force, -gamma]))[: 3 * n]])
+
+    middle = (np.arange(n) + 0.5) * length
+    start = np.column_stack([middle * np.cos(angle), middle * np.sin(angle), np.full(n, angle)]).ravel()
+    y0 = np.concatenate([start, np.zeros(3 * n)])
+    run = solve_ivp(rates, (0.0, times[-1]), y0, method="DOP853", t_eval=times, rtol=1e-12, atol=1e-13)
+    phi = run.y[2 : 3 * n : 3].T
+    return np.column_stack([phi[:, 0], np.diff(phi, axis=1)])
+
+
+def test_rods_agree_with_absolute_coordinates_and_keep_their_energy():
+    times = np.linspace(0.0, 10.0, 41)
+    run = sharnir.simulate(scenes.make("rods"), 10.0, times=times, rtol=1e-12, atol=1e-13)
+    other = rods_in_absolute_coordinates(10, -1.0, times)
+    np.testing.assert_allclose(run.q, other, atol=1e-8)
+    assert np.abs(run.energy_error).max() < 1e-9 * run.energy_scale
+
+
+def test_tumbling_body_keeps_its_angular_momentum():
+    """100 s about the middle axis, which is unstable: any error in the gyroscopic terms shows."""
+    scene = scenes.make("free_box", velocity=(0.3, -0.2, 0.1), gravity=(0.0, 0.0, 0.0))
+    model = sharnir.compile(scene)
+    run = sharnir.simulate(model, 100.0, times=np.linspace(0, 100, 101), rtol=1e-12, atol=1e-14)
+    P, L = sharnir.dynamics.momentum(model, run.q.T, run.v.T)
+    assert np.abs(L - L[:, :1]).max() < 1e-10 * np.linalg.norm(L[:, 0])
+    assert np.abs(P - P[:, :1]).max() < 1e-10 * np.linalg.norm(P[:, 0])
+    assert np.abs(np.linalg.norm(run.q[:, 3:7], axis=1) - 1).max() < 1e-15 * 4
+
+
+SMOOTH = {  # scene and a time before anything special happens
+    "double_pendulum": (scenes.make("double_pendulum"), 0.5),
+    "spherical_pendulum": (scenes.make("spherical_pendulum"), 0.5),
+    "free_box": (scenes.make("free_box"), 0.5),
+    "n_four_bar": (scenes.make("n_four_bar", n=1), 0.4),
+    "andrews": (scenes.make("andrews"), 0.004),
+}
+
+
+@pytest.mark.parametrize("scene", SMOOTH)
+@pytest.mark.parametrize(("method", "order", "steps"), [("euler", 1, 400), ("rk4", 4, 50)])
+def test_order_of_convergence(scene, method, order, steps):
+    built, duration = SMOOTH[scene]
+    model = sharnir.compile(built)
+    exact = sharnir.simulate(model, duration, times=[duration], rtol=1e-13, atol=1e-15)
+    errors = []
+    for n in (steps, 2 * steps, 4 * steps):
+        run = sharnir.simulate(model, duration, method=method, dt=duration / n, times=[duration])
+        errors.append(np.linalg.norm(np.concatenate([run.q[-1] - exact.q[-1], run.v[-1] - exact.v[-1]])))
+    measured = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
+    assert measured[-1] == pytest.approx(order, abs=0.15), (errors, measured)
+
+
+def test_work_accounts_for_drives_and_dampers():
+    """Energy changes by the work of efforts, dampers and control, in trees, loops and springs alike."""
+    scene = scenes.make("n_four_bar", n=1)
+    scene.joints[0].damping = 0.4
+    scene.joints[1].effort = 2.0
+    scene.joints[2].damping, scene.joints[2].stiffness, scene.joints[2].effort = 0.3, 5.0, -1.0
+    scene.add(sharnir.Spring(name="s", parent="world", child="coupler0", stiffness=30.0, damping=2.0, length=0.5))
+    run = sharnir.simulate(scene, 2.0, control=lambda t, q, v: np.sin(5 * t) * np.ones(len(v)))
+    assert np.abs(run.work).max() > 1.0
+    assert np.abs(run.energy_error).max() < 1e-9 * run.energy_scale
+
+
+def test_loop_armature_equals_tree_armature():
+    """A rotor on a joint acts the same whether the spanning tree uses that joint or cuts it."""
+
+    def four_bar(first_cut: bool) -> sharnir.Scene:
+        scene = scenes.make("n_four_bar", n=1)
+        scene.joints[3].armature = 0.7  # right0, which closes the loop
+        scene.joints[3].damping = 0.2
+        scene.joints[3].stiffness = 3.0
+        if first_cut:  # described from the other side, another joint closes the loop
+            scene.joints.reverse()
+            scene.bodies.reverse()
+        return scene
+
+    runs = []
+    for cut in (False, True):
+        model = sharnir.compile(four_bar(cut))
+        run = sharnir.simulate(model, 0.6, times=[0.6])
+        runs.append(run.q[-1, model.joint("ground0").q][0])
+        assert model.joint("right0").closes_loop is not cut
+    assert runs[0] == pytest.approx(runs[1], abs=1e-9)
+
+
+def test_reactions_hold_a_hanging_chain():
+    """At rest each hinge of a hanging chain carries the weight below it."""
+    model = sharnir.compile(scenes.make("rods", n=4, angle=-np.pi / 2))
+    run = sharnir.simulate(model, 0.1, times=[0.1])
+    carried = run.joint_wrenches()[0, :, 2]
+    np.testing.assert_allclose(carried, 2.5 * 9.81 * np.array([4, 3, 2, 1]), rtol=1e-12)
+
+
+def test_reactions_of_a_loop_balance_gravity():
+    """A table on two parallel uprights, released at rest: the ground forces and the motion of the mass agree."""
+    scene = scenes.make("n_four_bar", n=1)
+    for joint in scene.joints:
+        joint.velocity = None
+    model = sharnir.compile(scene)
+    run = sharnir.simulate(model, 0.1, times=[0.1])
+    # upright: an unstable equilibrium, everything stays; hinges carry 3 kg in all
+    ground = [model.body("upright0"), model.body("upright1")]
+    carried = run.joint_wrenches()[0, ground, 2].sum()
+    assert carried == pytest.approx(3 * 9.81, rel=1e-9)
+
+
+def test_loops_stay_closed_and_quaternions_unit_for_every_joint_type():
+    """A body held to the world by two joints, one of them of each type with room to move."""
+    for kind in ("spherical", "universal", "cylindrical", "planar", "helical", "revolute", "prismatic", "fixed"):
+        scene = sharnir.Scene(name=kind, gravity=(1.0, 2.0, -9.81))
+        inertia = (0.1, 0.12, 0.14)
+        for name, position in (("a", (0.3, 0.1, 0.0)), ("b", (0.7, -0.1, 0.4))):
+            scene.add(sharnir.Body(name=name, mass=1.0, inertia=inertia, position=position))
+        scene.add(sharnir.Spherical(name="one", parent="world", child="a"))
+        scene.add(sharnir.Spherical(name="two", parent="world", child="b", anchor=(1.0, 0.0, 0.0)))
+        extra = {"axis2": (0.0, 1.0, 0.0)} if kind == "universal" else {"axis": (0.3, 0.2, 1.0)}
+        if kind == "helical":
+            extra["pitch"] = 0.5
+        joint = getattr(sharnir, kind.capitalize())
+        scene.add(joint(name="close", parent="a", child="b", anchor=(0.4, 0.3, 0.3), **extra))
+        run = sharnir.simulate(scene, 1.0, times=np.linspace(0, 1, 11))
+        assert run.loop_error.max() < 1e-9, kind
+        assert np.abs(run.energy_error).max() < 1e-8 * run.energy_scale, kind
+
+
+def test_velocity_of_one_joint_moves_the_whole_loop():
+    """The crank's rate is given, the rest follows; a parallelogram's coupler does not turn."""
+    scene = scenes.make("n_four_bar", n=1)
+    for joint in scene.joints[1:]:
+        joint.velocity = None
+    model = sharnir.compile(scene)
+    assert model.v0[model.joint("ground1").v][0] == pytest.approx(-1.0, abs=1e-12)
+    assert model.v0[model.joint("left0").v][0] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_velocities_that_contradict_each_other_are_refused():
+    scene = scenes.make("n_four_bar", n=1)
+    scene.joints[1].velocity = 0.5
+    with pytest.raises(sharnir.ModelError, match=r"initial velocity does not fit the loops"):
+        sharnir.compile(scene)
+
+
+def test_same_scene_same_bits():
+    runs = [sharnir.simulate(scenes.make("n_four_bar"), 1.0, times=[1.0]) for _ in range(2)]
+    assert np.array_equal(runs[0].q, runs[1].q)
+    assert np.array_equal(runs[0].v, runs[1].v)
