@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sharnir.errors import fail, unknown
+from sharnir.errors import fail, shown, unknown
 
 Reals = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -123,7 +123,9 @@ class Model:
     @cached_property
     def quaternions(self) -> Ints:
         """[k] first coordinate of every quaternion in q."""
-        return self.part_q[self.part_kind == 3]
+        first = self.part_q[self.part_kind == 3]
+        first.setflags(write=False)
+        return first
 
     def body(self, name: str) -> int:
         """Link number of a body."""
@@ -141,14 +143,25 @@ class Model:
         i = k - self.nb if loop else k
         return JointCoordinates(name, self.joint_types[k], loop, slice(q[i], q[i + 1]), slice(v[i], v[i + 1]))
 
+    def joint_of(self, coordinate: int) -> str:
+        """Name of the joint a velocity coordinate belongs to."""
+        return self.joint_names[int(np.searchsorted(self.dof_start, coordinate, side="right")) - 1]
+
     def checked(self, what: str, value: Any, size: int) -> Reals:
         """Positions, velocities or forces as a finite float array [size] or [size, worlds]."""
-        array = np.asarray(value, dtype=float)
+        try:
+            array = np.asarray(value, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise fail(f"model {self.name!r}", f"{what} is not made of numbers", shown(value), f"[{size}]") from None
+        if value is None:
+            raise fail(f"model {self.name!r}", f"{what} is missing", "None", f"[{size}]")
         if array.ndim not in (1, 2) or array.shape[0] != size or (array.ndim == 2 and array.shape[1] == 0):
             allowed = f"[{size}] or [{size}, worlds]"
             raise fail(f"model {self.name!r}", f"{what} has the wrong shape", list(array.shape), allowed)
         if not np.isfinite(array).all():
             bad = np.argwhere(~np.isfinite(array))[0]
             where = ", ".join(str(i) for i in bad)
-            raise fail(f"model {self.name!r}", f"{what}[{where}] is not finite", array[tuple(bad)], "finite numbers")
+            raise fail(
+                f"model {self.name!r}", f"{what}[{where}] is not finite", float(array[tuple(bad)]), "finite numbers"
+            )
         return array

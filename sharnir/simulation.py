@@ -10,7 +10,7 @@ import numpy as np
 
 from sharnir.compiler import compile
 from sharnir.compiler.checks import number
-from sharnir.errors import fail, unknown
+from sharnir.errors import fail, shown, unknown
 from sharnir.model import Model, Reals
 from sharnir.progress import bar
 from sharnir.spec.scene import Scene
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SOLVERS = ("exact",)
 RECORDED = 401  # times, where none are asked for
+LEAST_RTOL = 1e-13  # below, rounding is all that is left
+LEAST_ATOL = 1e-20
 FIXED_STEP_DT = 1e-3  # s, where a fixed-step method is not given a step
 
 
@@ -96,15 +98,19 @@ def simulate(
         raise unknown("solver", solver, SOLVERS)
     if method not in METHODS:
         raise unknown("method", method, METHODS)
-    number("simulate", "duration", duration, above=0)
+    duration = number("simulate", "duration", duration, above=0)
     if dt is not None:
-        number("simulate", "dt", dt, above=0)
+        dt = number("simulate", "dt", dt, above=0)
+        if dt < duration * 1e-9:
+            raise fail("simulate", "dt is too small", repr(dt), f"at least a billionth of the duration, {duration:g} s")
         if method in ADAPTIVE:
             raise fail("simulate", f"method {method!r} chooses its own step", f"dt={dt!r}", "dt with 'rk4' or 'euler'")
     elif method not in ADAPTIVE:
         dt = FIXED_STEP_DT
-    number("simulate", "rtol", rtol, above=0)
-    number("simulate", "atol", atol, above=0)
+    rtol = number("simulate", "rtol", rtol, least=LEAST_RTOL)
+    atol = number("simulate", "atol", atol, least=LEAST_ATOL)
+    if control is not None and not callable(control):
+        raise fail("simulate", "control cannot be called", shown(control), "a function control(t, q, v) -> [nv]")
     recorded = output_times(duration, times)
     system = System(model, control)
     system.warm_up()
@@ -129,24 +135,27 @@ def output_times(duration: float, times: Any) -> Reals:
     """Recording times, starting at 0."""
     if times is None:
         return np.linspace(0.0, duration, RECORDED)
-    wanted = np.atleast_1d(np.asarray(times, dtype=float))
-    ok = wanted.ndim == 1 and np.isfinite(wanted).all() and (np.diff(wanted) > 0).all()
+    allowed = f"increasing numbers from 0 to {duration:g}"
+    try:
+        wanted = np.atleast_1d(np.asarray(times, dtype=float))
+    except (TypeError, ValueError, OverflowError):
+        raise fail("simulate", "times are not numbers", shown(times), allowed) from None
+    ok = not isinstance(times, bool) and wanted.ndim == 1 and np.isfinite(wanted).all() and (np.diff(wanted) > 0).all()
     if not ok or len(wanted) == 0 or wanted[0] < 0 or wanted[-1] > duration * (1 + 1e-12):
-        raise fail("simulate", "times are out of range", f"{times!r}", f"increasing numbers from 0 to {duration:g}")
+        raise fail("simulate", "times are out of range", shown(times), allowed)
     return wanted if wanted[0] == 0 else np.concatenate([[0.0], wanted])
 
 
 def _trajectory(model: Model, system: System, states: list[tuple[float, Reals]], **facts: Any) -> Trajectory:
     evaluations = system.evaluations
     y = np.array([y for _, y in states])
-    energy = np.array([system.energy(t, y) for t, y in states])
-    loops = [system.loop_state(t, y) for t, y in states]
+    seen = [system.observe(y) for _, y in states]
     return Trajectory(
         model=model, system=system, evaluations=evaluations,
         t=np.array([t for t, _ in states]),
         q=y[:, : model.nq], v=y[:, model.nq : -1], work=y[:, -1],
-        kinetic=energy[:, 0], potential=energy[:, 1],
-        loop_q=np.array([q for q, _ in loops]), loop_v=np.array([v for _, v in loops]),
-        loop_error=np.array([system.loop_errors(t, y) for t, y in states]),
+        kinetic=np.array([s.kinetic for s in seen]), potential=np.array([s.potential for s in seen]),
+        loop_q=np.array([s.loop_q for s in seen]), loop_v=np.array([s.loop_v for s in seen]),
+        loop_error=np.array([s.loop_error for s in seen]),
         **facts,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.checks import number, per_coordinate, quaternion, vector
+from sharnir.compiler.checks import LARGEST, is_number, number, per_coordinate, quaternion, vector
 from sharnir.compiler.loops import check_loops_close, loop_arrays
 from sharnir.compiler.masses import mass_properties
 from sharnir.compiler.motions import (
@@ -26,11 +26,11 @@ from sharnir.compiler.motions import (
 from sharnir.compiler.numeric import check_inertia_is_regular, link_poses
 from sharnir.compiler.spanning import Link, SpanningTree, check_names, span
 from sharnir.compiler.velocities import consistent_velocities
-from sharnir.errors import fail
+from sharnir.errors import described, fail, shown
 from sharnir.model import Model
 from sharnir.rotations import Array, matrix_to_quat, quat_to_matrix
 from sharnir.spec.elements import Body
-from sharnir.spec.joints import JOINT_TYPES, Free, Joint
+from sharnir.spec.joints import JOINT_TYPES, Free, Joint, Universal
 from sharnir.spec.scene import WORLD, Scene
 
 GAP_TOLERANCE = 1e-6  # m and rad, for frames that must coincide
@@ -39,12 +39,16 @@ GAP_TOLERANCE = 1e-6  # m and rad, for frames that must coincide
 def compile(scene: Scene) -> Model:
     """Check a scene and turn it into a Model; a ModelError says what is wrong with it."""
     if not isinstance(scene, Scene):
-        raise fail("compile", "not a scene", type(scene).__name__, "a sharnir.Scene")
+        raise fail("compile", "not a scene", described(scene), "a sharnir.Scene")
+    scene = scene.plain()
     check_names(scene)
     check_types(scene)
     tree = span(scene)
     reference = reference_poses(tree)
-    fields: dict[str, Any] = {"name": scene.name, "gravity": vector("scene", "gravity", scene.gravity, 3)}
+    fields: dict[str, Any] = {
+        "name": scene.name,
+        "gravity": vector(f"scene {scene.name!r}", "gravity", scene.gravity, 3),
+    }
     frames = [joint_frames(link.joint, reference) for link in tree.links]
     fields |= tree_arrays(tree, frames)
     index = {WORLD: -1, **{link.body.name: i for i, link in enumerate(tree.links)}}
@@ -82,6 +86,9 @@ def check_types(scene: Scene) -> None:
     for joint in scene.joints:
         if type(joint) not in JOINT_TYPES.values():
             raise fail(f"joint {joint.name!r}", "unknown type", type(joint).__name__, ", ".join(JOINT_TYPES))
+        if isinstance(joint, Universal) and joint.x_axis is not None:
+            allowed = "axis and axis2, which fix the frame"
+            raise fail(f"joint {joint.name!r}", "x_axis means nothing here", shown(joint.x_axis), allowed)
         in_world = [n for n in ("anchor", "axis", "x_axis", "axis2") if getattr(joint, n, None) is not None]
         if in_world and (is_in_body_frames(joint) or isinstance(joint, Free)):
             where = "parent_frame, child_frame" if is_in_body_frames(joint) else "Free, which lies between body frames"
@@ -248,11 +255,13 @@ def joint_coordinates(joint: Joint, reference: dict[str, Pose]) -> dict[str, Arr
 
 def coordinates(element: str, field: str, joint: Joint, value: Any) -> Array:
     """Position coordinates of a joint, quaternions made unit."""
-    q = vector(element, field, (value,) if joint.nq == 1 and isinstance(value, (int, float)) else value, joint.nq)
+    most = np.inf if any(m.kind == BALL for m in motions(joint)) else LARGEST  # a quaternion may have any length
+    values = (value,) if joint.nq == 1 and is_number(value) else value
+    q = vector(element, field, values, joint.nq, most=most)
     for m in motions(joint):
         if m.kind == BALL:
             n = COORDINATES[BALL][0]
-            q[m.q : m.q + n] = quaternion(element, f"{field} quaternion", tuple(q[m.q : m.q + n]))
+            q[m.q : m.q + n] = quaternion(element, f"{field} quaternion", tuple(q[m.q : m.q + n].tolist()))
     return q
 
 

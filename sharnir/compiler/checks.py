@@ -3,56 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from sharnir.errors import fail
+from sharnir.errors import fail, shown
 from sharnir.rotations import Array
+from sharnir.spec.elements import plain
+
+LARGEST = 1e50  # beyond it powers of a value overflow; no mechanism is that large
 
 
-def number(element: str, field: str, value: Any, *, least: float = -np.inf, above: float = -np.inf) -> float:
-    """A finite number ≥ least and > above."""
+def is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def number(
+    element: str, field: str, value: Any, *, least: float = -np.inf, above: float = -np.inf, most: float = LARGEST
+) -> float:
+    """A finite number ≥ least, > above and ≤ most in magnitude."""
     allowed = "a finite number" + (f" ≥ {least:g}" if least > -np.inf else "")
     allowed += f" > {above:g}" if above > -np.inf else ""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
-        raise fail(element, f"{field} is not a finite number", repr(value), allowed)
-    if value < least or value <= above:
-        raise fail(element, f"{field} is out of range", repr(value), allowed)
-    return float(value)
+    bare = plain(value)
+    try:
+        x = float(bare) if is_number(bare) else np.nan
+    except OverflowError:
+        x = np.inf
+    if not np.isfinite(x):
+        raise fail(element, f"{field} is not a finite number", shown(value), allowed)
+    if x < least or x <= above or abs(x) > most:
+        raise fail(element, f"{field} is out of range", shown(value), f"{allowed}, at most {most:g} in magnitude")
+    return x
 
 
-def vector(element: str, field: str, value: Any, size: int) -> Array:
+def vector(element: str, field: str, value: Any, size: int, *, most: float = LARGEST) -> Array:
     """A finite vector of `size` numbers."""
-    allowed = f"{size} finite numbers"
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != size:
-        raise fail(element, f"{field} has the wrong shape", repr(value), allowed)
-    for v in value:
-        number(element, f"{field} component", v)
-    return np.array(value, dtype=float)
+    allowed = {0: "nothing: there are no coordinates", 1: "a finite number"}.get(size, f"{size} finite numbers")
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)) or len(value) != size:
+        raise fail(element, f"{field} has the wrong shape", shown(value), allowed)
+    return np.array([number(element, f"{field} component", v, most=most) for v in value], dtype=float)
 
 
 def direction(element: str, field: str, value: Any) -> Array:
     """A unit vector from any vector that is not zero."""
-    v = vector(element, field, value, 3)
-    length = np.linalg.norm(v)
-    if length < 1e-12:
-        raise fail(element, f"{field} is zero", repr(value), "a vector of any length but zero")
-    return v / length
+    return _unit(element, field, value, 3, "a vector of any length but zero")
 
 
 def quaternion(element: str, field: str, value: Any) -> Array:
     """A unit quaternion from any quaternion (x, y, z, w) that is not zero."""
-    q = vector(element, field, value, 4)
-    length = np.linalg.norm(q)
-    if length < 1e-12:
-        raise fail(element, f"{field} is zero", repr(value), "a quaternion (x, y, z, w) of any length but zero")
-    return q / length
+    return _unit(element, field, value, 4, "a quaternion (x, y, z, w) of any length but zero")
+
+
+def _unit(element: str, field: str, value: Any, size: int, allowed: str) -> Array:
+    v = vector(element, field, value, size, most=np.inf)
+    largest = float(np.abs(v).max())
+    if largest == 0:
+        raise fail(element, f"{field} is zero", shown(value), allowed)
+    v = v / largest  # so that squares neither overflow nor vanish
+    return np.asarray(v / np.linalg.norm(v))
 
 
 def per_coordinate(element: str, field: str, value: Any, size: int, *, least: float = -np.inf) -> Array:
     """One number for all coordinates, or one for each."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if is_number(value):
         return np.full(size, number(element, field, value, least=least))
     values = vector(element, field, value, size)
     for v in values:
@@ -63,17 +77,22 @@ def per_coordinate(element: str, field: str, value: Any, size: int, *, least: fl
 def inertia_matrix(element: str, value: Any) -> Array:
     """A rotational inertia as 3 principal moments or a symmetric 3×3 matrix, physically possible."""
     allowed = "3 moments or a symmetric 3×3 matrix with eigenvalues a, b, c ≥ 0, each at most the sum of the others"
-    if isinstance(value, Sequence) and len(value) == 3 and all(isinstance(row, Sequence) for row in value):
-        I = np.array([vector(element, "inertia row", row, 3) for row in value])
+    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)) or len(value) != 3:
+        raise fail(element, "inertia has the wrong shape", shown(value), allowed)
+    rows = [isinstance(row, Sequence) and not isinstance(row, (str, bytes)) for row in value]
+    if rows[0] and not (all(rows) and all(len(row) == 3 for row in value)):
+        raise fail(element, "inertia has the wrong shape", shown(value), allowed)
+    if rows[0]:
+        I = np.array([vector(element, "inertia", row, 3) for row in value])
     else:
         I = np.diag(vector(element, "inertia", value, 3))
     scale = np.abs(I).max()
     if np.abs(I - I.T).max() > 1e-9 * scale:
         raise fail(element, "inertia is not symmetric", I.tolist(), allowed)
     moments = np.linalg.eigvalsh(I)
-    shown = ", ".join(f"{m:.6g}" for m in moments)
+    eigenvalues = "eigenvalues " + ", ".join(f"{m:.6g}" for m in moments)
     if moments[0] < -1e-9 * scale:
-        raise fail(element, "inertia is not positive semi-definite", f"eigenvalues {shown}", allowed)
+        raise fail(element, "inertia is not positive semi-definite", eigenvalues, allowed)
     if moments[2] > (moments[0] + moments[1]) * (1 + 1e-9) + 1e-9 * scale:
-        raise fail(element, "inertia violates the triangle inequality", f"eigenvalues {shown}", allowed)
+        raise fail(element, "inertia violates the triangle inequality", eigenvalues, allowed)
     return 0.5 * (I + I.T)

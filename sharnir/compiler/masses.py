@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from sharnir.compiler.checks import inertia_matrix, number, quaternion, vector
-from sharnir.errors import fail
+from sharnir.errors import fail, shown
 from sharnir.rotations import Array, quat_to_matrix
 from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Shape, Sphere
 
@@ -54,7 +55,7 @@ def solid(element: str, shape: Shape) -> tuple[float, Array]:
 def from_shapes(element: str, shapes: Sequence[Shape]) -> MassProperties:
     """Sum of the shapes, each with its density and pose."""
     if not isinstance(shapes, tuple):
-        raise fail(element, "shapes is not a list", repr(shapes), "a list of Sphere, Box, Cylinder, Capsule")
+        raise fail(element, "shapes is not a list", shown(shapes), "a list of Sphere, Box, Cylinder, Capsule")
     parts = []
     for k, shape in enumerate(shapes):
         name = f"{element}, shape {k}"
@@ -74,6 +75,8 @@ def from_shapes(element: str, shapes: Sequence[Shape]) -> MassProperties:
 def mass_properties(body: Body) -> MassProperties:
     element = f"body {body.name!r}"
     solid_ = from_shapes(element, body.shapes)
+    if body.mass is not None and body.shapes and solid_.mass == 0:  # their form counts, not their density
+        solid_ = from_shapes(element, [replace(shape, density=1.0) for shape in body.shapes])
     if body.mass is None and not body.shapes:
         raise fail(element, "mass is missing", "neither mass nor shapes", "a mass ≥ 0, or shapes with a density")
     mass = solid_.mass if body.mass is None else number(element, "mass", body.mass, least=0)

@@ -9,7 +9,7 @@ from sharnir.errors import fail
 from sharnir.model import Model
 from sharnir.rotations import Array
 
-REGULAR = 1e-12  # least ratio of a joint's articulated to its composite inertia
+REGULAR = 1e-13  # least ratio of a joint's articulated to its composite inertia: above rounding
 
 
 def link_poses(model: Model, q: Array) -> list[Pose]:
@@ -28,52 +28,53 @@ def _motion(model: Model, e: int) -> Motion:
     return Motion(np.eye(3), kind, q, v, float(model.part_pitch[e]), int(model.part_sign[e]))
 
 
-def link_axes(model: Model, i: int, poses: list[Pose], q: Array) -> dict[int, Array]:
-    """Joint axes (v, ω) of link i about the world origin, by velocity coordinate."""
+def link_axes(model: Model, i: int, poses: list[Pose], origin: Array) -> dict[int, Array]:
+    """Joint axes (v, ω) of link i about a point in the world, by velocity coordinate, at q0."""
     axes = {}
     pose = HERE if model.parent[i] < 0 else poses[model.parent[i]]
     for e in range(model.part_start[i], model.part_start[i + 1]):
         m = _motion(model, e)
         before = pose @ Pose(model.part_rot[e], model.part_pos[e])
-        pose = before @ m.pose(q)
+        pose = before @ m.pose(model.q0)
         R = before.R if m.sign < 0 else pose.R
         for k in range(COORDINATES[m.kind][1]):
             a = m.sign * R[:, 2 if m.kind in (SCREW, SLIDE) else k]
             turns = m.kind in (SCREW, BALL)
-            linear = np.cross(pose.x, a) + m.pitch * a if turns else a
+            linear = np.cross(pose.x - origin, a) + m.pitch * a if turns else a
             axes[m.v + k] = np.concatenate([linear, a if turns else np.zeros(3)])
     return axes
 
 
 def check_inertia_is_regular(model: Model, poses: list[Pose]) -> None:
     """Every joint coordinate must meet some inertia: eliminate them one by one, tips first (M-7)."""
-    inertia = [spatial_inertia(model, i, poses[i]) for i in range(model.nb)]
-    composite = [I.copy() for I in inertia]
+    pivots = [poses[int(np.argmax(model.tree == model.tree[i]))].x for i in range(model.nb)]
+    inertia = [spatial_inertia(model, i, poses[i], pivots[i]) for i in range(model.nb)]
+    size = [np.array([I[0, 0], I.diagonal()[3:].max()]) for I in inertia]  # of the composite inertia: mass, moment
     for i in reversed(range(model.nb)):
-        axes = link_axes(model, i, poses, model.q0)
+        axes = link_axes(model, i, poses, pivots[i])
         for d in sorted(axes, reverse=True):
             S = axes[d]
             U = inertia[i] @ S
             D = S @ U + model.armature[d]
-            whole = S @ composite[i] @ S + model.armature[d]
-            if not REGULAR * whole < D or whole <= 0:
-                name = model.joint_names[i]
+            whole = np.array([S[:3] @ S[:3], S[3:] @ S[3:]]) @ size[i] + model.armature[d]
+            if not REGULAR * whole < D:
                 coordinate = d - int(model.dof_start[i])
                 raise fail(
-                    f"joint {name!r}", "the joint-space inertia is singular",
-                    f"inertia {max(D, 0.0):.3g} against velocity coordinate {coordinate} of {model.joint_types[i]}",
-                    "some mass or rotational inertia of the bodies beyond it in that direction, or armature",
+                    f"joint {model.joint_names[i]!r} of body {model.body_names[i]!r}",
+                    "the joint-space inertia is singular",
+                    f"inertia {max(D, 0.0):.3g} of {whole:.3g} against its velocity coordinate {coordinate}",
+                    "mass or rotational inertia of the bodies beyond it in that direction, or armature",
                 )  # fmt: skip
             inertia[i] = inertia[i] - np.outer(U, U) / D
         if model.parent[i] >= 0:
             inertia[model.parent[i]] = inertia[model.parent[i]] + inertia[i]
-            composite[model.parent[i]] = composite[model.parent[i]] + composite[i]
+            size[model.parent[i]] = size[model.parent[i]] + size[i]
 
 
-def spatial_inertia(model: Model, i: int, pose: Pose) -> Array:
-    """[6, 6] inertia of a link about the world origin, for velocities (v, ω)."""
+def spatial_inertia(model: Model, i: int, pose: Pose, origin: Array) -> Array:
+    """[6, 6] inertia of a link about a point in the world, for velocities (v, ω)."""
     m = model.mass[i]
-    r = pose.x + pose.R @ model.com[i]
+    r = pose.x + pose.R @ model.com[i] - origin
     rx = np.array([[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]])
     J = pose.R @ model.inertia[i] @ pose.R.T
     return np.block([[m * np.eye(3), -m * rx], [m * rx, J - m * rx @ rx]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from sharnir.errors import ModelError, fail, unknown
+from sharnir.errors import ModelError, fail, shown, unknown
 from sharnir.spec.elements import Body
 from sharnir.spec.joints import Free, Joint
 from sharnir.spec.scene import WORLD, Scene
@@ -29,8 +29,10 @@ def check_names(scene: Scene) -> None:
         seen: set[str] = set()
         for element in elements:
             if not isinstance(element.name, str) or not element.name:
-                raise fail(f"a {kind}", "name is not text", repr(element.name), "a non-empty name")
-            if element.name in seen or (kind == "body" and element.name == WORLD):
+                raise fail(f"a {kind}", "name is not text", shown(element.name), "a non-empty name")
+            if kind == "body" and element.name == WORLD:
+                raise fail(f"{kind} {element.name!r}", "name is reserved", repr(WORLD), "any other name")
+            if element.name in seen:
                 raise fail(f"{kind} {element.name!r}", "name is taken", repr(element.name), "a name used once")
             seen.add(element.name)
     names = [WORLD, *(b.name for b in scene.bodies)]

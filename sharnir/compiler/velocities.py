@@ -16,6 +16,8 @@ TOLERANCE = 1e-6  # rad/s or m/s, relative to the largest velocity given
 
 def consistent_velocities(model: Model, poses: list[Pose], given: Array, loop_given: Array) -> Array:
     """v0 that closes all loops at velocity level; `given` and `loop_given` are NaN where nothing was stated."""
+    if not np.nan_to_num(given).any() and not np.nan_to_num(loop_given).any():
+        return np.zeros(model.nv)
     jacobians = link_jacobians(model, poses)
     rows = np.array([loop_row(model, poses, jacobians, r) for r in range(6 * model.loops)])
     kind = np.repeat(model.loop_kind, 6)
@@ -25,26 +27,32 @@ def consistent_velocities(model: Model, poses: list[Pose], given: Array, loop_gi
     stated, loop_stated = np.isfinite(given), np.isfinite(loop_given)
     A = np.vstack([rows[fixed], np.eye(model.nv)[stated], coordinates[loop_stated]])
     b = np.concatenate([np.zeros(int(fixed.sum())), given[stated], loop_given[loop_stated]])
+    acting = np.abs(A).max(axis=1) > 0
     M = mass_matrix(model, poses, jacobians) + coordinates.T @ (model.loop_armature[:, None] * coordinates)
     L = np.linalg.cholesky(M)
-    x = np.linalg.lstsq(np.linalg.solve(L, A.T).T, b, rcond=1e-10)[0]
+    x = np.linalg.lstsq(np.linalg.solve(L, A[acting].T).T, b[acting], rcond=1e-10)[0]
     v = np.linalg.solve(L.T, x)
     check_given_holds(model, v, given, coordinates @ v, loop_given)
     return np.asarray(v)
 
 
 def check_given_holds(model: Model, v: Array, given: Array, loop_v: Array, loop_given: Array) -> None:
+    """Velocities that were stated and cannot all hold are named together: none of them is wrong alone."""
     tolerance = TOLERANCE * max(1.0, float(np.nanmax(np.abs(np.concatenate([given, loop_given, [0.0]])))))
+    clash = {}
     for name in model.joint_names:
         joint = model.joint(name)
         wanted, got = (loop_given, loop_v) if joint.closes_loop else (given, v)
         gap = wanted[joint.v] - got[joint.v]
         if (np.abs(gap[np.isfinite(gap)]) > tolerance).any():
-            raise fail(
-                f"joint {name!r}", "its initial velocity does not fit the loops it is part of",
-                [float(x) for x in wanted[joint.v]],
-                f"what the others allow, nearest {[round(float(x), 9) for x in got[joint.v]]}, or no velocity here",
-            )  # fmt: skip
+            clash[name] = [float(x) for x in wanted[joint.v]]
+    if clash:
+        raise fail(
+            f"joints {', '.join(repr(name) for name in clash)}",
+            "their initial velocities contradict each other through the loops they are part of",
+            ", ".join(str(x[0] if len(x) == 1 else x) for x in clash.values()),
+            "velocities that fit together, or a velocity for fewer of them",
+        )  # fmt: skip
 
 
 def link_jacobians(model: Model, poses: list[Pose]) -> Array:
@@ -53,17 +61,16 @@ def link_jacobians(model: Model, poses: list[Pose]) -> Array:
     for i in range(model.nb):
         if model.parent[i] >= 0:
             out[i] = out[model.parent[i]]
-        for d, S in link_axes(model, i, poses, model.q0).items():
+        for d, S in link_axes(model, i, poses, np.zeros(3)).items():
             out[i, :, d] = S
     return out
 
 
 def mass_matrix(model: Model, poses: list[Pose], jacobians: Array) -> Array:
     """Sum of the links' inertias seen by v."""
-    M = np.diag(model.armature)
-    for i in range(model.nb):
-        M = M + jacobians[i].T @ spatial_inertia(model, i, poses[i]) @ jacobians[i]
-    return M
+    inertias = np.array([spatial_inertia(model, i, poses[i], np.zeros(3)) for i in range(model.nb)])
+    flat = jacobians.reshape(-1, model.nv)
+    return np.asarray(np.diag(model.armature) + flat.T @ (inertias @ jacobians).reshape(-1, model.nv))
 
 
 def loop_row(model: Model, poses: list[Pose], jacobians: Array, r: int) -> Array:

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from sharnir.compiler.checks import vector
-from sharnir.dynamics.evaluator import Dynamics
-from sharnir.errors import fail
+from sharnir.dynamics.evaluator import Dynamics, checked_model
+from sharnir.errors import fail, shown
+from sharnir.maths import np_real
 from sharnir.model import Model, Reals
+from sharnir.spec.elements import plain
 
 KEPT = 4  # evaluators of different world counts kept per model and device
 
@@ -35,19 +37,14 @@ def _evaluator(model: Model, worlds: int, device: str) -> Dynamics:
 
 def _prepare(model: Model, device: str, **inputs: Any) -> tuple[Dynamics, bool]:
     """An evaluator holding the inputs, and whether they were those of many worlds."""
-    if not isinstance(model, Model):
-        raise fail("dynamics", "not a model", type(model).__name__, "what sharnir.compile returns")
+    checked_model(model)
     sizes = {"q": model.nq, "f_ext": 6 * model.nb}
     arrays = {}
     for name, value in inputs.items():
-        if name == "f_ext" and value is not None:
-            value = np.asarray(value, dtype=float)
-            if value.ndim not in (2, 3) or value.shape[:2] != (model.nb, 6):
-                allowed = f"[{model.nb}, 6] or [{model.nb}, 6, worlds]"
-                raise fail(f"model {model.name!r}", "f_ext has the wrong shape", list(value.shape), allowed)
-            value = value.reshape(6 * model.nb, *value.shape[2:])
-        if value is not None:
+        if name != "f_ext":
             arrays[name] = model.checked(name, value, sizes.get(name, model.nv))
+        elif value is not None:
+            arrays[name] = model.checked(name, _flat_wrenches(model, value), 6 * model.nb)
     counts = {a.shape[1] if a.ndim == 2 else 1 for a in arrays.values()}
     many = {a.ndim == 2 for a in arrays.values()}
     if len(counts) > 1 or len(many) > 1:
@@ -60,8 +57,20 @@ def _prepare(model: Model, device: str, **inputs: Any) -> tuple[Dynamics, bool]:
             raise fail(f"model {model.name!r}", f"q[{q}:{q + 4}] is a zero quaternion", 0, "any length but zero")
     for name, array in arrays.items():
         target = getattr(evaluator, name)
-        target.assign(array.reshape(array.shape[0], -1).astype(target.numpy().dtype))
+        target.assign(np.ascontiguousarray(array if array.ndim == 2 else array[:, None], dtype=np_real))
     return evaluator, many.pop()
+
+
+def _flat_wrenches(model: Model, value: Any) -> Reals:
+    """[nb, 6] or [nb, 6, worlds] as [6 nb] or [6 nb, worlds]."""
+    allowed = f"numbers [{model.nb}, 6] or [{model.nb}, 6, worlds]"
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise fail(f"model {model.name!r}", "f_ext is not made of numbers", shown(value), allowed) from None
+    if array.ndim not in (2, 3) or array.shape[:2] != (model.nb, 6):
+        raise fail(f"model {model.name!r}", "f_ext has the wrong shape", list(array.shape), allowed)
+    return array.reshape(6 * model.nb, *array.shape[2:])
 
 
 def _out(result: Any, many: bool, *shape: int) -> Reals:
@@ -79,9 +88,14 @@ def aba(
     f_ext: [nb, 6] force (N) and torque about the centre of mass (N m) on each body, world axes.
     """
     e, many = _prepare(model, device, q=q, v=v, tau=tau, f_ext=f_ext)
+    return _out(e.aba(_loaded(e, f_ext, springs)), many, model.nv)
+
+
+def _loaded(evaluator: Dynamics, f_ext: Any, springs: bool) -> int:
+    """What acts besides joint forces: 0 nothing, 1 wrenches on bodies, 2 those and springs between points."""
     if f_ext is None and springs:
-        e.f_ext.zero_()
-    return _out(e.aba(loaded=f_ext is not None or springs), many, model.nv)
+        evaluator.f_ext.zero_()
+    return 2 if springs else int(f_ext is not None)
 
 
 def rnea(
@@ -100,9 +114,7 @@ def joint_wrenches(
 
 def _inverse(model: Model, q: Any, v: Any, a: Any, f_ext: Any, springs: bool, device: str) -> tuple[Reals, Reals]:
     e, many = _prepare(model, device, q=q, v=v, a=a, f_ext=f_ext)
-    if f_ext is None and springs:
-        e.f_ext.zero_()
-    tau = e.rnea(loaded=f_ext is not None or springs)
+    tau = e.rnea(_loaded(e, f_ext, springs))
     return _out(tau, many, model.nv), _out(e.wrench, many, model.nb, 6)
 
 
@@ -120,9 +132,9 @@ def whitened(model: Model, q: Any, *, device: str = "cpu") -> Reals:
 
 def jacobian(model: Model, q: Any, body: str, point: Any = (0.0, 0.0, 0.0), *, device: str = "cpu") -> Reals:
     """[6, nv]: velocity (3, m/s) of a point of a body (m, body frame) and its angular velocity (3, rad/s), by v."""
-    i = model.body(body)
+    i = checked_model(model).body(body)
     e, many = _prepare(model, device, q=q)
-    p = vector(f"body {body!r}", "point", tuple(np.asarray(point, dtype=float).tolist()), 3)
+    p = vector(f"body {body!r}", "point", plain(point), 3)
     return _out(e.jacobian(i, model.body_pos[i] + model.body_rot[i] @ p), many, 6, model.nv)
 
 
@@ -148,8 +160,7 @@ def body_velocities(model: Model, q: Any, v: Any, *, device: str = "cpu") -> Rea
 def center_of_mass(model: Model, q: Any, *, device: str = "cpu") -> Reals:
     """[3] of all bodies together, m."""
     e, many = _prepare(model, device, q=q)
-    sums = _out(e.totals(), many, 12)
-    return sums[1:4] / sums[0]
+    return _center(_out(e.totals(), many, 12))
 
 
 def energy(model: Model, q: Any, v: Any, *, device: str = "cpu") -> tuple[Reals, Reals]:
@@ -164,7 +175,12 @@ def momentum(model: Model, q: Any, v: Any, *, device: str = "cpu") -> tuple[Real
     e, many = _prepare(model, device, q=q, v=v)
     sums = _out(e.totals(), many, 12)
     P, L = sums[6:9], sums[9:12]
-    return P, L - np.cross(sums[1:4] / sums[0], P, axis=0)
+    return P, L - np.cross(_center(sums), P, axis=0)
+
+
+def _center(sums: Reals) -> Reals:
+    """First moment over mass; the origin where there is no mass."""
+    return np.asarray(sums[1:4] / np.where(sums[0] > 0, sums[0], 1.0))
 
 
 __all__ = [

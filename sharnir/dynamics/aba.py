@@ -70,7 +70,7 @@ def inward(tree: Tree, ws: Workspace, tau: array2, loaded: int, w: int):
         M = M + vec6(m, m, m, real(0.0), real(0.0), real(0.0))
         J = J + Jc - sym_outer(r, h) + vec6(rr, rr, rr, real(0.0), real(0.0), real(0.0))
         H = H + mat33(real(0.0), h[2], -h[1], -h[2], real(0.0), h[0], h[1], -h[0], real(0.0))
-        if loaded == 1:
+        if loaded > 0:
             f = f - get3(ws.F, 2 * i, w)
             n = n - get3(ws.F, 2 * i + 1, w)
         d = tree.dof[i + 1] - 1

@@ -10,12 +10,28 @@ import warp as wp
 from sharnir.dynamics import kernels
 from sharnir.dynamics.energy import TOTALS
 from sharnir.dynamics.tree import tree_on, workspace_on
-from sharnir.errors import fail
+from sharnir.errors import fail, shown, unknown
 from sharnir.launch import Graphs
 from sharnir.maths import np_real, real
 
 if TYPE_CHECKING:
     from sharnir.model import Model
+
+
+def checked_model(model: Any) -> Model:
+    from sharnir.model import Model
+
+    if not isinstance(model, Model):
+        raise fail("dynamics", "not a model", shown(model), "what sharnir.compile returns")
+    return model
+
+
+def checked_device(device: Any) -> str:
+    """A device Warp knows here, by its name."""
+    known = [d.alias for d in wp.get_devices()]
+    if not isinstance(device, str) or device not in known:
+        raise unknown("device", device, known)
+    return device
 
 
 class Dynamics:
@@ -28,7 +44,7 @@ class Dynamics:
     def __init__(self, model: Model, worlds: int = 1, device: str = "cpu") -> None:
         if isinstance(worlds, bool) or not isinstance(worlds, (int, np.integer)) or worlds < 1:
             raise fail("Dynamics", "worlds is out of range", repr(worlds), "a whole number ≥ 1")
-        self.model, self.worlds, self.device = model, int(worlds), device
+        self.model, self.worlds, self.device = checked_model(model), int(worlds), checked_device(device)
         key = ("tree", device)
         if key not in model.cache:
             model.cache[key] = tree_on(model, device)
@@ -56,15 +72,16 @@ class Dynamics:
         """Run a kernel over all worlds from a captured graph."""
         self._graphs.launch(key, kernel, self.worlds, arguments)
 
-    def aba(self, loaded: bool = False) -> wp.array:
-        """q̈ [nv] from q, v, tau (and f_ext and springs if `loaded`); leaves the factor of M⁻¹ in the workspace."""
-        args = [self.tree, self.workspace, self.q, self.v, self.tau, self.f_ext, int(loaded), self.a]
+    def aba(self, loaded: int = 0) -> wp.array:
+        """q̈ [nv] from q, v, tau, with f_ext if `loaded` is 1, f_ext and springs between points if it is 2; leaves the
+        factor of M⁻¹ in the workspace."""
+        args = [self.tree, self.workspace, self.q, self.v, self.tau, self.f_ext, loaded, self.a]
         self.launch(("aba", loaded), kernels.aba_kernel, args)
         return self.a
 
-    def rnea(self, loaded: bool = False) -> wp.array:
-        """tau [nv] from q, v, a (and f_ext and springs if `loaded`); also leaves the joints' wrenches."""
-        args = [self.tree, self.workspace, self.q, self.v, self.a, self.f_ext, int(loaded), self.tau, self.wrench]
+    def rnea(self, loaded: int = 0) -> wp.array:
+        """tau [nv] from q, v, a, loaded as in `aba`; also leaves the joints' wrenches."""
+        args = [self.tree, self.workspace, self.q, self.v, self.a, self.f_ext, loaded, self.tau, self.wrench]
         self.launch(("rnea", loaded), kernels.rnea_kernel, args)
         return self.tau
 

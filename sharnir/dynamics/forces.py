@@ -7,6 +7,11 @@ import warp as wp
 from sharnir.dynamics.tree import BALL, Tree, Workspace
 from sharnir.maths import array2, get3, get33, put3, real, vec3
 
+# What acts besides joint forces.
+NOTHING = wp.constant(0)
+WRENCHES = wp.constant(1)  # on the bodies, as given
+SPRINGS = wp.constant(2)  # those, and springs between points
+
 
 @wp.func
 def turn_vector(a: array2, b: wp.array(dtype=real), i: int, w: int):
@@ -122,7 +127,7 @@ def push(ws: Workspace, link: int, r: vec3, force: vec3, w: int):
 
 @wp.func
 def applied_wrenches(tree: Tree, ws: Workspace, f_ext: array2, w: int):
-    """F: the user's wrenches (force, torque about the centre of mass, world axes) moved to the pivot, plus springs."""
+    """F: the user's wrenches (force, torque about the centre of mass, world axes) moved to the pivot."""
     i = int(0)
     while i < tree.links:
         force = vec3(f_ext[6 * i, w], f_ext[6 * i + 1, w], f_ext[6 * i + 2, w])
@@ -131,6 +136,11 @@ def applied_wrenches(tree: Tree, ws: Workspace, f_ext: array2, w: int):
         put3(ws.F, 2 * i, w, force)
         put3(ws.F, 2 * i + 1, w, torque + wp.cross(r, force))
         i += 1
+
+
+@wp.func
+def spring_wrenches(tree: Tree, ws: Workspace, w: int):
+    """Add the springs between points to F."""
     s = int(0)
     while s < tree.springs:
         a = tree.spring_link[2 * s]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, get3, get33, vec3
+from sharnir.maths import array2, get3, get33, real, vec3
 
 
 @wp.func
@@ -14,7 +14,7 @@ def point_jacobian(tree: Tree, ws: Workspace, dofs: int, link: int, point: vec3,
     r = get3(ws.x, link, w) + get33(ws.R, link, w) * point
     d = int(0)
     while d < 6 * dofs:
-        J[d, w] = J[d, w] - J[d, w]
+        J[d, w] = real(0.0)
         d += 1
     i = int(link)
     while i >= 0:

@@ -7,7 +7,7 @@ import warp as wp
 from sharnir.dynamics.aba import inward, outward, whiten_coordinate
 from sharnir.dynamics.crba import composite_inertias, mass_matrix
 from sharnir.dynamics.energy import totals
-from sharnir.dynamics.forces import applied_wrenches, passive_forces
+from sharnir.dynamics.forces import SPRINGS, applied_wrenches, passive_forces, spring_wrenches
 from sharnir.dynamics.jacobian import point_jacobian
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.rnea import accelerate, joint_forces, link_forces, subtree_forces
@@ -21,8 +21,10 @@ wp.set_module_options(KERNEL_OPTIONS)
 def aba_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, tau: array2, f_ext: array2, loaded: int, qdd: array2):
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
-    if loaded == 1:
+    if loaded > 0:
         applied_wrenches(tree, ws, f_ext, w)
+    if loaded == SPRINGS:
+        spring_wrenches(tree, ws, w)
     inward(tree, ws, tau, loaded, w)
     outward(tree, ws, qdd, w)
 
@@ -34,8 +36,10 @@ def rnea_kernel(
 ):  # fmt: skip
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
-    if loaded == 1:
+    if loaded > 0:
         applied_wrenches(tree, ws, f_ext, w)
+    if loaded == SPRINGS:
+        spring_wrenches(tree, ws, w)
     accelerate(tree, ws, qdd, w)
     link_forces(tree, ws, loaded, w)
     subtree_forces(tree, ws, w)

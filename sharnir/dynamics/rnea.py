@@ -44,7 +44,7 @@ def link_forces(tree: Tree, ws: Workspace, loaded: int, w: int):
         Rt = wp.transpose(R)
         L = R * (tree.inertia[i] * (Rt * om))
         n = R * (tree.inertia[i] * (Rt * alp)) + wp.cross(om, L) + wp.cross(r, f)
-        if loaded == 1:
+        if loaded > 0:
             f = f - get3(ws.F, 2 * i, w)
             n = n - get3(ws.F, 2 * i + 1, w)
         put3(ws.p, 2 * i, w, f)

@@ -9,8 +9,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sharnir.errors import fail, unknown
+from sharnir.compiler.checks import number, vector
+from sharnir.errors import ModelError, unknown
 from sharnir.scenes import chains, free, linkages
+from sharnir.spec.elements import plain
 from sharnir.spec.scene import Scene
 
 
@@ -51,7 +53,12 @@ def make(name: str, **parameters: Any) -> Scene:
     """Build a named scene with the given parameters."""
     build = find(name).build
     known = inspect.signature(build).parameters
-    for key in parameters:
+    for key, value in parameters.items():
         if key not in known:
-            raise fail(f"scene {name!r}", "unknown parameter", repr(key), ", ".join(known) or "none")
+            raise ModelError(f"scene {name!r}: {unknown('parameter', key, known)}")
+        default = known[key].default
+        if isinstance(default, tuple):
+            parameters[key] = tuple(vector(f"scene {name!r}", key, plain(value), len(default)).tolist())
+        elif isinstance(default, float):
+            parameters[key] = number(f"scene {name!r}", key, value)
     return build(**parameters)

@@ -20,15 +20,43 @@ ADAPTIVE = {"dop853": DOP853, "radau": Radau}
 Step = tuple[float, Reals]
 
 
+class Headway:
+    """Ends a run that crawls: adaptive steps shrink without end near a singular configuration, or if it is stiff."""
+
+    WINDOW = 20_000  # evaluations over which progress is judged
+    CRAWL = 0.03  # of the best progress seen over as many
+
+    def __init__(self, t: float, first_step: float) -> None:
+        self._t, self._evaluations = t, 0
+        self._best = 0.1 * first_step * self.WINDOW / 12  # first steps are chosen carefully small
+
+    def check(self, t: float, system: System, rates: Reals) -> None:
+        if system.evaluations - self._evaluations < self.WINDOW:
+            return
+        done = t - self._t
+        if done < self.CRAWL * self._best:
+            nq, nv = system.model.nq, system.model.nv
+            joint = system.model.joint_of(int(np.argmax(np.abs(rates[nq : nq + nv]))))
+            raise SimulationError(
+                f"t = {t:.6g} s: {self.WINDOW} evaluations advanced the run by only {done:.1e} s: near a singular "
+                f"configuration, or very stiff (fastest change at joint {joint!r}); method 'radau' or a larger rtol "
+                f"may help"
+            )
+        self._best = max(self._best, done)
+        self._t, self._evaluations = t, system.evaluations
+
+
 def adaptive(system: System, method: str, y: Reals, times: Reals, rtol: float, atol: float) -> Iterator[Step]:
     """States at `times` by a SciPy method, every step ending at most at the next of them."""
     solver = ADAPTIVE[method](system.rates, float(times[0]), y, float(times[-1]), rtol=rtol, atol=atol)
+    headway = Headway(solver.t, solver.h_abs)
     yield float(times[0]), y
     for target in times[1:]:
         solver.t_bound, solver.status = float(target), "running"
         while solver.status == "running":
             wanted = solver.h_abs
             message = solver.step()
+            headway.check(solver.t, system, solver.f)
             if solver.status == "failed":
                 raise SimulationError(f"t = {solver.t:.6g} s: method {method!r} cannot go on: {message}")
             solver.y = system.project(solver.t, solver.y)

@@ -13,7 +13,7 @@ from sharnir.constraints.loops import (
     whiten_rows,
 )  # fmt: skip
 from sharnir.dynamics.aba import inward, outward
-from sharnir.dynamics.forces import applied_wrenches, passive_forces, spring_dissipation, turn_vector
+from sharnir.dynamics.forces import applied_wrenches, passive_forces, spring_dissipation, spring_wrenches, turn_vector
 from sharnir.dynamics.kernels import put_world3
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.rnea import link_forces, subtree_forces
@@ -92,6 +92,7 @@ def motion_kernel(
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
     applied_wrenches(tree, ws, f_ext, w)
+    spring_wrenches(tree, ws, w)
     passive_forces(tree, q, v, tau, w)
     work = -spring_dissipation(tree, ws, w)
     d = int(0)

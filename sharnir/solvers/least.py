@@ -19,7 +19,10 @@ class Least:
 
     def __init__(self, W: Reals) -> None:
         self._acting = np.einsum("ij,ij->i", W, W) > 0
-        self._U, s, self._Vt = svd(W[self._acting], full_matrices=False, check_finite=False)
+        W = W[self._acting]
+        if not np.isfinite(W).all():  # of a step that will be rejected
+            W = np.full_like(W, 0.0)
+        self._U, s, self._Vt = svd(W, full_matrices=False, check_finite=False)
         largest = s[0] if len(s) else 0.0
         self._inverse = s / np.maximum(s * s + (DAMPING * largest) ** 2, np.finfo(float).tiny)
 

@@ -10,7 +10,7 @@ import numpy as np
 from sharnir.constraints.joints import CONSTRAINED
 from sharnir.constraints.loops import loops_on, rows_on
 from sharnir.dynamics.evaluator import Dynamics
-from sharnir.errors import ModelError, SimulationError
+from sharnir.errors import ModelError, SimulationError, fail
 from sharnir.model import Model, Reals
 from sharnir.precision import get_precision
 from sharnir.rotations import turn_between
@@ -21,6 +21,7 @@ Control = Callable[[float, Reals, Reals], Any]
 CLOSED = 2e-16  # loop errors a projection aims at, m and rad, per metre of size
 STALLED = 1e-12  # and is content with where rounding ends its progress
 CLOSING_STEPS = 12
+DIVERGED = 1e10  # states beyond it are no longer motion but the failure of a step
 
 
 class Evaluation(NamedTuple):
@@ -28,6 +29,16 @@ class Evaluation(NamedTuple):
 
     rates: Reals
     correction: Reals
+
+
+class Observation(NamedTuple):
+    """What a state shows besides itself."""
+
+    kinetic: float  # J
+    potential: float  # J
+    loop_q: Reals
+    loop_v: Reals
+    loop_error: tuple[float, float]  # largest position (m, rad) and velocity (m/s, rad/s) error
 
 
 class System:
@@ -91,20 +102,27 @@ class System:
         self._dynamics.launch(name, kernel, arguments)
 
     def _evaluate(self, t: float, y: Reals) -> None:
-        """Run the tree: q̇, v̇ without loop forces, and the loops' rows."""
-        d, a = self._dynamics, self._arrays
+        """Run the tree with control: q̇, v̇ without loop forces, and the loops' rows."""
         q, v = self.split(y)
-        self._view["q"][:], self._view["v"][:] = q, v
         if self.control is not None:
-            self._view["control"][:] = self.model.checked("control", self.control(t, q.copy(), v.copy()), self.model.nv)
+            force = self.model.checked("control", self.control(t, q.copy(), v.copy()), self.model.nv)
+            if force.ndim != 1:
+                given, allowed = list(force.shape), f"[{self.model.nv}]"
+                raise fail(f"model {self.model.name!r}", "control has the wrong shape", given, allowed)
+            self._view["control"][:] = force
+        self._run_tree(q, v)
+        self.evaluations += 1
+        if not np.isfinite(self._view["qdd"]).all() and np.abs(y).max(initial=0.0) < DIVERGED:
+            k = int(np.flatnonzero(~np.isfinite(self._view["qdd"]))[0])
+            raise SimulationError(
+                f"t = {t:.6g} s: the joint-space inertia became singular at joint {self.model.joint_of(k)!r}"
+            )
+
+    def _run_tree(self, q: Reals, v: Reals) -> None:
+        d, a = self._dynamics, self._arrays
+        self._view["q"][:], self._view["v"][:] = q, v
         arguments = [d.tree, d.workspace, self._loops, self._rows, d.q, d.v, a["control"], a["tau"], d.f_ext]
         self._launch("motion", kernels.motion_kernel, [*arguments, a["dq"], a["qdd"], a["power"]])
-        self.evaluations += 1
-        if not np.isfinite(self._view["qdd"]).all() and np.isfinite(y).all():
-            k = int(np.flatnonzero(~np.isfinite(self._view["qdd"]))[0])
-            link = int(np.searchsorted(self.model.dof_start, k, side="right")) - 1
-            name = self.model.joint_names[link]
-            raise SimulationError(f"t = {t:.6g} s: the joint-space inertia became singular at joint {name!r}")
 
     def _factor(self, rows: np.ndarray, rotors: Reals) -> Least:
         return Least(np.hstack([self._W[rows], rotors]))
@@ -180,33 +198,20 @@ class System:
         """Largest position error of the loops at the last evaluation."""
         return float(np.abs(self._row["g"][self._constraint]).max(initial=0.0))
 
-    def loop_errors(self, t: float, y: Reals) -> tuple[float, float]:
-        """Largest position (m, rad) and velocity (m/s, rad/s) error of the loops."""
-        if not self.closed:
-            return 0.0, 0.0
-        self._evaluate(t, y)
-        g, rate = self._row["g"][self._constraint], self._row["rate"][self._constraint]
-        return float(np.abs(g).max(initial=0.0)), float(np.abs(rate).max(initial=0.0))
-
-    def loop_state(self, t: float, y: Reals) -> tuple[Reals, Reals]:
-        """Coordinates and rates of the loop joints."""
-        if not self.closed:
-            return np.zeros(0), np.zeros(0)
-        self._evaluate(t, y)
-        return self._row["q"].copy(), self._row["rate"][self._coordinate].copy()
-
-    def energy(self, t: float, y: Reals) -> tuple[float, float]:
-        """Kinetic and potential energy (J), loop joints' rotors and springs included."""
+    def observe(self, y: Reals) -> Observation:
+        """Energies and loops of a state; control is not asked."""
         q, v = self.split(y)
-        self._view["q"][:], self._view["v"][:] = q, v
+        self._run_tree(q, v)
         sums = self._dynamics.totals().numpy()[:, 0]
         kinetic, potential = float(sums[4]), float(sums[5])
-        if self.closed:
-            m = self.model
-            position, rate = self.loop_state(t, y)
-            kinetic += 0.5 * float(m.loop_armature @ rate**2)
-            potential += 0.5 * float(m.loop_stiffness @ self._loop_stretch(position) ** 2)
-        return kinetic, potential
+        if not self.closed:
+            return Observation(kinetic, potential, np.zeros(0), np.zeros(0), (0.0, 0.0))
+        row, model = self._row, self.model
+        position, rate = row["q"].copy(), row["rate"][self._coordinate].copy()
+        kinetic += 0.5 * float(model.loop_armature @ rate**2)
+        potential += 0.5 * float(model.loop_stiffness @ self._loop_stretch(position) ** 2)
+        error = self._open(), float(np.abs(row["rate"][self._constraint]).max(initial=0.0))
+        return Observation(kinetic, potential, position, rate, error)
 
     def _loop_stretch(self, position: Reals) -> Reals:
         """Stretch of the loop joints' springs by velocity coordinate."""

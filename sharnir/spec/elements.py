@@ -7,7 +7,7 @@ Values are judged by `sharnir.compile`, not here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ def plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, (list, tuple)):
         return tuple(plain(v) for v in value)
+    if isinstance(value, Element):
+        return replace(value)
     return value
 
 

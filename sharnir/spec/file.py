@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sharnir.errors import ModelError, unknown
+from sharnir.errors import ModelError, described, fail, shown, unknown
 from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Element, Frame, Shape, Sphere, Spring
 from sharnir.spec.joints import JOINT_TYPES
 
@@ -27,33 +27,40 @@ def _table(element: Element, kind: str | None) -> dict[str, Any]:
     table: dict[str, Any] = {"type": kind} if kind else {}
     for f in fields(element):
         value = getattr(element, f.name)
-        if value is None or (f.default is not MISSING and value == f.default):
+        if f.default is not MISSING and shown(value) == shown(f.default):  # tells -0.0 and False from 0.0
             continue
         if isinstance(value, Frame):
             value = _table(value, None)
         elif f.name == "shapes":
-            value = [_table(s, _type_name(s, SHAPE_TYPES)) for s in value]
+            where = f"body {shown(getattr(element, 'name', None))}"
+            if not isinstance(value, tuple):
+                raise fail(where, "shapes cannot be saved", shown(value), "a list of shapes")
+            value = [_table(s, _type_name(s, SHAPE_TYPES, where)) for s in value]
         table[f.name] = value
     return table
 
 
-def _type_name(element: Element, types: dict[str, Any]) -> str:
+def _type_name(element: Element, types: dict[str, Any], where: str) -> str:
     for name, cls in types.items():
         if type(element) is cls:
             return name
-    raise ModelError(f"scene file: cannot be saved: given {type(element).__name__}; allowed: {', '.join(types)}")
+    raise fail(where, "holds what cannot be saved", described(element), ", ".join(types))
 
 
 def _toml(value: Any, where: str) -> str:
     """A value on one line of TOML."""
     if isinstance(value, str):
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            raise fail(where, "cannot be saved", shown(value), "text that UTF-8 can hold") from None
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml(v, where) for v in value) + "]"
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{k} = {_toml(v, where)}" for k, v in value.items()) + " }"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ModelError(f"{where}: cannot be saved: given {value!r}; allowed: numbers, names and tuples of numbers")
+        raise fail(where, "cannot be saved", shown(value), "numbers, names and lists of numbers")
     return repr(value)
 
 
@@ -66,30 +73,33 @@ def write_scene(scene: Scene, path: Path) -> None:
     lines = _lines(head, f"scene {scene.name!r}")
     sections: list[tuple[str, list[dict[str, Any]]]] = [
         ("body", [_table(b, None) for b in scene.bodies]),
-        ("joint", [_table(j, _type_name(j, JOINT_TYPES)) for j in scene.joints]),
+        ("joint", [_table(j, _type_name(j, JOINT_TYPES, f"joint {shown(j.name)}")) for j in scene.joints]),
         ("spring", [_table(s, None) for s in scene.springs]),
     ]
     for section, tables in sections:
         for table in tables:
             lines += ["", f"[[{section}]]", *_lines(table, f"{section} {table.get('name')!r}")]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    try:
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise fail(f"scene file {path}", "cannot be written", str(error.strerror), "a writable file") from None
 
 
 def read_scene(path: Path) -> Scene:
     from sharnir.spec.scene import Scene
 
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ModelError(
             f"scene file {path}: cannot be read: {error.strerror}; allowed: a readable TOML file"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, huge numbers, nested without end
         raise ModelError(f"scene file {path}: not TOML: {error}; allowed: a file written by Scene.save") from None
     if document.pop("format", None) != FORMAT:
         raise ModelError(f"scene file {path}: no line format = {FORMAT!r}; allowed: a file written by Scene.save")
     version = document.pop("version", None)
-    if version != VERSION:
+    if type(version) is not int or version != VERSION:
         raise ModelError(f"scene file {path}: unknown version: given {version!r}; allowed: {VERSION}")
     scene = Scene()
     if "name" in document:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from sharnir.errors import ModelError
+from sharnir.errors import described, fail, shown
 from sharnir.spec.elements import Body, Spring, Vector, plain
 from sharnir.spec.joints import Joint
 
@@ -37,19 +37,41 @@ class Scene:
         elif isinstance(element, Spring):
             self.springs.append(element)
         else:
-            given, allowed = type(element).__name__, "a Body, a joint or a Spring"
-            raise ModelError(f"scene {self.name!r}: cannot add this: given {given}; allowed: {allowed}")
+            raise fail(
+                f"scene {shown(self.name)}", "cannot add this", described(element), "a Body, a joint or a Spring"
+            )
         return element
+
+    def plain(self) -> Scene:
+        """A copy whose values are plain, also those assigned after construction; for compiling and saving."""
+        where = f"scene {shown(self.name)}"
+        if not isinstance(self.name, str):
+            raise fail(where, "name is not text", described(self.name), "text")
+        for name, kind in (("bodies", Body), ("joints", Joint), ("springs", Spring)):
+            elements = getattr(self, name)
+            if not isinstance(elements, (list, tuple)):
+                raise fail(where, f"{name} is not a list", described(elements), f"a list of {kind.__name__}")
+            for element in elements:
+                if not isinstance(element, kind):
+                    raise fail(where, f"{name} holds something else", described(element), f"a list of {kind.__name__}")
+        copies = {f: [replace(e) for e in getattr(self, f)] for f in ("bodies", "joints", "springs")}
+        return Scene(name=self.name, gravity=self.gravity, **copies)
 
     def save(self, path: str | Path) -> None:
         """Write the scene to a TOML file, without loss."""
         from sharnir.spec.file import write_scene
 
-        write_scene(self, Path(path))
+        write_scene(self.plain(), checked_path(path))
 
     @staticmethod
     def load(path: str | Path) -> Scene:
         """Read a scene from a file written by `save` or by hand."""
         from sharnir.spec.file import read_scene
 
-        return read_scene(Path(path))
+        return read_scene(checked_path(path))
+
+
+def checked_path(path: object) -> Path:
+    if not isinstance(path, (str, Path)):
+        raise fail("scene file", "not a path", shown(path), "text or a Path")
+    return Path(path)

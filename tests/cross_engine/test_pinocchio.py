@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from random_trees import TYPES, Array, State, random_scene, random_state, relative
 
-from sharnir import Body, Fixed, Frame, Free, Model, Planar, Scene, Universal, compile, dynamics
+from sharnir import Body, Fixed, Frame, Free, Model, Planar, Scene, Spherical, Universal, compile, dynamics
 from sharnir.spec.joints import Joint
 
 pin = pytest.importorskip("pinocchio")
 
 TREES = 200
 MOST_BODIES = 40
-TOLERANCE = 1e-10  # what two algorithms in double precision must share; the worst measured is in the comments below
+# Required of two engines in double precision. The worst measured: accelerations 1.1e-11, of which 1.2e-12 or less
+# is ours (against a solve refined in extended precision); all else 6e-14.
+TOLERANCE = 1e-10
 
 
 def pose(body: Body) -> pin.SE3:
@@ -98,8 +100,8 @@ class Twin:
             else:
                 F = frame(joint.anchor, joint.axis, joint.axis2 if isinstance(joint, Universal) else joint.x_axis)
                 reference[body.name] = pose(body)
-            # joints about one axis keep the world's axes, so that theirs are unaligned
-            axes = F.rotation if joint.nv in (3, 0) else np.eye(3)
+            # other joints keep the world's axes, so that theirs are unaligned
+            axes = F.rotation if isinstance(joint, (Spherical, Planar)) else np.eye(3)
             spot = pin.SE3(axes, F.translation)
             before, after = reference[near].inverse() * spot, spot.inverse() * reference[body.name]
         before = self.place[near] * before
@@ -223,6 +225,5 @@ def test_center_of_mass(pair: Pair) -> None:
 def test_momentum(pair: Pair) -> None:
     twin = pair.twin
     theirs = pin.computeCentroidalMomentum(twin.model, twin.data, twin.q, twin.v)
-    linear, angular = dynamics.momentum(pair.ours, pair.state.q, pair.state.v)
-    assert relative(linear, theirs.linear) < TOLERANCE
-    assert relative(angular, theirs.angular) < TOLERANCE
+    ours = np.concatenate(dynamics.momentum(pair.ours, pair.state.q, pair.state.v))
+    assert relative(ours, theirs.vector) < TOLERANCE

@@ -1,0 +1,430 @@
+"""Scene files: nothing is lost on the way to a file and back, and a bad file is refused by name."""
+
+import json
+import math
+import os
+from contextlib import contextmanager
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from sharnir import (
+    Body,
+    Box,
+    Capsule,
+    Cylinder,
+    Cylindrical,
+    Fixed,
+    Frame,
+    Free,
+    Helical,
+    ModelError,
+    Planar,
+    Prismatic,
+    Revolute,
+    Scene,
+    Sphere,
+    Spherical,
+    Spring,
+    Universal,
+    compile,
+    scenes,
+)
+from sharnir.spec.joints import JOINT_TYPES
+
+THIRD = 1 / 3
+AWKWARD_NAMES = [
+    "with 'single' and \"double\" quotes",
+    "three \"\"\" and three '''",
+    "back\\slash \\n \\u0041 \\",
+    "line\nbreak\r\nand\rreturn",
+    "tab\t bell\a null\0 escape\x1b delete\x7f",
+    "C1 \x80\x85\x9f, separators \u2028\u2029, no-break\u00a0space, joiner\u200d, mark\ufeff",
+    "ünïcödé Ψ 关节 🦾 e\u0301",
+    "[[body]]",
+    "a = 1 # comment",
+    "{ x = 1 }",
+    " padded ",
+    "world ",
+    "true",
+    "1",
+    "a.b",
+    "x" * 3000,
+]
+AWKWARD_NUMBERS = [
+    THIRD, 0.1, 1e-300, 5e-324, 1.7976931348623157e308, 1e16, 123456789012345680.0, math.pi, 2**53 + 1, 10**15, 7, -0.0,
+]  # fmt: skip
+
+
+def round_trip(scene, folder):
+    path = folder / "scene.toml"
+    scene.save(path)
+    return Scene.load(path)
+
+
+def same_models(a, b):
+    """Whether two models hold the same names and bit-identical arrays."""
+    for field in fields(a):
+        x, y = getattr(a, field.name), getattr(b, field.name)
+        if isinstance(x, np.ndarray):
+            assert x.dtype == y.dtype
+            assert x.tobytes() == y.tobytes(), field.name
+        elif field.name != "cache":
+            assert x == y, field.name
+
+
+def everything():
+    """A scene that uses every element and every field of it."""
+    scene = Scene(name='everything "and" \\more\n', gravity=np.array([THIRD, -0.0, -9.81]))
+    solids = (
+        Sphere(position=(THIRD, 0, 1e-300), orientation=(0.1, 0.2, 0.3, 0.4), density=1e3 / 7, radius=0.1),
+        Box(position=np.array([0.0, -0.0, 1.0]), orientation=(0, 0, 1, 0), density=3, size=(THIRD, 2, 1e-3)),
+        Cylinder(position=(0, 0, 1), orientation=np.ones(4), density=0.0, radius=THIRD, length=2),
+        Capsule(position=(0, 1, 0), orientation=(0, 0, 0, -1), density=1e-3, radius=0.2, length=1 / 7),
+    )
+    scene.add(
+        Body(name="root", mass=math.e, center_of_mass=(THIRD, -0.0, 1e-300), shapes=solids, position=(1, 2, 3),
+             inertia=np.array([[2.0, THIRD, 0.0], [THIRD, 3.0, 0.1], [0.0, 0.1, 4.0]]), orientation=(1, 2, 3, 4))
+    )  # fmt: skip
+    scene.add(
+        Free(name="float", parent="world", child="root", position=(1, 2, THIRD, 0, 0, 0, 1), velocity=np.arange(6))
+    )
+    parent = "root"
+    for k, kind in enumerate(t for t in JOINT_TYPES.values() if t is not Free):
+        name = AWKWARD_NAMES[k]
+        scene.add(Body(name=name, mass=1 + k * THIRD, inertia=(0.1, THIRD, 0.3), position=(k, 0, THIRD)))
+        extra = {Helical: {"pitch": 1e-3 / 3}, Universal: {"axis2": (0, 0, 2)}}.get(kind, {})
+        x_axis = {} if kind is Universal else {"x_axis": (0, THIRD, 1)}
+        q = (0.1, THIRD, 0.3, 0.4)[: kind.nq]
+        v = tuple((j + 1) / 3 for j in range(kind.nv))
+        scene.add(
+            kind(name=f"to {name}", parent=parent, child=name, anchor=(k, THIRD, -0.0), axis=(1, 0, 0), position=q,
+                 velocity=v, damping=v, stiffness=1e-300, rest=q[::-1], armature=np.array(v), effort=v,
+                 **x_axis, **extra)
+        )  # fmt: skip
+        parent = name
+    ends = {
+        "parent_frame": Frame(anchor=(THIRD, 0, 0), axis=(1, THIRD, 0), x_axis=(0, 0, 5)),
+        "child_frame": Frame(anchor=np.zeros(3), axis=(0, 1, 0)),
+    }
+    scene.add(Body(name="tip", mass=1, inertia=(1, 1, 1)))
+    scene.add(Revolute(name="in frames", parent=parent, child="tip", **ends))
+    scene.add(
+        Spring(name="coil\t", parent="world", child="tip", parent_anchor=(THIRD, 0, 0), child_anchor=(0, -0.0, 1e-300),
+               stiffness=4530, damping=THIRD, length=0.1)
+    )  # fmt: skip
+    return scene
+
+
+# --- without loss ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", scenes.names())
+def test_a_named_scene_survives(name, tmp_path):
+    scene = scenes.make(name)
+    loaded = round_trip(scene, tmp_path)
+    assert loaded == scene
+    same_models(compile(loaded), compile(scene))
+
+
+def test_every_element_and_field_survives(tmp_path):
+    scene = everything()
+    loaded = round_trip(scene, tmp_path)
+    assert loaded == scene
+    same_models(compile(loaded), compile(scene))
+
+
+def test_a_loaded_scene_is_saved_as_the_same_text(tmp_path):
+    everything().save(tmp_path / "first.toml")
+    Scene.load(tmp_path / "first.toml").save(tmp_path / "second.toml")
+    assert (tmp_path / "second.toml").read_bytes() == (tmp_path / "first.toml").read_bytes()
+
+
+@pytest.mark.parametrize("name", AWKWARD_NAMES, ids=lambda name: json.dumps(name)[:30])
+def test_an_awkward_name_survives(name, tmp_path):
+    scene = Scene(name=name)
+    scene.add(Body(name=name, mass=1.0))
+    scene.add(Revolute(name=name, parent="world", child=name, anchor=(1, 0, 0)))
+    scene.add(Spring(name=name, parent=name, child="world"))
+    loaded = round_trip(scene, tmp_path)
+    assert loaded == scene
+    assert compile(loaded).joint_names == (name,)
+
+
+@pytest.mark.parametrize("value", AWKWARD_NUMBERS, ids=repr)
+def test_an_awkward_number_survives_with_its_type_and_sign(value, tmp_path):
+    scene = Scene(gravity=(value, -value, value))
+    scene.add(Body(name="a", mass=value, position=(value, value, -value)))
+    scene.add(Prismatic(name="slide", parent="world", child="a", position=value, effort=value))
+    loaded = round_trip(scene, tmp_path)
+    for given, read in (
+        (scene.gravity, loaded.gravity),
+        (scene.bodies[0].mass, loaded.bodies[0].mass),
+        (scene.bodies[0].position, loaded.bodies[0].position),
+        (scene.joints[0].position, loaded.joints[0].position),
+        (scene.joints[0].effort, loaded.joints[0].effort),
+    ):
+        assert repr(read) == repr(given)
+
+
+@pytest.mark.parametrize(
+    "value", [np.float64(THIRD), np.float32(0.1), np.int64(3), np.array(THIRD), np.uint8(7)], ids=repr
+)
+def test_a_numpy_number_survives(value, tmp_path):
+    scene = Scene()
+    scene.add(Body(name="a", mass=value, position=np.array([value, 0, 0])))
+    loaded = round_trip(scene, tmp_path)
+    assert loaded == scene
+    assert loaded.bodies[0].mass == float(value)
+
+
+def test_arrays_set_after_building_survive(tmp_path):
+    scene = scenes.make("pendulum")
+    scene.bodies[0].position = np.array([0.0, 0.0, -2.0])
+    scene.joints[0].damping = np.float32(0.5)
+    loaded = round_trip(scene, tmp_path)
+    assert loaded.bodies[0].position == (0.0, 0.0, -2.0)
+    assert loaded.joints[0].damping == 0.5
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf], ids=repr)
+def test_what_is_not_finite_survives_to_be_refused_by_the_compiler(value, tmp_path):
+    scene = scenes.make("pendulum")
+    scene.bodies[0].mass = value
+    loaded = round_trip(scene, tmp_path)
+    assert repr(loaded.bodies[0].mass) == repr(value)
+    with pytest.raises(ModelError, match="body 'bob': mass is not a finite number"):
+        compile(loaded)
+
+
+def test_an_empty_scene_survives(tmp_path):
+    assert round_trip(Scene(), tmp_path) == Scene()
+
+
+def test_the_file_is_readable_and_leaves_out_defaults(tmp_path):
+    scenes.make("pendulum").save(tmp_path / "scene.toml")
+    text = (tmp_path / "scene.toml").read_text(encoding="utf-8")
+    assert text.startswith('format = "sharnir-scene"\nversion = 1\nname = "pendulum"\n')
+    assert '\n[[body]]\nname = "bob"\nmass = 1.0\nposition = [0.0, 0.0, -1.0]\n' in text
+    assert "damping" not in text
+
+
+def test_a_path_may_be_text(tmp_path):
+    Scene().save(str(tmp_path / "scene.toml"))
+    assert Scene.load(str(tmp_path / "scene.toml")) == Scene()
+
+
+# --- saving what cannot be saved -------------------------------------------------------------------------------------
+
+
+def edited(**fields_):
+    scene = scenes.make("pendulum")
+    for name, value in fields_.items():
+        setattr(scene.bodies[0], name, value)
+    return scene
+
+
+UNDAMPED = Fixed(name="j", parent="world", child="a", damping=False)
+UNSAVABLE = {
+    "bool": (edited(mass=True), "body 'bob': mass", "True"),
+    "False that equals a default": (Scene(joints=[UNDAMPED]), "joint 'j': damping", "False"),
+    "object": (edited(mass=object()), "body 'bob': mass", "object"),
+    "shapes that are no list": (edited(shapes=5), "body 'bob'", "5"),
+    "shape of another type": (edited(shapes=("box",)), "body 'bob'", "str"),
+    "scene name": (Scene(name=None), "scene None: name", "None"),
+    "body that is none": (Scene(bodies=[5]), "scene", "int"),
+    "name with half a surrogate pair": (edited(name="\ud800"), "body '\\ud800'", "\\ud800"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UNSAVABLE)
+def test_what_cannot_be_saved_is_refused_and_the_old_file_kept(case, tmp_path):
+    scene, element, shown = UNSAVABLE[case]
+    path = tmp_path / "scene.toml"
+    path.write_text("old")
+    with pytest.raises(ModelError) as caught:
+        scene.save(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert element in message
+    assert shown in message
+    assert path.read_text() == "old"
+
+
+# --- bad files -------------------------------------------------------------------------------------------------------
+
+HEAD = 'format = "sharnir-scene"\nversion = 1\n'
+BODY = '[[body]]\nname = "a"\nmass = 1.0\n'
+JOINT = '[[joint]]\ntype = "revolute"\nname = "j"\nparent = "world"\nchild = "a"\n'
+SPRING = '[[spring]]\nname = "s"\nparent = "world"\nchild = "a"\n'
+BAD_FILES = {
+    "empty": ("", ["format = 'sharnir-scene'", "allowed"]),
+    "binary": (bytes(range(256)), ["not TOML", "allowed"]),
+    "invalid UTF-8": (b'format = "\xff\xfe"', ["not TOML", "allowed"]),
+    "UTF-16": (HEAD.encode("utf-16"), ["not TOML", "allowed"]),
+    "invalid TOML": (HEAD + "gravity = = 1\n", ["not TOML", "line 3", "allowed"]),
+    "unclosed text": (HEAD + 'name = "abc\n', ["not TOML", "line 3", "allowed"]),
+    "JSON": ('{"format": "sharnir-scene"}', ["not TOML", "allowed"]),
+    "nested too deep": (HEAD + "gravity = " + "[" * 5000 + "]" * 5000, ["allowed"]),
+    "too many digits": (HEAD + "gravity = [0, 0, " + "9" * 5000 + "]\n", ["allowed"]),
+    "key twice": (HEAD + BODY + "mass = 2.0\n", ["not TOML", "line 6", "allowed"]),
+    "section twice": (HEAD + "[body]\n[body]\n", ["not TOML", "body", "allowed"]),
+    "no format": ("version = 1\n", ["format = 'sharnir-scene'", "allowed"]),
+    "other format": ('format = "other"\nversion = 1\n', ["format = 'sharnir-scene'", "allowed"]),
+    "no version": ('format = "sharnir-scene"\n', ["version", "None", "allowed: 1"]),
+    "later version": ('format = "sharnir-scene"\nversion = 2\n', ["version", "given 2", "allowed: 1"]),
+    "version as text": ('format = "sharnir-scene"\nversion = "1"\n', ["version", "given '1'", "allowed: 1"]),
+    "version as bool": ('format = "sharnir-scene"\nversion = true\n', ["version", "given True", "allowed: 1"]),
+    "unknown key": (HEAD + "gravty = [0, 0, 0]\n", ["unknown key 'gravty'", "did you mean 'gravity'?"]),
+    "unknown section": (HEAD + '[[bodies]]\nname = "a"\n', ["unknown key 'bodies'", "did you mean 'body'?"]),
+    "unknown key of a body": (HEAD + BODY + "dencity = 1\nmas = 1\n", ["body 'a'", "unknown key 'dencity'"]),
+    "misspelt key of a body": (HEAD + BODY + "possition = [0, 0, 0]\n", ["body 'a'", "did you mean 'position'?"]),
+    "misspelt key of a joint": (HEAD + JOINT + "dampng = 1\n", ["joint 'j'", "did you mean 'damping'?"]),
+    "misspelt key of a spring": (HEAD + SPRING + "stifness = 1\n", ["spring 's'", "did you mean 'stiffness'?"]),
+    "key of another joint type": (HEAD + JOINT + "pitch = 1\n", ["joint 'j'", "unknown key 'pitch'"]),
+    "unknown joint type": (HEAD + JOINT.replace("revolute", "revolut"), ["joint 'j'", "did you mean 'revolute'?"]),
+    "joint type as number": (HEAD + JOINT.replace('"revolute"', "5"), ["joint 'j'", "type", "5", "revolute"]),
+    "no joint type": (HEAD + JOINT.replace('type = "revolute"\n', ""), ["joint 'j'", "type", "revolute"]),
+    "unknown shape type": (HEAD + BODY + 'shapes = [{ type = "spere", radius = 1 }]\n', ["body 'a'", "'sphere'?"]),
+    "unknown key of a shape": (HEAD + BODY + 'shapes = [{ type = "sphere", radus = 1 }]\n', ["body 'a'", "'radius'?"]),
+    "unknown key of a frame": (HEAD + JOINT + "parent_frame = { ankor = [0, 0, 0] }\n", ["joint 'j'", "'anchor'?"]),
+    "name missing": (HEAD + "[[body]]\nmass = 1.0\n", ["body 0", "name is missing"]),
+    "child missing": (HEAD + JOINT.replace('child = "a"\n', ""), ["joint 'j'", "child is missing"]),
+    "pitch missing": (HEAD + JOINT.replace("revolute", "helical"), ["joint 'j'", "pitch is missing"]),
+    "radius missing": (HEAD + BODY + 'shapes = [{ type = "sphere" }]\n', ["body 'a'", "radius is missing"]),
+    "body not a list": (HEAD + '[body]\nname = "a"\n', ["body", "allowed: [[body]]"]),
+    "body a number": (HEAD + "body = 5\n", ["body", "allowed: [[body]]"]),
+    "body a list of numbers": (HEAD + "body = [5]\n", ["body", "allowed: [[body]]"]),
+    "scene name a number": (HEAD + "name = 5\n", ["name", "given 5", "allowed"]),
+    "body name a number": (HEAD + BODY.replace('"a"', "5"), ["body 5", "name", "given 5", "allowed"]),
+    "parent a list": (HEAD + JOINT.replace('"world"', '["world"]'), ["joint 'j'", "parent", "['world']", "allowed"]),
+    "mass as text": (HEAD + BODY.replace("1.0", '"1.0"'), ["body 'a'", "mass", "given '1.0'", "allowed"]),
+    "mass as bool": (HEAD + BODY.replace("1.0", "true"), ["body 'a'", "mass", "given True", "allowed"]),
+    "mass as date": (HEAD + BODY.replace("1.0", "2024-01-01"), ["body 'a'", "mass", "2024", "allowed"]),
+    "mass as table": (HEAD + BODY.replace("1.0", "{ kg = 1 }"), ["body 'a'", "mass", "{'kg': 1}", "allowed"]),
+    "gravity as text": (HEAD + 'gravity = "down"\n', ["gravity", "given 'down'", "allowed"]),
+    "gravity with text": (HEAD + 'gravity = [0, 0, "9.81"]\n', ["gravity", "given '9.81'", "allowed"]),
+    "shapes a number": (HEAD + BODY + "shapes = 5\n", ["body 'a'", "shapes", "given 5", "allowed"]),
+    "shapes a list of numbers": (HEAD + BODY + "shapes = [5]\n", ["body 'a'", "shapes", "given [5]", "allowed"]),
+    "frame a list": (HEAD + JOINT + "child_frame = [0, 0, 0]\n", ["joint 'j'", "child_frame", "[0, 0, 0]", "allowed"]),
+    "anchor as text": (HEAD + JOINT + 'child_frame = { anchor = "x" }\n', ["joint 'j'", "anchor", "'x'", "allowed"]),
+}  # fmt: skip
+
+
+@contextmanager
+def refused(*fragments):
+    """The block raises a ModelError of one line that holds all fragments; anything else fails the test."""
+    with pytest.raises(ModelError) as caught:
+        yield
+    message = str(caught.value)
+    assert "\n" not in message
+    for fragment in fragments:
+        assert fragment in message, message
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_a_bad_file_is_refused_by_name(case, tmp_path):
+    content, fragments = BAD_FILES[case]
+    path = tmp_path / "scene.toml"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with refused(f"scene file {path}", *fragments):
+        Scene.load(path)
+
+
+def test_a_missing_file_is_refused_by_name(tmp_path):
+    path = tmp_path / "none.toml"
+    with refused(f"scene file {path}", "No such file", "allowed"):
+        Scene.load(path)
+
+
+def test_a_folder_is_refused_by_name(tmp_path):
+    with refused(f"scene file {tmp_path}", "Is a directory", "allowed"):
+        Scene.load(tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root reads everything")
+def test_a_file_without_permission_is_refused_by_name(tmp_path):
+    path = tmp_path / "scene.toml"
+    path.write_text(HEAD)
+    path.chmod(0)
+    with refused(f"scene file {path}", "Permission denied", "allowed"):
+        Scene.load(path)
+
+
+def test_a_byte_order_mark_does_not_matter(tmp_path):
+    path = tmp_path / "scene.toml"
+    path.write_text(HEAD + BODY, encoding="utf-8-sig")
+    assert Scene.load(path).bodies == [Body(name="a", mass=1.0)]
+
+
+def test_windows_line_ends_do_not_matter(tmp_path):
+    path = tmp_path / "scene.toml"
+    path.write_bytes((HEAD + BODY).replace("\n", "\r\n").encode())
+    assert Scene.load(path).bodies == [Body(name="a", mass=1.0)]
+
+
+@pytest.mark.parametrize(
+    ("content", "fragments"),
+    [
+        (BODY.replace("1.0", "nan"), ["body 'a'", "mass", "nan", "allowed"]),
+        (BODY.replace("1.0", "-inf"), ["body 'a'", "mass", "-inf", "allowed"]),
+        (BODY.replace("1.0", "[1.0]"), ["body 'a'", "mass", "(1.0,)", "allowed"]),
+        (BODY.replace("1.0", "1" + 400 * "0"), ["body 'a'", "mass", "allowed"]),
+        (BODY + "position = [0, nan, 0]\n", ["body 'a'", "position", "nan", "allowed"]),
+        ("gravity = [0, 0, nan]\n" + BODY, ["gravity", "nan", "allowed"]),
+        (BODY + JOINT + "axis = [0, 0, 0]\n", ["joint 'j'", "axis is zero", "allowed"]),
+        (BODY + BODY, ["body 'a'", "taken", "allowed"]),
+        (BODY + JOINT + JOINT, ["joint 'j'", "taken", "allowed"]),
+        (BODY + JOINT.replace('"a"', '"b"'), ["joint 'j'", "unknown body 'b'", "Known: world, a"]),
+    ],
+    ids=[
+        "nan",
+        "inf",
+        "list",
+        "huge",
+        "nan in a vector",
+        "gravity",
+        "axis",
+        "body twice",
+        "joint twice",
+        "unknown body",
+    ],
+)
+def test_bad_values_in_a_good_file_are_refused_by_the_compiler(content, fragments, tmp_path):
+    path = tmp_path / "scene.toml"
+    path.write_text(HEAD + content)
+    scene = Scene.load(path)
+    with refused(*fragments):
+        compile(scene)
+
+
+def test_integers_and_hand_written_layout_are_read(tmp_path):
+    path = tmp_path / "scene.toml"
+    path.write_text(
+        HEAD + "gravity = [0, 0, -10] # moon\n\n"
+        '[[joint]]\nchild = "a"\nparent = "world"\nname = \'j\'\ntype = "planar"\n'
+        "parent_frame.anchor = [1, 0, 0]\n[joint.child_frame]\naxis = [0, 1, 0]\n"
+        '[[body]]\nname = "a"\nmass = 2\n[[body.shapes]]\ntype = "box"\nsize = [\n  1,\n  2,\n  3,\n]\n'
+    )
+    scene = Scene.load(path)
+    assert scene == Scene(
+        gravity=(0, 0, -10),
+        bodies=[Body(name="a", mass=2, shapes=[Box(size=(1, 2, 3))])],
+        joints=[
+            Planar(
+                name="j",
+                parent="world",
+                child="a",
+                parent_frame=Frame(anchor=(1, 0, 0)),
+                child_frame=Frame(axis=(0, 1, 0)),
+            )
+        ],
+    )
+    assert compile(scene).nv == 3
+
+
+@pytest.mark.parametrize("kind", [Cylindrical, Spherical, Universal, Fixed])
+def test_the_type_of_a_joint_survives(kind, tmp_path):
+    scene = Scene(joints=[kind(name="j", parent="world", child="a")])
+    assert type(round_trip(scene, tmp_path).joints[0]) is kind
