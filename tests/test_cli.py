@@ -1,0 +1,91 @@
+"""The command line as a person uses it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sharnir
+from sharnir import scenes
+
+COMMAND = Path(sys.executable).with_name("sharnir")
+
+
+def sharnir_command(*words: str, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([COMMAND, *words], cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == code, (done.stdout, done.stderr)
+    return done
+
+
+def test_list_shows_every_scene(tmp_path):
+    out = sharnir_command("list", cwd=tmp_path).stdout
+    assert all(name in out for name in scenes.names())
+
+
+def test_run_saves_a_plot_and_a_table_of_numbers(tmp_path):
+    out = sharnir_command("run", "spherical_pendulum", "--duration", "0.5", "--plot", "--csv", cwd=tmp_path).stdout
+    assert "spherical_pendulum" in out
+    assert (tmp_path / "out" / "spherical_pendulum.png").read_bytes().startswith(b"\x89PNG")
+    with (tmp_path / "out" / "spherical_pendulum.csv").open() as file:
+        header, *lines = list(csv.reader(file))
+    assert header[:3] == ["t [s]", "q:ball.qx", "q:ball.qy"]
+    run = sharnir.simulate(scenes.make("spherical_pendulum"), 0.5)
+    assert float(lines[-1][0]) == 0.5
+    np.testing.assert_array_equal([float(x) for x in lines[-1][1:5]], run.q[-1])
+
+
+def test_run_takes_methods_parameters_and_files(tmp_path):
+    scenes.make("rods", n=3).save(tmp_path / "mine.toml")
+    words = ("--duration", "0.1", "--method", "rk4", "--dt", "0.01")
+    assert "rods" in sharnir_command("run", "mine.toml", *words, cwd=tmp_path).stdout
+    assert "rods" in sharnir_command("run", "rods", "--set", "n=3", *words, cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (("run", "pendulm"), "did you mean 'pendulum'?"),
+        (("run", "pendulum", "--solver", "exakt"), "did you mean 'exact'?"),
+        (("run", "pendulum", "--method", "rk5"), "did you mean 'rk4'?"),
+        (("run", "pendulum", "--dt", "-1", "--method", "rk4"), "dt is out of range: given -1.0"),
+        (("run", "pendulum", "--dt", "0.1"), "chooses its own step"),
+        (("run", "pendulum", "--duration", "nan"), "duration is not a finite number: given nan"),
+        (("run", "pendulum", "--duration", "0"), "duration is out of range: given 0.0"),
+        (("run", "rods", "--set", "m=2"), "unknown parameter 'm'"),
+        (("run", "rods", "--set", "n"), "allowed: NAME=NUMBER"),
+        (("run", "missing.toml"), "cannot be read"),
+        (("bench", "abba"), "did you mean 'aba'?"),
+    ],
+)
+def test_mistakes_get_one_sentence(words, answer, tmp_path):
+    done = sharnir_command(*words, cwd=tmp_path, code=1)
+    assert answer in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_doctor_reports_on_the_machine(tmp_path):
+    out = sharnir_command("doctor", cwd=tmp_path).stdout
+    for word in ("sharnir", "warp-lang", "precision", "double", "device cpu", "kernel cache"):
+        assert word in out
+
+
+def test_bench_prints_one_json_object_and_nothing_else(tmp_path):
+    pytest.importorskip("pinocchio")
+    result = json.loads(sharnir_command("bench", "aba", "--json", "--quick", cwd=tmp_path).stdout)
+    assert result["bench"] == "aba"
+    rows = {row["case"]: row for row in result["rows"]}
+    assert {"chain of 5", "free root + 29 hinges", "chain of 10", "chain of 100", "chain of 1000"} == set(rows)
+    for name in ("chain of 5", "free root + 29 hinges"):
+        row = rows[name]
+        assert row["ratio"] == pytest.approx(row["ours"] / row["peer"])
+        assert "pinocchio" in row["peer_name"]
+        assert row["unit"] == "us/evaluation"
+        assert row["difference"] < 1e-10  # the peer computes the same accelerations
+        assert row["ours_spread"]["p25"] <= row["ours"] <= row["ours_spread"]["p75"]

@@ -1,0 +1,60 @@
+"""Speed: what holds on any machine, and, marked slow, the figures the project promises."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import warp as wp
+
+import sharnir
+from sharnir import benchmarks, dynamics, scenes
+from sharnir.benchmarks.startup import OURS
+
+
+def test_repeated_evaluations_replay_a_graph(monkeypatch):
+    """No plain launch after the first call: a launch from Python costs more than the work of a small mechanism."""
+    model = sharnir.compile(scenes.make("n_four_bar"))
+    inputs = model.q0, model.v0, np.zeros(model.nv)
+    first = dynamics.aba(model, *inputs)
+    sharnir.simulate(model, 0.01, times=[0.01])
+    launches = []
+    plain = wp.launch
+    monkeypatch.setattr(wp, "launch", lambda *a, **k: (launches.append(1), plain(*a, **k))[1])
+    np.testing.assert_array_equal(dynamics.aba(model, *inputs), first)
+    assert not launches
+    run = sharnir.simulate(model, 0.2, times=[0.2])
+    assert run.evaluations > 300
+    assert len(launches) <= 8  # one capture per kernel of a new system, none per step
+
+
+def test_graph_of_a_thousand_worlds_is_one_call():
+    model = sharnir.compile(scenes.make("rods"))
+    evaluator = dynamics.Dynamics(model, 1000)
+    evaluator.aba()
+    start = time.perf_counter()
+    for _ in range(20):
+        evaluator.aba()
+    per_evaluation = (time.perf_counter() - start) / 20_000
+    assert per_evaluation < 20e-6  # 1.1 µs measured; a Python loop would need some 10 µs and more
+
+
+@pytest.mark.slow
+def test_articulated_body_algorithm_takes_at_most_half_of_pinocchios_time():
+    pytest.importorskip("pinocchio")
+    rows = {row["case"]: row for row in benchmarks.run("aba")["rows"]}
+    assert rows["chain of 5"]["ratio"] <= 0.5
+    assert rows["free root + 29 hinges"]["ratio"] <= 0.5
+    per_link = [rows[f"chain of {n}"]["ns_per_link"] for n in (10, 100, 1000)]
+    assert max(per_link) <= 1.25 * min(per_link)
+
+
+@pytest.mark.slow
+def test_start_up_from_a_warm_cache():
+    subprocess.run([sys.executable, "-c", OURS], check=True)
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", OURS], check=True)
+    assert time.perf_counter() - start < 1.5
