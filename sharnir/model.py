@@ -82,6 +82,7 @@ class Model:
     loop_stiffness: Reals  # [loop velocities]
     loop_effort: Reals  # [loop velocities]
     loop_rest: Reals  # [loop positions]
+    loop_q0: Reals  # [loop positions] initial positions, in which turns count
 
     spring_link: Ints  # [springs, 2] links, -1 for the world
     spring_anchor: Reals  # [springs, 2, 3] m, link frames

@@ -16,7 +16,7 @@ from sharnir.progress import bar
 from sharnir.spec.scene import Scene
 
 if TYPE_CHECKING:
-    from sharnir.solvers.system import Control, System
+    from sharnir.solvers.system import Control, Observation, System
 
 SOLVERS = ("exact",)
 RECORDED = 401  # times, where none are asked for
@@ -60,11 +60,11 @@ class Trajectory:
 
     def joint_wrenches(self) -> Reals:
         """[n, nb, 6] force (N) and torque about the link frame's origin (N m) of each tree joint on its link."""
-        return np.array([self.system.reactions(t, self._state(k))[0] for k, t in enumerate(self.t)])
+        return np.array([self.system.reactions(t, self._state(k), self.loop_q[k])[0] for k, t in enumerate(self.t)])
 
     def loop_forces(self) -> Reals:
         """[n, loops, 6] forces along the rows of the loop joints, least in norm where they are redundant."""
-        return np.array([self.system.reactions(t, self._state(k))[1] for k, t in enumerate(self.t)])
+        return np.array([self.system.reactions(t, self._state(k), self.loop_q[k])[1] for k, t in enumerate(self.t)])
 
     def _state(self, k: int) -> Reals:
         return np.concatenate([self.q[k], self.v[k], [self.work[k]]])
@@ -115,13 +115,13 @@ def simulate(
     system = System(model, control)
     system.warm_up()
     started = time.perf_counter()
-    states: list[tuple[float, Reals]] = []
+    states: list[tuple[float, Reals, Observation]] = []
     finished = False
     options = {"rtol": rtol, "atol": atol, "dt": dt}
     try:
         with bar(model.name, duration, progress) as advance:
             for t, y in steps(system, method, recorded, options):
-                states.append((t, y.copy()))
+                states.append((t, y.copy(), system.observe(y)))
                 advance(t)
         finished = True
     except KeyboardInterrupt:
@@ -146,13 +146,14 @@ def output_times(duration: float, times: Any) -> Reals:
     return wanted if wanted[0] == 0 else np.concatenate([[0.0], wanted])
 
 
-def _trajectory(model: Model, system: System, states: list[tuple[float, Reals]], **facts: Any) -> Trajectory:
-    evaluations = system.evaluations
-    y = np.array([y for _, y in states])
-    seen = [system.observe(y) for _, y in states]
+def _trajectory(
+    model: Model, system: System, states: list[tuple[float, Reals, Observation]], **facts: Any
+) -> Trajectory:
+    y = np.array([y for _, y, _ in states])
+    seen = [observation for _, _, observation in states]
     return Trajectory(
-        model=model, system=system, evaluations=evaluations,
-        t=np.array([t for t, _ in states]),
+        model=model, system=system, evaluations=system.evaluations,
+        t=np.array([t for t, _, _ in states]),
         q=y[:, : model.nq], v=y[:, model.nq : -1], work=y[:, -1],
         kinetic=np.array([s.kinetic for s in seen]), potential=np.array([s.potential for s in seen]),
         loop_q=np.array([s.loop_q for s in seen]), loop_v=np.array([s.loop_v for s in seen]),

@@ -64,7 +64,7 @@ def compile(scene: Scene) -> Model:
     fields |= loop_arrays(tree.loops, [joint_frames(j, reference) for j in tree.loops], index, in_link)
     loop_coordinates = [joint_coordinates(j, reference) for j in tree.loops]
     loop_columns = {n: np.concatenate([*blocks, np.zeros(0)]) for n, blocks in _columns(loop_coordinates).items()}
-    fields |= {f"loop_{n}": values for n, values in loop_columns.items() if n not in ("q0", "v0")}
+    fields |= {f"loop_{n}": values for n, values in loop_columns.items() if n != "v0"}
     fields |= spring_arrays(scene, index, in_link)
     joints = [*(link.joint for link in tree.links), *tree.loops]
     model = Model(

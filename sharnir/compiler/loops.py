@@ -74,7 +74,7 @@ def check_loops_close(model: Model, joints: list[Joint], poses: list[Pose], q0: 
 def misfit(joint: Joint, relative: Pose) -> tuple[float, float]:
     """Distance (m) and angle (rad) by which the child's frame is off the joint's motion."""
     d, R = relative.x, relative.R
-    tilt = float(np.hypot(R[0, 2], R[1, 2]))
+    tilt = float(np.hypot(R[0, 2], R[1, 2])) if R[2, 2] > 0 else np.pi  # z of C along z of P
     if isinstance(joint, Free):
         return 0.0, 0.0
     if isinstance(joint, Spherical):
@@ -88,7 +88,7 @@ def misfit(joint: Joint, relative: Pose) -> tuple[float, float]:
     if isinstance(joint, Planar):
         return abs(float(d[2])), tilt
     if isinstance(joint, Revolute):
-        return _norm(d), tilt if R[2, 2] > 0 else np.pi
+        return _norm(d), tilt
     if isinstance(joint, Helical):
         pitch = motions(joint)[0].pitch
         lead = 2 * np.pi * abs(pitch)

@@ -55,6 +55,7 @@ class Rows:
     bias: array2  # [row] J̇ V, and after `row_accelerations` the acceleration J A + J̇ V
     W: array2  # [row · dofs] whitened row
     q: array2  # [loop q] coordinates
+    near: array2  # [loop q] those of a state shortly before: angles are counted on from there
 
 
 @wp.struct
@@ -113,6 +114,13 @@ def loop_angle(s: Ends):
 
 
 @wp.func
+def counted(angle: real, near: real):
+    """The angle, by whole turns as close to `near` as can be."""
+    turn = real(2.0 * PI)
+    return angle + turn * wp.rint((near - angle) / turn)
+
+
+@wp.func
 def put_row(rows: Rows, r: int, s: Ends, force: vec3, torque: vec3, w: int):
     """A row's wrench: a force at x_C and a torque, on b, and its opposite on a."""
     put3(rows.Ja, 2 * r, w, force)
@@ -147,9 +155,8 @@ def joint_rows(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, w: int):
                 if form == K_HELIX:
                     pitch = loops.pitch[k]
                     angle = loop_angle(s)
-                    turn = real(2.0 * PI)
                     if pitch != real(0.0):
-                        angle = angle + turn * wp.rint((g / pitch - angle) / turn)
+                        angle = counted(angle, g / pitch)
                     g = g - pitch * angle
                     torque = e * (-pitch)
                     bias = bias - pitch * wp.dot(wp.cross(s.wa, e), dw)
@@ -177,26 +184,26 @@ def joint_rows(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, w: int):
 
 @wp.func
 def loop_coordinates(loops: Loops, rows: Rows, s: Ends, k: int, kind: int, w: int):
-    """Coordinates of a loop joint: angles in (−π, π], displacements, quaternion of C in P."""
+    """Coordinates of a loop joint: displacements, angles counted over turns, quaternion of C in P."""
     q = loops.q_start[k]
     R = wp.transpose(s.P) * s.C
     d = wp.transpose(s.P) * s.d
     if kind == 1 or kind == 3:
-        rows.q[q, w] = loop_angle(s)
+        rows.q[q, w] = counted(loop_angle(s), rows.near[q, w])
         if kind == 3 and loops.pitch[k] != real(0.0):
             rows.q[q, w] = d[2] / loops.pitch[k]
     elif kind == 2:
         rows.q[q, w] = d[2]
     elif kind == 4:
         rows.q[q, w] = d[2]
-        rows.q[q + 1, w] = loop_angle(s)
+        rows.q[q + 1, w] = counted(loop_angle(s), rows.near[q + 1, w])
     elif kind == 5:
-        rows.q[q, w] = wp.atan2(R[1, 2], R[0, 2])
-        rows.q[q + 1, w] = wp.atan2(R[2, 0], R[2, 1])
+        rows.q[q, w] = counted(wp.atan2(R[1, 2], R[0, 2]), rows.near[q, w])
+        rows.q[q + 1, w] = counted(wp.atan2(R[2, 0], R[2, 1]), rows.near[q + 1, w])
     elif kind == 7:
         rows.q[q, w] = d[0]
         rows.q[q + 1, w] = d[1]
-        rows.q[q + 2, w] = loop_angle(s)
+        rows.q[q + 2, w] = counted(loop_angle(s), rows.near[q + 2, w])
     elif kind == 6 or kind == 8:
         if kind == 8:
             rows.q[q, w] = d[0]
@@ -295,7 +302,8 @@ def rows_on(model: Model, worlds: int, device: str) -> Rows:
     rows = Rows()
     for name in ("Ja", "Jb"):
         setattr(rows, name, wp.zeros((6 * n, columns), dtype=real, device=device))
-    sizes = {"g": n, "rate": n, "bias": n, "W": n * model.nv, "q": int(model.loop_q_start[-1])}
+    sizes = {"g": n, "rate": n, "bias": n, "W": n * model.nv}
+    sizes |= dict.fromkeys(("q", "near"), int(model.loop_q_start[-1]))
     for name, size in sizes.items():
         setattr(rows, name, wp.zeros((size, worlds), dtype=real, device=device))
     return rows

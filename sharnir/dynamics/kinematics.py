@@ -115,7 +115,14 @@ def kinematics(tree: Tree, ws: Workspace, q: array2, v: array2, w: int):
                 om = om + dw
             e += 1
         if lam < 0:
-            if pinned == 0:
+            if wp.dot(x, x) > real(0.0):  # translated after turning: move the pivot along, to where the root is
+                d = tree.dof[i]
+                while d < tree.dof[i + 1]:
+                    turn_axis = get3(ws.S, 2 * d + 1, w)
+                    put_axis(ws, d, w, get3(ws.S, 2 * d, w) + wp.cross(turn_axis, x), turn_axis)
+                    d += 1
+                vel = vel + wp.cross(om, x)
+                acc = acc + wp.cross(alp, x)
                 O = O + x
                 x = vec3()
             put3(ws.O, tree.root[i], w, O)

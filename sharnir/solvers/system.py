@@ -20,6 +20,7 @@ from sharnir.solvers.least import Least
 Control = Callable[[float, Reals, Reals], Any]
 CLOSED = 2e-16  # loop errors a projection aims at, m and rad, per metre of size
 STALLED = 1e-12  # and is content with where rounding ends its progress
+OPEN = 1e-9  # and beyond which a state is not accepted
 CLOSING_STEPS = 12
 DIVERGED = 1e10  # states beyond it are no longer motion but the failure of a step
 
@@ -57,7 +58,7 @@ class System:
         views = {**self._arrays, "q": d.q, "v": d.v}
         self._view = {name: array.numpy()[:, 0] for name, array in views.items()}
         r = self._rows
-        self._row = {name: getattr(r, name).numpy()[:, 0] for name in ("g", "rate", "bias", "q")}
+        self._row = {name: getattr(r, name).numpy()[:, 0] for name in ("g", "rate", "bias", "q", "near")}
         self._W = r.W.numpy()[:, 0].reshape(6 * model.loops, model.nv)
         self._scale = max(1.0, float(np.abs(model.loop_pos).max(initial=0.0)))
         self._select_rows()
@@ -87,6 +88,7 @@ class System:
 
     def initial(self) -> Reals:
         """The model's initial state, loops closed and velocities made to respect them."""
+        self._row["near"][:] = self.model.loop_q0
         return self.project(0.0, np.concatenate([self.model.q0, self.model.v0, [0.0]]))
 
     def warm_up(self) -> None:
@@ -139,7 +141,7 @@ class System:
         closed loops, so that its stages do not stumble where the loops nearly lose rank."""
         correction = np.zeros(0)
         if self.closed:
-            y, held = self._close(t, y)
+            y, held = self._close(y)
             self._evaluate(t, y)
             correction = held.solve(-self._row["bias"][self._held])
             a, d = self._arrays, self._dynamics
@@ -161,34 +163,48 @@ class System:
         return self._view["q"].copy()
 
     def project(self, t: float, y: Reals) -> Reals:
-        """Unit quaternions, closed loops, velocities along them: the nearest such state in the kinetic metric."""
+        """Unit quaternions, closed loops, velocities along them: the nearest such state in the kinetic metric.
+
+        For states a run accepts: the angles of loop joints are counted on from here.
+        """
         y = y.copy()
         for k in self.model.quaternions:
             y[k : k + 4] /= np.linalg.norm(y[k : k + 4])
-        return self._close(t, y)[0] if self.closed else y
+        if self.closed:
+            y = self._close(y)[0]
+            if not self._open() <= OPEN * self._scale:
+                row = int(np.argmax(np.abs(self._row["g"][self._constraint])))
+                name = self.model.joint_names[self.model.nb + self._constraint[row] // 6]
+                raise SimulationError(
+                    f"t = {t:.6g} s: joint {name!r} can no longer close its loop: {self._open():.1e} m"
+                )
+            self._row["near"][:] = self._row["q"]
+        return y
 
-    def _close(self, t: float, y: Reals) -> tuple[Reals, Least]:
+    def _close(self, y: Reals) -> tuple[Reals, Least]:
         """The nearest state with closed loops, and the factor of the rows there (M-27, M-28)."""
         y = y.copy()
         q, v = self.split(y)
-        self._evaluate(t, y)
-        error = self._open()
-        if error > CLOSED * self._scale:
-            rows = self._factor(self._constraint, np.zeros((len(self._constraint), 0)))
-            for _ in range(CLOSING_STEPS):
-                last = q.copy()
-                q[:] = self.advance(q, self._respond(rows.solve(-self._row["g"][self._constraint])).copy())
-                self._evaluate(t, y)
-                if self._open() > 0.5 * error:  # no longer improving: rounding, or too far for this factor
-                    if self._open() > error:
-                        q[:] = last
-                        self._evaluate(t, y)
-                    if error <= STALLED * self._scale:
-                        break
-                    rows = self._factor(self._constraint, np.zeros((len(self._constraint), 0)))
-                error = self._open()
-                if error <= CLOSED * self._scale:
+        self._run_tree(q, v)
+        error, size, rows = self._open(), 1.0, None
+        for _ in range(CLOSING_STEPS):
+            if not error > CLOSED * self._scale:
+                break
+            if rows is None:
+                rows = self._factor(self._constraint, np.zeros((len(self._constraint), 0)))
+            before, step = q.copy(), self._respond(rows.solve(-self._row["g"][self._constraint])).copy()
+            q[:] = self.advance(q, size * step)
+            self._run_tree(q, v)
+            if self._open() >= error:  # rounding, or too far: take less of it
+                q[:] = before
+                self._run_tree(q, v)
+                if error <= STALLED * self._scale:
                     break
+                size *= 0.5
+                rows = None
+            else:
+                rows = rows if self._open() < 0.5 * error else None  # a factor serves while it halves the error
+                error, size = self._open(), 1.0
         held = self._factor(self._held, self._rotors)
         rate = np.where(self._is_constraint, self._row["rate"][self._held], 0.0)  # rotors turn with their joints
         v += self._respond(held.solve(-rate)[: self.model.nv])
@@ -226,9 +242,10 @@ class System:
                 out.append(turn_between(rest[-4:], here[-4:]))
         return np.concatenate(out)
 
-    def reactions(self, t: float, y: Reals) -> tuple[Reals, Reals]:
+    def reactions(self, t: float, y: Reals, loop_q: Reals) -> tuple[Reals, Reals]:
         """Wrenches [nb, 6] of the tree's joints on their links (force, torque about the link frame's origin; world
         axes) and forces along the six rows [loops, 6] of each loop joint, least in norm where they are redundant."""
+        self._row["near"][:] = loop_q
         correction = self.evaluate(t, y).correction
         a, d = self._arrays, self._dynamics
         lam = np.zeros(6 * self.model.loops)

@@ -118,6 +118,37 @@ def test_loop_armature_equals_tree_armature():
     assert runs[0] == pytest.approx(runs[1], abs=1e-9)
 
 
+def test_loop_spring_winds_up_over_whole_turns():
+    """A spring on the joint that closes the loop acts as on a tree joint, also after several turns."""
+    runs = []
+    for joint in (1, 3):  # ground1 in the tree; right0, which closes the loop and turns against it as much
+        scene = scenes.make("n_four_bar", n=1)
+        scene.joints[joint].stiffness = 0.3
+        scene.joints[joint].rest = -1.0
+        model = sharnir.compile(scene)
+        run = sharnir.simulate(model, 6.0)
+        runs.append(run.q[:, model.joint("ground0").q][:, 0])
+        assert np.abs(run.energy_error).max() < 1e-8 * run.energy_scale
+    assert np.ptp(runs[0]) > 2 * np.pi
+    np.testing.assert_allclose(runs[0], runs[1], atol=1e-6)
+
+
+def test_far_from_the_origin_nothing_is_lost_whichever_way_a_free_joint_is_described():
+    accelerations = []
+    for ends in (("world", "base"), ("base", "world")):
+        scene = sharnir.Scene()
+        scene.add(sharnir.Body(name="base", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(1e3, 0.0, 0.0)))
+        scene.add(sharnir.Body(name="arm", mass=0.5, inertia=(0.01, 0.01, 0.01), position=(1e3 + 0.5, 0.0, 0.0)))
+        scene.add(sharnir.Free(name="free", parent=ends[0], child=ends[1]))
+        scene.add(sharnir.Revolute(name="hinge", parent="base", child="arm", anchor=(1e3, 0, 0), axis=(0, 1, 0)))
+        model = sharnir.compile(scene)
+        tau = np.zeros(model.nv)
+        tau[model.joint("hinge").v] = 1.0
+        a = sharnir.dynamics.aba(model, model.q0, model.v0, tau)
+        accelerations.append(a[model.joint("hinge").v][0])
+    assert accelerations[0] == pytest.approx(accelerations[1], rel=1e-9)
+
+
 def test_reactions_hold_a_hanging_chain():
     """At rest each hinge of a hanging chain carries the weight below it."""
     model = sharnir.compile(scenes.make("rods", n=4, angle=-np.pi / 2))
