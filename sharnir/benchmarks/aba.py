@@ -7,7 +7,7 @@ thread, which loops in C++ and so has no Python overhead per evaluation either.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,18 +21,41 @@ from sharnir.rotations import quat_to_matrix
 from sharnir.spec.joints import Free
 from sharnir.spec.scene import WORLD, Scene
 
-LARGEST_FOR_PEER = 500  # Pinocchio 4.1 ends the process on a chain of 1000 joints
+LARGEST_FOR_PEER = 500  # Pinocchio 4.1's data for a chain of 1000 joints does not fit into 24 GiB
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
     if get_precision() != "double":
         raise ModelError("bench aba: precision: given 'single'; allowed: 'double'")
+    cases = [prepared(scene) for scene in (chain(5), limbs(), chain(10), chain(100), chain(1000))]
     rounds = 11 if quick else 101
-    cases = [chain(5), limbs(), chain(10), chain(100), chain(1000)]
-    return [measure(scene, rounds) for scene in cases]
+    return [
+        case.row(ours, peer, rounds)
+        for case, (ours, peer) in zip(cases, interleaved([(c.ours, c.peer) for c in cases], rounds), strict=True)
+    ]
 
 
-def measure(scene: Scene, rounds: int) -> dict[str, Any]:
+class Case(NamedTuple):
+    """A mechanism ready to be evaluated in a batch of different states."""
+
+    name: str
+    links: int
+    evaluations: int
+    ours: Callable[[], object]
+    peer: Callable[[], object] | None
+    peer_name: str | None
+    difference: float | None
+
+    def row(self, ours: np.ndarray, peer: np.ndarray | None, rounds: int) -> dict[str, Any]:
+        scale = 1e6 / self.evaluations
+        return row(
+            self.name, "us/evaluation", ours * scale, None if peer is None else peer * scale, self.peer_name,
+            links=self.links, ns_per_link=float(np.median(ours)) * 1e9 / self.evaluations / self.links,
+            evaluations=self.evaluations, rounds=rounds, difference=self.difference,
+        )  # fmt: skip
+
+
+def prepared(scene: Scene) -> Case:
     model = compile(scene)
     evaluations = max(20, 6000 // model.nb)
     q, v, tau = states(model, evaluations)
@@ -42,13 +65,7 @@ def measure(scene: Scene, rounds: int) -> dict[str, Any]:
     peer, name, difference = None, None, None
     if model.nb <= LARGEST_FOR_PEER:
         peer, name, difference = pinocchio_peer(scene, dynamics, q, v, tau)
-    ours, theirs = interleaved(dynamics.aba, peer, rounds)
-    scale = 1e6 / evaluations
-    return row(
-        scene.name, "us/evaluation", ours * scale, None if theirs is None else theirs * scale, name,
-        links=model.nb, ns_per_link=float(np.median(ours)) * 1e9 / evaluations / model.nb, evaluations=evaluations,
-        rounds=rounds, difference=difference,
-    )  # fmt: skip
+    return Case(scene.name, model.nb, evaluations, dynamics.aba, peer, name, difference)
 
 
 def pinocchio_peer(

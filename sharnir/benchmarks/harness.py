@@ -11,18 +11,18 @@ import numpy as np
 Call = Callable[[], object]
 
 
-def interleaved(ours: Call, peer: Call | None, rounds: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Seconds of each call of `ours` and `peer`, taken in turns after one warm-up of each."""
-    calls = [ours] if peer is None else [ours, peer]
+def interleaved(pairs: list[tuple[Call, Call | None]], rounds: int) -> list[tuple[np.ndarray, np.ndarray | None]]:
+    """Seconds of each call of (ours, peer), for every pair, all taken in turns: a disturbance meets all alike."""
+    calls = [call for pair in pairs for call in pair if call is not None]
     for call in calls:
         call()
-    seconds = np.zeros((len(calls), rounds))
-    for k in range(rounds):
-        for c, call in enumerate(calls):
+    seconds: dict[Call, list[float]] = {call: [] for call in calls}
+    for _ in range(rounds):
+        for call in calls:
             start = time.perf_counter()
             call()
-            seconds[c, k] = time.perf_counter() - start
-    return seconds[0], seconds[1] if peer is not None else None
+            seconds[call].append(time.perf_counter() - start)
+    return [(np.array(seconds[ours]), None if peer is None else np.array(seconds[peer])) for ours, peer in pairs]
 
 
 def spread(values: np.ndarray) -> dict[str, float]:

@@ -30,6 +30,6 @@ def run(quick: bool) -> list[dict[str, Any]]:
     except ImportError:
         pinocchio = None
     peer = None if pinocchio is None else (lambda: fresh(PEER))
-    ours, theirs = interleaved(lambda: fresh(OURS), peer, 3 if quick else 10)
+    [(ours, theirs)] = interleaved([(lambda: fresh(OURS), peer)], 3 if quick else 10)
     name = None if pinocchio is None else f"pinocchio {pinocchio.__version__}"
     return [row("import, compile, first evaluation", "s", ours, theirs, name)]
