@@ -65,7 +65,9 @@ def run(
     saved: list[Path] = []
     for name in names:
         built, length = build(name, parameter or [])
-        trajectory = simulate(built, length if duration is None else duration, solver=solver, method=method, dt=dt, progress=True)
+        trajectory = simulate(
+            built, length if duration is None else duration, solver=solver, method=method, dt=dt, progress=True
+        )
         table.add_row(*summary(trajectory))
         for wanted, suffix, write in ((plot, "png", write_plot), (csv, "csv", write_csv)):
             if wanted:

@@ -14,6 +14,7 @@ from scipy.integrate import DOP853, Radau
 
 from sharnir.errors import SimulationError
 from sharnir.model import Reals
+from sharnir.solvers.guarded import GuardedDOP853
 from sharnir.solvers.system import System
 
 ADAPTIVE = {"dop853": DOP853, "radau": Radau}
@@ -47,22 +48,36 @@ class Headway:
 
 
 def adaptive(system: System, method: str, y: Reals, times: Reals, rtol: float, atol: float) -> Iterator[Step]:
-    """States at `times` by a SciPy method, every step ending at most at the next of them."""
-    solver = ADAPTIVE[method](system.rates, float(times[0]), y, float(times[-1]), rtol=rtol, atol=atol)
-    headway = Headway(solver.t, solver.h_abs)
-    yield float(times[0]), y
-    for target in times[1:]:
-        solver.t_bound, solver.status = float(target), "running"
-        while solver.status == "running":
-            wanted = solver.h_abs
-            message = solver.step()
-            headway.check(solver.t, system, solver.f)
-            if solver.status == "failed":
-                raise SimulationError(f"t = {solver.t:.6g} s: method {method!r} cannot go on: {message}")
-            solver.y = system.project(solver.t, solver.y)
-            solver.f = system.rates(solver.t, solver.y)
-        solver.h_abs = max(solver.h_abs, wanted)  # the last step was cut short by the output, not by the error
-        yield float(target), solver.y
+    """States at `times` by a SciPy method. Steps end at these times, but for those where the loops hold weakly."""
+    start, end = float(times[0]), float(times[-1])
+    if method == "dop853" and system.closed:
+        solver: Any = GuardedDOP853(system, start, y, end, rtol=rtol, atol=atol)
+    else:
+        solver = ADAPTIVE[method](system.rates, start, y, end, rtol=rtol, atol=atol)
+    headway = Headway(start, solver.h_abs)
+    yield start, y
+    k = 1
+    while k < len(times):
+        passing = getattr(solver, "passing", start)
+        solver.t_bound = float(next((t for t in times[k:] if t > passing), end))
+        solver.status, wanted = "running", solver.h_abs
+        message = solver.step()
+        if solver.status == "failed":
+            raise SimulationError(f"t = {solver.t:.6g} s: method {method!r} cannot go on: {message}")
+        headway.check(solver.t, system, solver.f)
+        if times[k] < solver.t:
+            inside = solver.interpolant()
+        while k < len(times) and times[k] < solver.t:
+            yield float(times[k]), system.project(times[k], inside(times[k]))
+            k += 1
+        y = system.project(solver.t, solver.y)
+        on_time = k < len(times) and times[k] == solver.t
+        if on_time or getattr(solver, "shortened", False):  # cut short, but not by the error of the method
+            solver.h_abs = max(solver.h_abs, wanted)
+        if on_time:
+            yield solver.t, y
+            k += 1
+        solver.y, solver.f = y, system.rates(solver.t, y)
 
 
 def rk4(system: System, t: float, y: Reals, dt: float) -> Reals:

@@ -24,6 +24,7 @@ class Least:
             W = np.full_like(W, 0.0)
         self._U, s, self._Vt = svd(W, full_matrices=False, check_finite=False)
         largest = s[0] if len(s) else 0.0
+        self.strengths = s / largest if largest > 0 else s  # of the directions held, falling
         self._inverse = s / np.maximum(s * s + (DAMPING * largest) ** 2, np.finfo(float).tiny)
 
     def solve(self, b: Reals) -> Reals:

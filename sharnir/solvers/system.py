@@ -42,6 +42,30 @@ class Observation(NamedTuple):
     loop_error: tuple[float, float]  # largest position (m, rad) and velocity (m/s, rad/s) error
 
 
+class Hold:
+    """How firmly the loops hold their weakest direction, of the firmest seen in the run, over some evaluations."""
+
+    HELD = 1e-7  # weaker directions are free, or redundant by rounding
+
+    def __init__(self) -> None:
+        self._rank, self._firmest, self._weakest, self._last = 0, 0.0, 1.0, 1.0
+
+    def note(self, strengths: Reals) -> None:
+        rank = int((strengths > self.HELD).sum())
+        if rank > self._rank:
+            self._rank, self._firmest = rank, 0.0
+        if self._rank:
+            strength = float(strengths[self._rank - 1])
+            self._firmest = max(self._firmest, strength)
+            self._last = strength / self._firmest
+            self._weakest = min(self._weakest, self._last)
+
+    def take(self) -> tuple[float, float]:
+        """The weakest since the last call, and the last."""
+        weakest, self._weakest = self._weakest, 1.0
+        return weakest, self._last
+
+
 class System:
     """State y = (q, v, work): positions, velocities, and the work done by what is not conservative."""
 
@@ -60,6 +84,7 @@ class System:
         r = self._rows
         self._row = {name: getattr(r, name).numpy()[:, 0] for name in ("g", "rate", "bias", "q", "near")}
         self._W = r.W.numpy()[:, 0].reshape(6 * model.loops, model.nv)
+        self.hold = Hold()
         self._scale = max(1.0, float(np.abs(model.loop_pos).max(initial=0.0)))
         self._select_rows()
 
@@ -142,6 +167,7 @@ class System:
         correction = np.zeros(0)
         if self.closed:
             y, held = self._close(y)
+            self.hold.note(held.strengths)
             self._evaluate(t, y)
             correction = held.solve(-self._row["bias"][self._held])
             a, d = self._arrays, self._dynamics
