@@ -30,90 +30,113 @@ from sharnir.maths import (
 )  # fmt: skip
 
 
+@wp.struct
+class Articulated:
+    """Articulated inertia [M H; Hᵀ J] and bias force (f, n) about the pivot."""
+
+    M: vec6
+    J: vec6
+    H: mat33
+    f: vec3
+    n: vec3
+
+
+@wp.func
+def with_link(a: Articulated, tree: Tree, ws: Workspace, i: int, w: int):
+    """Add link i itself: its rigid inertia, and Newton–Euler at the acceleration A it has at q̈ = 0 (M-5, M-6)."""
+    zero = real(0.0)
+    R = get33(ws.R, i, w)
+    om = get3(ws.V, 2 * i + 1, w)
+    alp = get3(ws.A, 2 * i + 1, w)
+    m = tree.mass[i]
+    r = get3(ws.x, i, w) + R * tree.com[i]
+    Jc = sym_turned(R, tree.inertia[i])
+    v_com = get3(ws.V, 2 * i, w) + wp.cross(om, r)
+    f = (get3(ws.A, 2 * i, w) + wp.cross(alp, r) + wp.cross(om, v_com)) * m
+    h = r * m
+    rr = wp.dot(r, h)
+    a.M = a.M + vec6(m, m, m, zero, zero, zero)
+    a.J = a.J + Jc - sym_outer(r, h) + vec6(rr, rr, rr, zero, zero, zero)
+    a.H = a.H + mat33(zero, h[2], -h[1], -h[2], zero, h[0], h[1], -h[0], zero)
+    a.f = a.f + f
+    a.n = a.n + sym_mul(Jc, alp) + wp.cross(om, sym_mul(Jc, om)) + wp.cross(r, f)
+    return a
+
+
+@wp.func
+def without_coordinate(a: Articulated, tree: Tree, ws: Workspace, tau: array2, d: int, w: int):
+    """Let velocity coordinate d move freely under τ: U = I^A S, D = SᵀU + I_rotor, I^A −= UUᵀ/D, p += U u/D (M-7)."""
+    Sv = get3(ws.S, 2 * d, w)
+    Sw = get3(ws.S, 2 * d + 1, w)
+    Uv = sym_mul(a.M, Sv) + a.H * Sw
+    Uw = wp.transpose(a.H) * Sv + sym_mul(a.J, Sw)
+    D = wp.dot(Sv, Uv) + wp.dot(Sw, Uw) + tree.armature[d]
+    u = tau[d, w] - wp.dot(Sv, a.f) - wp.dot(Sw, a.n)
+    iD = real(1.0) / D
+    Kv = Uv * iD
+    Kw = Uw * iD
+    a.M = a.M - sym_outer(Kv, Uv)
+    a.J = a.J - sym_outer(Kw, Uw)
+    a.H = a.H - wp.outer(Kv, Uw)
+    a.f = a.f + Kv * u
+    a.n = a.n + Kw * u
+    rsD = wp.sqrt(iD)
+    put3(ws.U, 2 * d, w, Uv * rsD)
+    put3(ws.U, 2 * d + 1, w, Uw * rsD)
+    put(ws.rsD, d, w, rsD)
+    put(ws.z, d, w, u * rsD)
+    return a
+
+
+@wp.func
+def with_children(a: Articulated, ws: Workspace, i: int, w: int):
+    """Add what children other than the next link have left for link i."""
+    a.M = a.M + get6(ws.M, i, w)
+    a.J = a.J + get6(ws.J, i, w)
+    a.H = a.H + get33(ws.H, i, w)
+    a.f = a.f + get3(ws.p, 2 * i, w)
+    a.n = a.n + get3(ws.p, 2 * i + 1, w)
+    return a
+
+
+@wp.func
+def leave(a: Articulated, ws: Workspace, i: int, w: int):
+    """Leave it for link i."""
+    put6(ws.M, i, w, a.M)
+    put6(ws.J, i, w, a.J)
+    put33(ws.H, i, w, a.H)
+    put3(ws.p, 2 * i, w, a.f)
+    put3(ws.p, 2 * i + 1, w, a.n)
+
+
 @wp.func
 def inward(tree: Tree, ws: Workspace, tau: array2, loaded: int, w: int):
-    """Articulated inertia I^A = [M H; Hᵀ J] and bias force from the tips to the roots; leaves Û, 1/√D, z."""
-    M = vec6()
-    J = vec6()
-    H = mat33()
-    f = vec3()
-    n = vec3()
-    i = tree.links - 1
+    """Articulated inertia and bias force from the tips to the roots; leaves Û, 1/√D, z."""
+    a = Articulated()
     carried = int(0)
+    i = tree.links - 1
     while i >= 0:
         if carried == 0:
-            M = vec6()
-            J = vec6()
-            H = mat33()
-            f = vec3()
-            n = vec3()
+            a = Articulated()
         if tree.gathers[i] == 1:
-            M = M + get6(ws.M, i, w)
-            J = J + get6(ws.J, i, w)
-            H = H + get33(ws.H, i, w)
-            f = f + get3(ws.p, 2 * i, w)
-            n = n + get3(ws.p, 2 * i + 1, w)
-        # the link itself, about the pivot
-        R = get33(ws.R, i, w)
-        om = get3(ws.V, 2 * i + 1, w)
-        acc = get3(ws.A, 2 * i, w)
-        alp = get3(ws.A, 2 * i + 1, w)
-        m = tree.mass[i]
-        r = get3(ws.x, i, w) + R * tree.com[i]
-        Jc = sym_turned(R, tree.inertia[i])
-        v_com = get3(ws.V, 2 * i, w) + wp.cross(om, r)
-        f_i = (acc + wp.cross(alp, r) + wp.cross(om, v_com)) * m
-        f = f + f_i
-        n = n + sym_mul(Jc, alp) + wp.cross(om, sym_mul(Jc, om)) + wp.cross(r, f_i)
-        h = r * m
-        rr = wp.dot(r, h)
-        M = M + vec6(m, m, m, real(0.0), real(0.0), real(0.0))
-        J = J + Jc - sym_outer(r, h) + vec6(rr, rr, rr, real(0.0), real(0.0), real(0.0))
-        H = H + mat33(real(0.0), h[2], -h[1], -h[2], real(0.0), h[0], h[1], -h[0], real(0.0))
+            a = with_children(a, ws, i, w)
+        a = with_link(a, tree, ws, i, w)
         if loaded > 0:
-            f = f - get3(ws.F, 2 * i, w)
-            n = n - get3(ws.F, 2 * i + 1, w)
+            a.f = a.f - get3(ws.F, 2 * i, w)
+            a.n = a.n - get3(ws.F, 2 * i + 1, w)
         d = tree.dof[i + 1] - 1
         first = tree.dof[i]
         while d >= first:
-            Sv = get3(ws.S, 2 * d, w)
-            Sw = get3(ws.S, 2 * d + 1, w)
-            Uv = sym_mul(M, Sv) + H * Sw
-            Uw = wp.transpose(H) * Sv + sym_mul(J, Sw)
-            D = wp.dot(Sv, Uv) + wp.dot(Sw, Uw) + tree.armature[d]
-            u = tau[d, w] - wp.dot(Sv, f) - wp.dot(Sw, n)
-            iD = real(1.0) / D
-            Kv = Uv * iD
-            Kw = Uw * iD
-            M = M - sym_outer(Kv, Uv)
-            J = J - sym_outer(Kw, Uw)
-            H = H - wp.outer(Kv, Uw)
-            f = f + Kv * u
-            n = n + Kw * u
-            rsD = wp.sqrt(iD)
-            put3(ws.U, 2 * d, w, Uv * rsD)
-            put3(ws.U, 2 * d + 1, w, Uw * rsD)
-            put(ws.rsD, d, w, rsD)
-            put(ws.z, d, w, u * rsD)
+            a = without_coordinate(a, tree, ws, tau, d, w)
             d -= 1
         hand = tree.hand[i]
         carried = 0
         if hand == CARRY:
             carried = 1
         elif hand == STORE:
-            lam = tree.parent[i]
-            put6(ws.M, lam, w, M)
-            put6(ws.J, lam, w, J)
-            put33(ws.H, lam, w, H)
-            put3(ws.p, 2 * lam, w, f)
-            put3(ws.p, 2 * lam + 1, w, n)
+            leave(a, ws, tree.parent[i], w)
         elif hand == ADD:
-            lam = tree.parent[i]
-            put6(ws.M, lam, w, get6(ws.M, lam, w) + M)
-            put6(ws.J, lam, w, get6(ws.J, lam, w) + J)
-            put33(ws.H, lam, w, get33(ws.H, lam, w) + H)
-            put3(ws.p, 2 * lam, w, get3(ws.p, 2 * lam, w) + f)
-            put3(ws.p, 2 * lam + 1, w, get3(ws.p, 2 * lam + 1, w) + n)
+            leave(with_children(a, ws, tree.parent[i], w), ws, tree.parent[i], w)
         i -= 1
 
 
