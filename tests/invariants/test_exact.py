@@ -189,6 +189,21 @@ def test_loops_stay_closed_and_quaternions_unit_for_every_joint_type():
         assert np.abs(run.energy_error).max() < 1e-8 * run.energy_scale, kind
 
 
+@pytest.mark.parametrize("outputs", [2, 101, 401])
+@pytest.mark.parametrize("speed", [0.3, 1.0, 2.9])
+def test_parallelogram_passes_flat_on_its_branch(speed, outputs):
+    """Twice a turn all bars lie in line and the linkage could fold: it must come through, whatever the step."""
+    scene = scenes.make("n_four_bar", n=1)
+    for joint in scene.joints:
+        joint.velocity = None
+    scene.joints[0].velocity = speed
+    run = sharnir.simulate(scene, 6.0, times=np.linspace(0, 6, outputs))
+    assert np.ptp(run.q[:, 0]) > 2 * np.pi or outputs == 2
+    assert np.abs(run.q[:, 0] + run.q[:, 1]).max() < 1e-9  # the coupler stays level
+    assert abs(run.energy_error[-1]) < 1e-7 * run.energy_scale
+    assert run.loop_error.max() < 1e-9
+
+
 def test_velocity_of_one_joint_moves_the_whole_loop():
     """The crank's rate is given, the rest follows; a parallelogram's coupler does not turn."""
     scene = scenes.make("n_four_bar", n=1)
