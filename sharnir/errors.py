@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 LONGEST = 120  # characters of a value shown in a message
 
@@ -17,7 +18,12 @@ class ModelError(SharnirError, ValueError):
 
 
 class SimulationError(SharnirError, RuntimeError):
-    """A run that cannot go on: names the time, the place and the reason."""
+    """A run that cannot go on: names the time, the place and the reason.
+
+    trajectory: what was recorded until then, a sharnir.Trajectory, or None.
+    """
+
+    trajectory: Any = None
 
 
 def shown(value: object) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sharnir.errors import fail, shown, unknown
+from sharnir.kinds import BALL
 
 Reals = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -45,7 +46,7 @@ class Model:
     q_start: Ints  # [nb + 1] first position coordinate
     dof_start: Ints  # [nb + 1] first velocity coordinate
     part_start: Ints  # [nb + 1] first elementary motion
-    hand: Ints  # [nb] how the inward pass hands a link over (sharnir.dynamics.tree)
+    hand: Ints  # [nb] how the inward pass hands a link over (sharnir.kinds)
     gathers: Ints  # [nb] 1 if children other than the next link exist
 
     part_kind: Ints  # [ne]
@@ -82,7 +83,7 @@ class Model:
     loop_stiffness: Reals  # [loop velocities]
     loop_effort: Reals  # [loop velocities]
     loop_rest: Reals  # [loop positions]
-    loop_q0: Reals  # [loop positions] initial positions, in which turns count
+    loop_q0: Reals  # [loop positions] initial positions as stated, else zero: where turns are counted from
 
     spring_link: Ints  # [springs, 2] links, -1 for the world
     spring_anchor: Reals  # [springs, 2, 3] m, link frames
@@ -124,7 +125,7 @@ class Model:
     @cached_property
     def quaternions(self) -> Ints:
         """[k] first coordinate of every quaternion in q."""
-        first = self.part_q[self.part_kind == 3]
+        first = self.part_q[self.part_kind == BALL]
         first.setflags(write=False)
         return first
 

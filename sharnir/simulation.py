@@ -10,7 +10,7 @@ import numpy as np
 
 from sharnir.compiler import compile
 from sharnir.compiler.checks import number
-from sharnir.errors import fail, shown, unknown
+from sharnir.errors import SimulationError, fail, shown, unknown
 from sharnir.model import Model, Reals
 from sharnir.progress import bar
 from sharnir.spec.scene import Scene
@@ -36,6 +36,7 @@ class Trajectory:
     t: Reals  # [n] s
     q: Reals  # [n, nq]
     v: Reals  # [n, nv]
+    control: Reals  # [n, nv] joint forces of the control, N or N m
     loop_q: Reals  # [n, loop coordinates]
     loop_v: Reals  # [n, loop rates]
     kinetic: Reals  # [n] J
@@ -60,14 +61,15 @@ class Trajectory:
 
     def joint_wrenches(self) -> Reals:
         """[n, nb, 6] force (N) and torque about the link frame's origin (N m) of each tree joint on its link."""
-        return np.array([self.system.reactions(t, self._state(k), self.loop_q[k])[0] for k, t in enumerate(self.t)])
+        return np.array([self._reactions(k, t)[0] for k, t in enumerate(self.t)])
 
     def loop_forces(self) -> Reals:
-        """[n, loops, 6] forces along the rows of the loop joints, least in norm where they are redundant."""
-        return np.array([self.system.reactions(t, self._state(k), self.loop_q[k])[1] for k, t in enumerate(self.t)])
+        """[n, loops, 6] forces along the rows of the loop joints, the least where they are redundant."""
+        return np.array([self._reactions(k, t)[1] for k, t in enumerate(self.t)])
 
-    def _state(self, k: int) -> Reals:
-        return np.concatenate([self.q[k], self.v[k], [self.work[k]]])
+    def _reactions(self, k: int, t: float) -> tuple[Reals, Reals]:
+        y = np.concatenate([self.q[k], self.v[k], [self.work[k]]])
+        return self.system.reactions(t, y, self.loop_q[k], self.control[k])
 
 
 def simulate(
@@ -86,11 +88,15 @@ def simulate(
     """Run a scene or model from its initial state for `duration` seconds.
 
     solver: "exact". method: "dop853" or "radau" (stiff systems) with adaptive steps and tolerances rtol, atol, or
-    "rk4" or "euler" (semi-implicit) with fixed steps of at most dt (s). times: where to record (s, increasing,
-    within the run), 401 of them evenly spaced if left out. control(t, q, v): joint forces [nv] added to the model's
-    own. progress: show a bar. Ctrl-C ends the run and returns what was recorded.
+    "rk4" or "euler" (semi-implicit) with fixed steps of at most dt (s).
+    times: where to record (s, increasing, within the run); if left out, some 400 evenly spaced, on the grid of a fixed
+    step. The state at time 0 is always recorded first.
+    control(t, q, v): joint forces [nv] added to the model's own, asked at every evaluation and once for every record.
+    progress: show a bar. Ctrl-C ends the run and returns what was recorded; a SimulationError carries it as
+    `trajectory`.
     """
     from sharnir.solvers.exact import ADAPTIVE, METHODS, steps
+    from sharnir.solvers.least import one_core
     from sharnir.solvers.system import System
 
     model = scene if isinstance(scene, Model) else compile(scene)
@@ -111,24 +117,35 @@ def simulate(
     atol = number("simulate", "atol", atol, least=LEAST_ATOL)
     if control is not None and not callable(control):
         raise fail("simulate", "control cannot be called", shown(control), "a function control(t, q, v) -> [nv]")
-    recorded = output_times(duration, times)
+    recorded = step_grid(duration, dt) if times is None and dt is not None else output_times(duration, times)
     system = System(model, control)
     system.warm_up()
     started = time.perf_counter()
-    states: list[tuple[float, Reals, Observation]] = []
+    states: list[tuple[float, Reals, Reals, Observation]] = []
     finished = False
     options = {"rtol": rtol, "atol": atol, "dt": dt}
+    facts: dict[str, Any] = {"solver": solver, "method": method, "dt": dt}
     try:
-        with bar(model.name, duration, progress) as advance:
+        with bar(model.name, float(recorded[-1]), progress) as advance, one_core():
             for t, y in steps(system, method, recorded, options):
-                states.append((t, y.copy(), system.observe(y)))
+                states.append((t, y.copy(), system.ask_control(t, y), system.observe(y)))
                 advance(t)
         finished = True
     except KeyboardInterrupt:
         if not states:
             raise
-    seconds = time.perf_counter() - started
-    return _trajectory(model, system, states, solver=solver, method=method, dt=dt, seconds=seconds, finished=finished)
+    except SimulationError as error:
+        if states:
+            error.trajectory = _trajectory(model, system, states, started=started, finished=False, **facts)
+        raise
+    return _trajectory(model, system, states, started=started, finished=finished, **facts)
+
+
+def step_grid(duration: float, dt: float) -> Reals:
+    """Ends of equal steps of at most dt, thinned to some hundreds."""
+    steps = max(1, int(np.ceil(duration / dt - 1e-6)))
+    every = max(1, steps // RECORDED)
+    return np.append(np.arange(0, steps, every), steps) * (duration / steps)
 
 
 def output_times(duration: float, times: Any) -> Reals:
@@ -146,14 +163,12 @@ def output_times(duration: float, times: Any) -> Reals:
     return wanted if wanted[0] == 0 else np.concatenate([[0.0], wanted])
 
 
-def _trajectory(
-    model: Model, system: System, states: list[tuple[float, Reals, Observation]], **facts: Any
-) -> Trajectory:
-    y = np.array([y for _, y, _ in states])
-    seen = [observation for _, _, observation in states]
+def _trajectory(model: Model, system: System, states: list[Any], started: float, **facts: Any) -> Trajectory:
+    y = np.array([y for _, y, _, _ in states])
+    seen = [observation for *_, observation in states]
     return Trajectory(
-        model=model, system=system, evaluations=system.evaluations,
-        t=np.array([t for t, _, _ in states]),
+        model=model, system=system, evaluations=system.evaluations, seconds=time.perf_counter() - started,
+        t=np.array([t for t, *_ in states]), control=np.array([force for _, _, force, _ in states]),
         q=y[:, : model.nq], v=y[:, model.nq : -1], work=y[:, -1],
         kinetic=np.array([s.kinetic for s in seen]), potential=np.array([s.potential for s in seen]),
         loop_q=np.array([s.loop_q for s in seen]), loop_v=np.array([s.loop_v for s in seen]),

@@ -11,7 +11,6 @@ from sharnir.compiler.checks import LARGEST, is_number, number, per_coordinate, 
 from sharnir.compiler.loops import check_loops_close, loop_arrays
 from sharnir.compiler.masses import mass_properties
 from sharnir.compiler.motions import (
-    BALL,
     COORDINATES,
     HERE,
     Motion,
@@ -27,6 +26,7 @@ from sharnir.compiler.numeric import check_inertia_is_regular, link_poses
 from sharnir.compiler.spanning import Link, SpanningTree, check_names, span
 from sharnir.compiler.velocities import consistent_velocities
 from sharnir.errors import described, fail, shown
+from sharnir.kinds import ADD, BALL, CARRY, DROP, STORE
 from sharnir.model import Model
 from sharnir.rotations import Array, matrix_to_quat, quat_to_matrix
 from sharnir.spec.elements import Body
@@ -206,19 +206,18 @@ def tree_arrays(tree: SpanningTree, frames: list[tuple[Pose, Pose]]) -> dict[str
 
 
 def hand_over(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How the inward pass hands each link's inertia to its parent: see CARRY, STORE, ADD, DROP in dynamics.tree."""
-    carry, store, add, drop = 0, 1, 2, 3
+    """How the inward pass hands each link's inertia to its parent: see sharnir.kinds."""
     nb = len(parent)
-    hand = np.full(nb, drop, dtype=np.int32)
+    hand = np.full(nb, DROP, dtype=np.int32)
     gathers = np.zeros(nb, dtype=np.int32)
     for i in reversed(range(nb)):
         lam = parent[i]
         if lam < 0:
             continue
         if lam == i - 1:
-            hand[i] = carry
+            hand[i] = CARRY
         else:
-            hand[i] = add if gathers[lam] else store
+            hand[i] = ADD if gathers[lam] else STORE
             gathers[lam] = 1
     return hand, gathers
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from sharnir.compiler.checks import direction, number, vector
 from sharnir.errors import fail
+from sharnir.kinds import BALL, SCREW, SHIFT, SLIDE, STILL
 from sharnir.rotations import Array, frame_matrix, quat_to_matrix, rotation_z
 from sharnir.spec.elements import Frame
 from sharnir.spec.joints import (
@@ -28,8 +29,7 @@ from sharnir.spec.joints import (
     Universal,
 )  # fmt: skip
 
-FIXED, SCREW, SLIDE, BALL, SHIFT = 0, 1, 2, 3, 4
-COORDINATES = {FIXED: (0, 0), SCREW: (1, 1), SLIDE: (1, 1), BALL: (4, 3), SHIFT: (3, 3)}
+COORDINATES = {STILL: (0, 0), SCREW: (1, 1), SLIDE: (1, 1), BALL: (4, 3), SHIFT: (3, 3)}
 
 E = np.eye(3)
 # columns are the new axes in the old ones: z → x, z → y, and back
@@ -73,7 +73,7 @@ class Motion(NamedTuple):
 
 
 _SEQUENCES: dict[type[Joint], list[Motion]] = {
-    Fixed: [Motion(E, FIXED, 0, 0)],
+    Fixed: [Motion(E, STILL, 0, 0)],
     Revolute: [Motion(E, SCREW, 0, 0)],
     Prismatic: [Motion(E, SLIDE, 0, 0)],
     Cylindrical: [Motion(E, SLIDE, 0, 0), Motion(E, SCREW, 1, 1)],

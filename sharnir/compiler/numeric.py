@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sharnir.compiler.motions import BALL, COORDINATES, HERE, SCREW, SLIDE, Motion, Pose
+from sharnir.compiler.motions import COORDINATES, HERE, Motion, Pose
 from sharnir.errors import fail
+from sharnir.kinds import BALL, SCREW, SLIDE
 from sharnir.model import Model
 from sharnir.rotations import Array
 

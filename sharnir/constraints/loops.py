@@ -11,17 +11,13 @@ from sharnir.constraints.joints import ABOUT_C, ABOUT_P, ALONG, CONSTRAINED, HEL
 from sharnir.dynamics.aba import whiten
 from sharnir.dynamics.forces import pivot, point_velocity
 from sharnir.dynamics.tree import Tree, Workspace, ints
+from sharnir.kinds import CYLINDRICAL, FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, UNIVERSAL
 from sharnir.maths import array2, column, get3, get33, mat33, np_real, put3, real, vec3
 
 if TYPE_CHECKING:
     from sharnir.model import Model
 
-K_ALONG = wp.constant(ALONG)
-K_PERPENDICULAR = wp.constant(PERPENDICULAR)
-K_ABOUT_P = wp.constant(ABOUT_P)
-K_ABOUT_C = wp.constant(ABOUT_C)
-K_HELIX = wp.constant(HELIX)
-PI = wp.constant(np.pi)
+TURN = wp.constant(real(2.0 * np.pi))  # in the process's precision: an expression of constants would be float32
 
 
 @wp.struct
@@ -116,8 +112,7 @@ def loop_angle(s: Ends):
 @wp.func
 def counted(angle: real, near: real):
     """The angle, by whole turns as close to `near` as can be."""
-    turn = real(2.0 * PI)
-    return angle + turn * wp.rint((near - angle) / turn)
+    return angle + TURN * wp.rint((near - angle) / TURN)
 
 
 @wp.func
@@ -148,11 +143,11 @@ def joint_rows(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, w: int):
             force = vec3()
             torque = vec3()
             bias = real(0.0)
-            if form == K_ALONG or form == K_HELIX:
+            if form == ALONG or form == HELIX:
                 g = wp.dot(e, s.d)
                 force = e
                 bias = wp.dot(e, wp.cross(dw, s.vb)) + wp.dot(wp.cross(s.wa, e), dv)
-                if form == K_HELIX:
+                if form == HELIX:
                     pitch = loops.pitch[k]
                     angle = loop_angle(s)
                     if pitch != real(0.0):
@@ -160,15 +155,15 @@ def joint_rows(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, w: int):
                     g = g - pitch * angle
                     torque = e * (-pitch)
                     bias = bias - pitch * wp.dot(wp.cross(s.wa, e), dw)
-            elif form == K_PERPENDICULAR:
+            elif form == PERPENDICULAR:
                 c = column(s.C, loops.row[t + 2])
                 g = wp.dot(e, c)
                 torque = wp.cross(c, e)
                 bias = wp.dot(wp.cross(wp.cross(s.wb, c), e) + wp.cross(c, wp.cross(s.wa, e)), dw)
-            elif form == K_ABOUT_P:
+            elif form == ABOUT_P:
                 torque = e
                 bias = wp.dot(wp.cross(s.wa, e), dw)
-            elif form == K_ABOUT_C:
+            elif form == ABOUT_C:
                 torque = column(s.C, loops.row[t + 1])
                 bias = wp.dot(wp.cross(s.wb, torque), dw)
             put_row(rows, r, s, force, torque, w)
@@ -188,24 +183,24 @@ def loop_coordinates(loops: Loops, rows: Rows, s: Ends, k: int, kind: int, w: in
     q = loops.q_start[k]
     R = wp.transpose(s.P) * s.C
     d = wp.transpose(s.P) * s.d
-    if kind == 1 or kind == 3:
+    if kind == REVOLUTE or kind == HELICAL:
         rows.q[q, w] = counted(loop_angle(s), rows.near[q, w])
-        if kind == 3 and loops.pitch[k] != real(0.0):
+        if kind == HELICAL and loops.pitch[k] != real(0.0):
             rows.q[q, w] = d[2] / loops.pitch[k]
-    elif kind == 2:
+    elif kind == PRISMATIC:
         rows.q[q, w] = d[2]
-    elif kind == 4:
+    elif kind == CYLINDRICAL:
         rows.q[q, w] = d[2]
         rows.q[q + 1, w] = counted(loop_angle(s), rows.near[q + 1, w])
-    elif kind == 5:
+    elif kind == UNIVERSAL:
         rows.q[q, w] = counted(wp.atan2(R[1, 2], R[0, 2]), rows.near[q, w])
         rows.q[q + 1, w] = counted(wp.atan2(R[2, 0], R[2, 1]), rows.near[q + 1, w])
-    elif kind == 7:
+    elif kind == PLANAR:
         rows.q[q, w] = d[0]
         rows.q[q + 1, w] = d[1]
         rows.q[q + 2, w] = counted(loop_angle(s), rows.near[q + 2, w])
-    elif kind == 6 or kind == 8:
-        if kind == 8:
+    elif kind == SPHERICAL or kind == FREE:
+        if kind == FREE:
             rows.q[q, w] = d[0]
             rows.q[q + 1, w] = d[1]
             rows.q[q + 2, w] = d[2]

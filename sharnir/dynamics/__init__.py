@@ -17,6 +17,7 @@ import numpy as np
 from sharnir.compiler.checks import vector
 from sharnir.dynamics.evaluator import Dynamics, checked_model
 from sharnir.errors import fail, shown
+from sharnir.kinds import NOTHING, SPRINGS, WRENCHES
 from sharnir.maths import np_real
 from sharnir.model import Model, Reals
 from sharnir.spec.elements import plain
@@ -92,10 +93,12 @@ def aba(
 
 
 def _loaded(evaluator: Dynamics, f_ext: Any, springs: bool) -> int:
-    """What acts besides joint forces: 0 nothing, 1 wrenches on bodies, 2 those and springs between points."""
+    """What acts besides joint forces (sharnir.kinds)."""
     if f_ext is None and springs:
         evaluator.f_ext.zero_()
-    return 2 if springs else int(f_ext is not None)
+    if springs:
+        return SPRINGS
+    return NOTHING if f_ext is None else WRENCHES
 
 
 def rnea(

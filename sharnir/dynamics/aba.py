@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.tree import ADD, CARRY, STORE, Tree, Workspace
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.kinds import ADD, CARRY, STORE
 from sharnir.maths import (
     array2,
     get,

@@ -11,6 +11,7 @@ from sharnir.dynamics import kernels
 from sharnir.dynamics.energy import TOTALS
 from sharnir.dynamics.tree import tree_on, workspace_on
 from sharnir.errors import fail, shown, unknown
+from sharnir.kinds import NOTHING
 from sharnir.launch import Graphs
 from sharnir.maths import np_real, real
 
@@ -72,14 +73,14 @@ class Dynamics:
         """Run a kernel over all worlds from a captured graph."""
         self._graphs.launch(key, kernel, self.worlds, arguments)
 
-    def aba(self, loaded: int = 0) -> wp.array:
-        """q̈ [nv] from q, v, tau, with f_ext if `loaded` is 1, f_ext and springs between points if it is 2; leaves the
+    def aba(self, loaded: int = NOTHING) -> wp.array:
+        """q̈ [nv] from q, v, tau; `loaded` (NOTHING, WRENCHES, SPRINGS of sharnir.kinds) says what else acts. Leaves the
         factor of M⁻¹ in the workspace."""
         args = [self.tree, self.workspace, self.q, self.v, self.tau, self.f_ext, loaded, self.a]
         self.launch(("aba", loaded), kernels.aba_kernel, args)
         return self.a
 
-    def rnea(self, loaded: int = 0) -> wp.array:
+    def rnea(self, loaded: int = NOTHING) -> wp.array:
         """tau [nv] from q, v, a, loaded as in `aba`; also leaves the joints' wrenches."""
         args = [self.tree, self.workspace, self.q, self.v, self.a, self.f_ext, loaded, self.tau, self.wrench]
         self.launch(("rnea", loaded), kernels.rnea_kernel, args)

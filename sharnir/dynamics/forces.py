@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.tree import BALL, Tree, Workspace
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.kinds import BALL, SHIFT, STILL
 from sharnir.maths import array2, get3, get33, put3, real, vec3
-
-# What acts besides joint forces.
-NOTHING = wp.constant(0)
-WRENCHES = wp.constant(1)  # on the bodies, as given
-SPRINGS = wp.constant(2)  # those, and springs between points
 
 
 @wp.func
@@ -46,8 +42,8 @@ def passive_forces(tree: Tree, q: array2, v: array2, tau: array2, w: int):
             tau[d, w] = tree.effort[d] - tree.damping[d] * v[d, w] - tree.stiffness[d] * t[0]
             tau[d + 1, w] = tree.effort[d + 1] - tree.damping[d + 1] * v[d + 1, w] - tree.stiffness[d] * t[1]
             tau[d + 2, w] = tree.effort[d + 2] - tree.damping[d + 2] * v[d + 2, w] - tree.stiffness[d] * t[2]
-        elif kind != 0:
-            if kind == 4:
+        elif kind != STILL:
+            if kind == SHIFT:
                 n = 3
             k = int(0)
             while k < n:
@@ -70,9 +66,9 @@ def spring_energy(tree: Tree, ws: Workspace, q: array2, w: int):
         if kind == BALL:
             t = turn_vector(q, tree.rest, qi, w)
             energy = energy + half * tree.stiffness[d] * wp.dot(t, t)
-        elif kind != 0:
+        elif kind != STILL:
             n = int(1)
-            if kind == 4:
+            if kind == SHIFT:
                 n = 3
             k = int(0)
             while k < n:

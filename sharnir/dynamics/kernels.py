@@ -7,11 +7,12 @@ import warp as wp
 from sharnir.dynamics.aba import inward, outward, whiten_coordinate
 from sharnir.dynamics.crba import composite_inertias, mass_matrix
 from sharnir.dynamics.energy import totals
-from sharnir.dynamics.forces import SPRINGS, applied_wrenches, passive_forces, spring_wrenches
+from sharnir.dynamics.forces import applied_wrenches, passive_forces, spring_wrenches
 from sharnir.dynamics.jacobian import point_jacobian
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.rnea import accelerate, joint_forces, link_forces, subtree_forces
 from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.kinds import SPRINGS
 from sharnir.maths import KERNEL_OPTIONS, array2, get3, get33, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)

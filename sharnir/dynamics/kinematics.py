@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.tree import BALL, SCREW, SHIFT, SLIDE, Tree, Workspace
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.kinds import BALL, SCREW, SHIFT, SLIDE
 from sharnir.maths import array2, column, get3, get33, identity33, put3, put33, real, rotation, turn_z, vec3
 
 

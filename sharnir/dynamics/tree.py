@@ -20,19 +20,6 @@ if TYPE_CHECKING:
 
 ints = wp.array(dtype=int)
 
-# Elementary motions: every joint is a sequence of them (see sharnir.spec.joints).
-FIXED = wp.constant(0)
-SCREW = wp.constant(1)  # hinge about z, advancing `pitch` m/rad along it
-SLIDE = wp.constant(2)  # along z
-BALL = wp.constant(3)  # quaternion, angular velocity in the moving frame
-SHIFT = wp.constant(4)  # three translations along x, y, z
-
-# Where a link's articulated inertia goes in the inward pass.
-CARRY = wp.constant(0)  # the parent is the next link visited: stay in registers
-STORE = wp.constant(1)  # first child to reach a branching parent
-ADD = wp.constant(2)
-DROP = wp.constant(3)  # a root: its parent is the world
-
 
 @wp.struct
 class Tree:

@@ -14,7 +14,7 @@ from scipy.integrate import DOP853, Radau
 
 from sharnir.errors import SimulationError
 from sharnir.model import Reals
-from sharnir.solvers.guarded import GuardedDOP853
+from sharnir.solvers.guarded import NEAR, GuardedDOP853
 from sharnir.solvers.system import System
 
 ADAPTIVE = {"dop853": DOP853, "radau": Radau}
@@ -25,7 +25,8 @@ class Headway:
     """Ends a run that crawls: adaptive steps shrink without end near a singular configuration, or if it is stiff."""
 
     WINDOW = 20_000  # evaluations over which progress is judged
-    CRAWL = 0.03  # of the best progress seen over as many
+    CRAWL = 1e-4  # of the best progress seen over as many: no change of pace of an ordinary motion
+    CRAWL_WEAK = 0.03  # where the loops hold weakly
 
     def __init__(self, t: float, first_step: float) -> None:
         self._t, self._evaluations = t, 0
@@ -35,7 +36,8 @@ class Headway:
         if system.evaluations - self._evaluations < self.WINDOW:
             return
         done = t - self._t
-        if done < self.CRAWL * self._best:
+        weak = system.closed and system.hold.last < NEAR
+        if done < (self.CRAWL_WEAK if weak else self.CRAWL) * self._best:
             nq, nv = system.model.nq, system.model.nv
             joint = system.model.joint_of(int(np.argmax(np.abs(rates[nq : nq + nv]))))
             raise SimulationError(

@@ -17,7 +17,8 @@ from sharnir.dynamics.forces import applied_wrenches, passive_forces, spring_dis
 from sharnir.dynamics.kernels import put_world3
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.rnea import link_forces, subtree_forces
-from sharnir.dynamics.tree import BALL, SHIFT, Tree, Workspace
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.kinds import BALL, FREE, SHIFT, SPHERICAL, SPRINGS, STILL
 from sharnir.maths import KERNEL_OPTIONS, array2, cos_sin, get, get3, put, quat, real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
@@ -36,7 +37,7 @@ def loop_forces(ws: Workspace, loops: Loops, rows: Rows, w: int):
         d = loops.v_start[k]
         ball = int(6)  # first row of a quaternion
         turn = vec3()
-        if kind == 6 or kind == 8:
+        if kind == SPHERICAL or kind == FREE:
             ball = 3
             turn = turn_vector(rows.q, loops.rest, q + ball - fixed, w)
         j = int(fixed)
@@ -78,7 +79,7 @@ def position_rates(tree: Tree, q: array2, v: array2, dq: array2, w: int):
             dq[i, w] = v[d, w]
             dq[i + 1, w] = v[d + 1, w]
             dq[i + 2, w] = v[d + 2, w]
-        elif kind != 0:
+        elif kind != STILL:
             dq[i, w] = v[d, w]
         e += 1
 
@@ -103,7 +104,7 @@ def motion_kernel(
     if loops.count > 0:
         joint_rows(tree, ws, loops, rows, w)
         work = work + loop_forces(ws, loops, rows, w)
-    inward(tree, ws, tau, 1, w)
+    inward(tree, ws, tau, SPRINGS, w)
     outward(tree, ws, qdd, w)
     if loops.count > 0:
         row_accelerations(tree, ws, loops, rows, w)
@@ -124,7 +125,7 @@ def respond_kernel(tree: Tree, ws: Workspace, z: array2, out: array2):
 
 
 @wp.kernel
-def whitened_kernel(tree: Tree, ws: Workspace, z: array2):
+def read_z_kernel(tree: Tree, ws: Workspace, z: array2):
     """z of the last inward pass."""
     w = wp.tid()
     d = int(0)
@@ -141,7 +142,7 @@ def reactions_kernel(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, lam: a
     while r < 6 * loops.count:
         load_row(ws, loops, rows, r, lam[r, w], w)
         r += 1
-    link_forces(tree, ws, 1, w)
+    link_forces(tree, ws, SPRINGS, w)
     subtree_forces(tree, ws, w)
     i = int(0)
     while i < tree.links:
@@ -178,6 +179,6 @@ def advance_kernel(tree: Tree, q: array2, step: array2):
             q[i, w] = q[i, w] + step[d, w]
             q[i + 1, w] = q[i + 1, w] + step[d + 1, w]
             q[i + 2, w] = q[i + 2, w] + step[d + 2, w]
-        elif kind != 0:
+        elif kind != STILL:
             q[i, w] = q[i, w] + step[d, w]
         e += 1

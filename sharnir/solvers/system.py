@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sharnir.constraints.joints import CONSTRAINED
+from sharnir.constraints.joints import ABOUT_C, ABOUT_P, CONSTRAINED, ROWS
 from sharnir.constraints.loops import loops_on, rows_on
 from sharnir.dynamics.evaluator import Dynamics
 from sharnir.errors import ModelError, SimulationError, fail
+from sharnir.kinds import FREE, SPHERICAL
 from sharnir.model import Model, Reals
 from sharnir.precision import get_precision
 from sharnir.rotations import turn_between
@@ -48,7 +49,7 @@ class Hold:
     HELD = 1e-7  # weaker directions are free, or redundant by rounding
 
     def __init__(self) -> None:
-        self._rank, self._firmest, self._weakest, self._last = 0, 0.0, 1.0, 1.0
+        self._rank, self._firmest, self._weakest, self.last = 0, 0.0, 1.0, 1.0
 
     def note(self, strengths: Reals) -> None:
         rank = int((strengths > self.HELD).sum())
@@ -57,13 +58,13 @@ class Hold:
         if self._rank:
             strength = float(strengths[self._rank - 1])
             self._firmest = max(self._firmest, strength)
-            self._last = strength / self._firmest
-            self._weakest = min(self._weakest, self._last)
+            self.last = strength / self._firmest
+            self._weakest = min(self._weakest, self.last)
 
     def take(self) -> tuple[float, float]:
         """The weakest since the last call, and the last."""
         weakest, self._weakest = self._weakest, 1.0
-        return weakest, self._last
+        return weakest, self.last
 
 
 class System:
@@ -102,6 +103,10 @@ class System:
         self._coordinate = np.flatnonzero(free)
         self._held = np.flatnonzero(~free | (armature > 0))
         rotor = np.flatnonzero(armature[self._held] > 0)
+        turning = np.isin(ROWS[:, :, 0][model.loop_kind].reshape(-1), (ABOUT_P, ABOUT_C))
+        ball = np.isin(model.loop_kind, (SPHERICAL, FREE))[loop] if model.loops else np.zeros(0, dtype=bool)
+        self._angle_rows = np.flatnonzero(free & turning & ~ball)
+        self._angles = model.loop_q_start[loop[self._angle_rows]] + (position - fixed)[self._angle_rows]
         self._is_constraint = ~free[self._held]
         self._rotors = np.zeros((len(self._held), len(rotor)))
         self._rotors[rotor, np.arange(len(rotor))] = 1 / np.sqrt(armature[self._held][rotor])
@@ -114,6 +119,7 @@ class System:
     def initial(self) -> Reals:
         """The model's initial state, loops closed and velocities made to respect them."""
         self._row["near"][:] = self.model.loop_q0
+        self._counted_at, self._counted_rate = 0.0, np.zeros(len(self._angles))
         return self.project(0.0, np.concatenate([self.model.q0, self.model.v0, [0.0]]))
 
     def warm_up(self) -> None:
@@ -128,15 +134,21 @@ class System:
     def _launch(self, name: str, kernel: Any, arguments: list[Any]) -> None:
         self._dynamics.launch(name, kernel, arguments)
 
-    def _evaluate(self, t: float, y: Reals) -> None:
-        """Run the tree with control: q̇, v̇ without loop forces, and the loops' rows."""
+    def ask_control(self, t: float, y: Reals) -> Reals:
+        """[nv] joint forces of the control at a state."""
+        if self.control is None:
+            return np.zeros(self.model.nv)
         q, v = self.split(y)
-        if self.control is not None:
-            force = self.model.checked("control", self.control(t, q.copy(), v.copy()), self.model.nv)
-            if force.ndim != 1:
-                given, allowed = list(force.shape), f"[{self.model.nv}]"
-                raise fail(f"model {self.model.name!r}", "control has the wrong shape", given, allowed)
-            self._view["control"][:] = force
+        force = self.model.checked("control", self.control(t, q.copy(), v.copy()), self.model.nv)
+        if force.ndim != 1:
+            given, allowed = list(force.shape), f"[{self.model.nv}]"
+            raise fail(f"model {self.model.name!r}", "control has the wrong shape", given, allowed)
+        return force
+
+    def _evaluate(self, t: float, y: Reals, force: Reals | None = None) -> None:
+        """Run the tree with control, or with the given force: q̇, v̇ without loop forces, and the loops' rows."""
+        q, v = self.split(y)
+        self._view["control"][:] = self.ask_control(t, y) if force is None else force
         self._run_tree(q, v)
         self.evaluations += 1
         if not np.isfinite(self._view["qdd"]).all() and np.abs(y).max(initial=0.0) < DIVERGED:
@@ -152,7 +164,7 @@ class System:
         self._launch("motion", kernels.motion_kernel, [*arguments, a["dq"], a["qdd"], a["power"]])
 
     def _factor(self, rows: np.ndarray, rotors: Reals) -> Least:
-        return Least(np.hstack([self._W[rows], rotors]))
+        return Least(np.hstack([self._W[rows], rotors]), rows // 6)
 
     def _respond(self, z: Reals) -> Reals:
         """Velocity-like response [nv] to whitened coordinates z."""
@@ -161,20 +173,20 @@ class System:
         self._launch("respond", kernels.respond_kernel, [d.tree, d.workspace, a["z"], a["qdd"]])
         return self._view["qdd"]
 
-    def evaluate(self, t: float, y: Reals) -> Evaluation:
+    def evaluate(self, t: float, y: Reals, force: Reals | None = None) -> Evaluation:
         """y' at the closed state nearest to (t, y): the vector field a one-step method sees stays on the manifold of
         closed loops, so that its stages do not stumble where the loops nearly lose rank."""
         correction = np.zeros(0)
         if self.closed:
             y, held = self._close(y)
             self.hold.note(held.strengths)
-            self._evaluate(t, y)
+            self._evaluate(t, y, force)
             correction = held.solve(-self._row["bias"][self._held])
             a, d = self._arrays, self._dynamics
-            self._launch("whitened", kernels.whitened_kernel, [d.tree, d.workspace, a["z"]])
+            self._launch("read z", kernels.read_z_kernel, [d.tree, d.workspace, a["z"]])
             self._respond(self._view["z"] + correction[: self.model.nv])
         else:
-            self._evaluate(t, y)
+            self._evaluate(t, y, force)
         return Evaluation(np.concatenate([self._view["dq"], self._view["qdd"], self._view["power"]]), correction)
 
     def rates(self, t: float, y: Reals) -> Reals:
@@ -194,8 +206,8 @@ class System:
         For states a run accepts: the angles of loop joints are counted on from here.
         """
         y = y.copy()
-        for k in self.model.quaternions:
-            y[k : k + 4] /= np.linalg.norm(y[k : k + 4])
+        quaternions = self.model.quaternions[:, None] + np.arange(4)
+        y[quaternions] /= np.linalg.norm(y[quaternions], axis=1, keepdims=True)
         if self.closed:
             y = self._close(y)[0]
             if not self._open() <= OPEN * self._scale:
@@ -204,8 +216,17 @@ class System:
                 raise SimulationError(
                     f"t = {t:.6g} s: joint {name!r} can no longer close its loop: {self._open():.1e} m"
                 )
-            self._row["near"][:] = self._row["q"]
+            self._count_turns(t)
         return y
+
+    def _count_turns(self, t: float) -> None:
+        """Count the angles of loop joints on from the last accepted state, by its rates and the present ones."""
+        rate = self._row["rate"][self._angle_rows]
+        expected = self._row["near"][self._angles] + 0.5 * (t - self._counted_at) * (rate + self._counted_rate)
+        here = self._row["q"][self._angles]
+        self._row["near"][:] = self._row["q"]
+        self._row["near"][self._angles] = here + 2 * np.pi * np.round((expected - here) / (2 * np.pi))
+        self._counted_at, self._counted_rate = t, rate
 
     def _close(self, y: Reals) -> tuple[Reals, Least]:
         """The nearest state with closed loops, and the factor of the rows there (M-27, M-28)."""
@@ -268,11 +289,11 @@ class System:
                 out.append(turn_between(rest[-4:], here[-4:]))
         return np.concatenate(out)
 
-    def reactions(self, t: float, y: Reals, loop_q: Reals) -> tuple[Reals, Reals]:
+    def reactions(self, t: float, y: Reals, loop_q: Reals, force: Reals) -> tuple[Reals, Reals]:
         """Wrenches [nb, 6] of the tree's joints on their links (force, torque about the link frame's origin; world
-        axes) and forces along the six rows [loops, 6] of each loop joint, least in norm where they are redundant."""
+        axes) and forces along the six rows [loops, 6] of each loop joint, the least where they are redundant."""
         self._row["near"][:] = loop_q
-        correction = self.evaluate(t, y).correction
+        correction = self.evaluate(t, y, force).correction
         a, d = self._arrays, self._dynamics
         lam = np.zeros(6 * self.model.loops)
         if self.closed:

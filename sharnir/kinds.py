@@ -1,0 +1,24 @@
+"""Numbers that stand for kinds, shared by the compiler and the kernels."""
+
+from __future__ import annotations
+
+# Elementary motions: every joint is a sequence of them (see sharnir.compiler.motions).
+STILL = 0
+SCREW = 1  # hinge about z, advancing `pitch` m/rad along it
+SLIDE = 2  # along z
+BALL = 3  # quaternion, angular velocity in the moving frame
+SHIFT = 4  # three translations along x, y, z
+
+# Where a link's articulated inertia goes in the inward pass.
+CARRY = 0  # the parent is the next link visited: stay in registers
+STORE = 1  # first child to reach a branching parent
+ADD = 2
+DROP = 3  # a root: its parent is the world
+
+# Joints, in the order of sharnir.compiler.loops.LOOP_TYPES and sharnir.constraints.joints.ROWS.
+FIXED, REVOLUTE, PRISMATIC, HELICAL, CYLINDRICAL, UNIVERSAL, SPHERICAL, PLANAR, FREE = range(9)
+
+# What acts on a tree besides joint forces.
+NOTHING = 0
+WRENCHES = 1  # on the bodies, as given
+SPRINGS = 2  # those, and springs between points
