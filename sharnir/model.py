@@ -30,7 +30,7 @@ class JointCoordinates(NamedTuple):
     v: slice
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Model:
     """A scene, compiled. Shapes: nb links, nq position and nv velocity coordinates, ne elementary motions."""
 
@@ -97,6 +97,17 @@ class Model:
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "cache": {}}  # evaluators hold memory of a device: built anew where needed
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def __repr__(self) -> str:
+        counts = f"{self.nb} bodies, {self.nv} degrees of freedom, {self.loops} loop joints, {self.trees} trees"
+        return f"<Model {self.name!r}: {counts}>"
+
     @property
     def nb(self) -> int:
         """Number of links."""
@@ -152,7 +163,10 @@ class Model:
     def checked(self, what: str, value: Any, size: int) -> Reals:
         """Positions, velocities or forces as a finite float array [size] or [size, worlds]."""
         try:
-            array = np.asarray(value, dtype=float)
+            array = np.asarray(value)
+            if array.dtype.kind not in "iuf" and value is not None and array.size:
+                raise TypeError
+            array = array.astype(float)
         except (TypeError, ValueError, OverflowError):
             raise fail(f"model {self.name!r}", f"{what} is not made of numbers", shown(value), f"[{size}]") from None
         if value is None:

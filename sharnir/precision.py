@@ -20,12 +20,12 @@ def _checked(name: str, where: str) -> str:
     return name
 
 
-_chosen = _checked(os.environ.get("SHARNIR_PRECISION", "double"), "SHARNIR_PRECISION")
+_chosen = os.environ.get("SHARNIR_PRECISION", "double")
 
 
 def get_precision() -> str:
     """'double' or 'single'."""
-    return _chosen
+    return _checked(_chosen, "SHARNIR_PRECISION")
 
 
 def set_precision(name: str) -> None:

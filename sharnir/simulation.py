@@ -25,7 +25,7 @@ LEAST_ATOL = 1e-20
 FIXED_STEP_DT = 1e-3  # s, where a fixed-step method is not given a step
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class Trajectory:
     """What a run recorded, n times. It is complete up to its last time also when the run was interrupted."""
 
@@ -47,6 +47,18 @@ class Trajectory:
     seconds: float  # wall clock
     finished: bool  # False if the run was interrupted
     system: System = field(repr=False)
+
+    def __repr__(self) -> str:
+        facts = (
+            f"{len(self.t)} records to t = {self.t[-1]:g} s by {self.method}{'' if self.finished else ', unfinished'}"
+        )
+        return f"<Trajectory of {self.model.name!r}: {facts}>"
+
+    def joint(self, name: str) -> tuple[Reals, Reals]:
+        """Positions [n, its nq] and velocities [n, its nv] of a joint, in the tree or closing a loop."""
+        where = self.model.joint(name)
+        q, v = (self.loop_q, self.loop_v) if where.closes_loop else (self.q, self.v)
+        return q[:, where.q], v[:, where.v]
 
     @property
     def energy_error(self) -> Reals:

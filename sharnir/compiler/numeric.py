@@ -46,9 +46,15 @@ def link_axes(model: Model, i: int, poses: list[Pose], origin: Array) -> dict[in
     return axes
 
 
+def tree_pivots(model: Model, poses: list[Pose]) -> list[Array]:
+    """Where the root of every link's tree is: moments about it do not suffer far from the world's origin."""
+    roots = np.flatnonzero(model.parent < 0)
+    return [poses[roots[k]].x for k in model.tree]
+
+
 def check_inertia_is_regular(model: Model, poses: list[Pose]) -> None:
     """Every joint coordinate must meet some inertia: eliminate them one by one, tips first (M-7)."""
-    pivots = [poses[int(np.argmax(model.tree == model.tree[i]))].x for i in range(model.nb)]
+    pivots = tree_pivots(model, poses)
     inertia = [spatial_inertia(model, i, poses[i], pivots[i]) for i in range(model.nb)]
     size = [np.array([I[0, 0], I.diagonal()[3:].max()]) for I in inertia]  # of the composite inertia: mass, moment
     for i in reversed(range(model.nb)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sharnir.compiler.motions import HERE, Pose
-from sharnir.compiler.numeric import link_axes, spatial_inertia
+from sharnir.compiler.numeric import link_axes, spatial_inertia, tree_pivots
 from sharnir.constraints.joints import ABOUT_C, ALONG, CONSTRAINED, HELIX, PERPENDICULAR, ROWS
 from sharnir.errors import fail
 from sharnir.model import Model
@@ -20,20 +20,31 @@ def consistent_velocities(model: Model, poses: list[Pose], given: Array, loop_gi
         return np.zeros(model.nv)
     jacobians = link_jacobians(model, poses)
     rows = np.array([loop_row(model, poses, jacobians, r) for r in range(6 * model.loops)])
-    kind = np.repeat(model.loop_kind, 6)
-    position = np.tile(np.arange(6), model.loops)
-    fixed = position < CONSTRAINED[kind]
+    fixed = np.tile(np.arange(6), model.loops) < CONSTRAINED[np.repeat(model.loop_kind, 6)]
     coordinates = rows[~fixed]
-    stated, loop_stated = np.isfinite(given), np.isfinite(loop_given)
-    A = np.vstack([rows[fixed], np.eye(model.nv)[stated], coordinates[loop_stated]])
-    b = np.concatenate([np.zeros(int(fixed.sum())), given[stated], loop_given[loop_stated]])
-    acting = np.abs(A).max(axis=1) > 0
     M = mass_matrix(model, poses, jacobians) + coordinates.T @ (model.loop_armature[:, None] * coordinates)
-    L = np.linalg.cholesky(M)
-    x = np.linalg.lstsq(np.linalg.solve(L, A[acting].T).T, b[acting], rcond=1e-10)[0]
-    v = np.linalg.solve(L.T, x)
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        problem, extremes = "the joint-space inertia is singular to rounding", "masses or distances of extreme ratio"
+        raise fail(f"model {model.name!r}", problem, extremes, "ratios that leave some digits") from None
+    allowed_motion = null_space(np.linalg.solve(L, rows[fixed].T).T)
+    stated, loop_stated = np.isfinite(given), np.isfinite(loop_given)
+    A = np.vstack([np.eye(model.nv)[stated], coordinates[loop_stated]])
+    b = np.concatenate([given[stated], loop_given[loop_stated]])
+    x = np.linalg.lstsq(np.linalg.solve(L, A.T).T @ allowed_motion, b, rcond=1e-10)[0]
+    v = np.linalg.solve(L.T, allowed_motion @ x)
     check_given_holds(model, v, given, coordinates @ v, loop_given)
     return np.asarray(v)
+
+
+def null_space(A: Array) -> Array:
+    """[n, k] orthonormal basis of what the rows of A leave free, each row that acts taken by its direction."""
+    length = np.linalg.norm(A, axis=1)
+    A = A[length > 1e-12 * length.max(initial=0.0)]
+    A = A / np.linalg.norm(A, axis=1, keepdims=True)
+    _, s, Vt = np.linalg.svd(A)
+    return np.asarray(Vt[int((s > 1e-9).sum()) :].T)
 
 
 def check_given_holds(model: Model, v: Array, given: Array, loop_v: Array, loop_given: Array) -> None:
@@ -56,19 +67,21 @@ def check_given_holds(model: Model, v: Array, given: Array, loop_v: Array, loop_
 
 
 def link_jacobians(model: Model, poses: list[Pose]) -> Array:
-    """[nb, 6, nv] velocity (v at the world origin, ω) of every link by v."""
+    """[nb, 6, nv] velocity (v at the pivot of its tree, ω) of every link by v."""
     out = np.zeros((model.nb, 6, model.nv))
+    pivots = tree_pivots(model, poses)
     for i in range(model.nb):
         if model.parent[i] >= 0:
             out[i] = out[model.parent[i]]
-        for d, S in link_axes(model, i, poses, np.zeros(3)).items():
+        for d, S in link_axes(model, i, poses, pivots[i]).items():
             out[i, :, d] = S
     return out
 
 
 def mass_matrix(model: Model, poses: list[Pose], jacobians: Array) -> Array:
     """Sum of the links' inertias seen by v."""
-    inertias = np.array([spatial_inertia(model, i, poses[i], np.zeros(3)) for i in range(model.nb)])
+    pivots = tree_pivots(model, poses)
+    inertias = np.array([spatial_inertia(model, i, poses[i], pivots[i]) for i in range(model.nb)])
     flat = jacobians.reshape(-1, model.nv)
     return np.asarray(np.diag(model.armature) + flat.T @ (inertias @ jacobians).reshape(-1, model.nv))
 
@@ -89,10 +102,10 @@ def loop_row(model: Model, poses: list[Pose], jacobians: Array, r: int) -> Array
         torque = np.cross(C.R[:, second], e)
     else:
         torque = C.R[:, first] if form == ABOUT_C else e
-    wrench = np.concatenate([force, torque + np.cross(C.x, force)])
     row = np.zeros(model.nv)
-    if b >= 0:
-        row += wrench @ jacobians[b]
-    if a >= 0:
-        row -= wrench @ jacobians[a]
+    pivots = tree_pivots(model, poses)
+    for link, sign in ((a, -1.0), (b, 1.0)):
+        if link >= 0:
+            wrench = np.concatenate([force, torque + np.cross(C.x - pivots[link], force)])
+            row += sign * wrench @ jacobians[link]
     return row

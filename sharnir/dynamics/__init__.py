@@ -16,9 +16,9 @@ import numpy as np
 
 from sharnir.compiler.checks import vector
 from sharnir.dynamics.evaluator import Dynamics, checked_model
+from sharnir.dynamics.tree import in_precision
 from sharnir.errors import fail, shown
 from sharnir.kinds import NOTHING, SPRINGS, WRENCHES
-from sharnir.maths import np_real
 from sharnir.model import Model, Reals
 from sharnir.spec.elements import plain
 
@@ -57,8 +57,8 @@ def _prepare(model: Model, device: str, **inputs: Any) -> tuple[Dynamics, bool]:
         if lengths.min() < 1e-9:
             raise fail(f"model {model.name!r}", f"q[{q}:{q + 4}] is a zero quaternion", 0, "any length but zero")
     for name, array in arrays.items():
-        target = getattr(evaluator, name)
-        target.assign(np.ascontiguousarray(array if array.ndim == 2 else array[:, None], dtype=np_real))
+        values = np.ascontiguousarray(array if array.ndim == 2 else array[:, None])
+        getattr(evaluator, name).assign(in_precision(model, name, values))
     return evaluator, many.pop()
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import warp as wp
 
+from sharnir.errors import fail
 from sharnir.maths import array2, mat33, np_real, real, vec3
 
 if TYPE_CHECKING:
@@ -92,6 +93,14 @@ WORKSPACE_ROWS = {
 PER_DOF = {"S", "U", "rsD", "z"}
 
 
+def in_precision(model: Model, name: str, values: np.ndarray) -> np.ndarray:
+    """Numbers in the precision of the process, if they fit."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > np.finfo(np_real).max:
+        raise fail(f"model {model.name!r}", f"{name} is too large", largest, "the range of single precision")
+    return values.astype(np_real)
+
+
 def tree_on(model: Model, device: str) -> Tree:
     """The model's arrays on a device."""
     tree = Tree()
@@ -114,7 +123,7 @@ def tree_on(model: Model, device: str) -> Tree:
         "spring_anchor": (model.spring_anchor.reshape(-1, 3), vec3), "spring_data": (model.spring_data, vec3),
     }  # fmt: skip
     for name, (values, dtype) in reals.items():
-        setattr(tree, name, wp.array(values.astype(np_real), dtype=dtype, device=device))
+        setattr(tree, name, wp.array(in_precision(model, name, values), dtype=dtype, device=device))
     return tree
 
 

@@ -44,7 +44,7 @@ def names() -> list[str]:
 
 def find(name: str) -> Named:
     """A named scene's builder and duration."""
-    if name not in _SCENES:
+    if not isinstance(name, str) or name not in _SCENES:
         raise unknown("scene", name, _SCENES)
     return _SCENES[name]
 

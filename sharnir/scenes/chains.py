@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 
 from sharnir.compiler.checks import number
-from sharnir.errors import fail
+from sharnir.errors import fail, shown
 from sharnir.spec.elements import Body, Frame
 from sharnir.spec.joints import Revolute, Spherical
 from sharnir.spec.scene import WORLD, Scene
@@ -17,9 +18,9 @@ UPWARD = (0.0, -1.0, 0.0)
 
 def count(scene: str, n: int) -> int:
     """A number of repeated parts."""
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise fail(f"scene {scene!r}", "n is out of range", repr(n), "a whole number ≥ 1")
-    return n
+    if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
+        raise fail(f"scene {scene!r}", "n is out of range", shown(n), "a whole number ≥ 1")
+    return int(n)
 
 
 def pendulum(length: float = 1.0, angle: float = math.pi / 2) -> Scene:
@@ -46,7 +47,7 @@ def double_pendulum(angle1: float = math.pi / 2, angle2: float = math.pi / 2) ->
 
 def rods(n: int = 10, angle: float = -1.0) -> Scene:
     """The chain of [V26]: 10 equal rods, 1 m and 10 kg in all, straight and 1 rad below the horizontal at first."""
-    count("rods", n)
+    n = count("rods", n)
     length, mass = 1.0 / n, 10.0 / n
     about_centre = mass * length**2 / 12
     scene = Scene(name="rods")

@@ -10,7 +10,7 @@ from sharnir.spec.scene import WORLD, Scene
 
 def n_four_bar(n: int = 2) -> Scene:
     """N coupled four-bars (IFToMM A02): n + 1 uprights and n couplers, 1 m and 1 kg each, set moving at 1 m/s."""
-    count("n_four_bar", n)
+    n = count("n_four_bar", n)
     about = (1 / 12, 1 / 12, 1 / 12)
     scene = Scene(name="n_four_bar")
     for k in range(n + 1):

@@ -32,43 +32,48 @@ class Headway:
         self._t, self._evaluations = t, 0
         self._best = 0.1 * first_step * self.WINDOW / 12  # first steps are chosen carefully small
 
-    def check(self, t: float, system: System, rates: Reals) -> None:
+    def check(self, t: float, system: System, rates: Reals, stiff: bool) -> None:
         if system.evaluations - self._evaluations < self.WINDOW:
             return
         done = t - self._t
         weak = system.closed and system.hold.last < NEAR
         if done < (self.CRAWL_WEAK if weak else self.CRAWL) * self._best:
             nq, nv = system.model.nq, system.model.nv
+            hint = "a larger rtol may help" if stiff else "method 'radau' or a larger rtol may help"
             joint = system.model.joint_of(int(np.argmax(np.abs(rates[nq : nq + nv]))))
             raise SimulationError(
                 f"t = {t:.6g} s: {self.WINDOW} evaluations advanced the run by only {done:.1e} s: near a singular "
-                f"configuration, or very stiff (fastest change at joint {joint!r}); method 'radau' or a larger rtol "
-                f"may help"
+                f"configuration, or very stiff (fastest change at joint {joint!r}); {hint}"
             )
         self._best = max(self._best, done)
         self._t, self._evaluations = t, system.evaluations
 
 
 def adaptive(system: System, method: str, y: Reals, times: Reals, rtol: float, atol: float) -> Iterator[Step]:
-    """States at `times` by a SciPy method. Steps end at these times, but for those where the loops hold weakly."""
+    """States at `times` by a SciPy method.
+
+    Steps end at these times, but for those where the loops hold weakly. Radau passes all but the last, since it would
+    lose its factors and its Jacobian at every stop, and is read from its own interpolation in between.
+    """
     start, end = float(times[0]), float(times[-1])
     if method == "dop853" and system.closed:
         solver: Any = GuardedDOP853(system, start, y, end, rtol=rtol, atol=atol)
     else:
-        solver = ADAPTIVE[method](system.rates, start, y, end, rtol=rtol, atol=atol)
+        extra = {"jac": system.jacobian} if method == "radau" else {}
+        solver = ADAPTIVE[method](system.rates, start, y, end, rtol=rtol, atol=atol, **extra)
     headway = Headway(start, solver.h_abs)
     yield start, y
     k = 1
     while k < len(times):
-        passing = getattr(solver, "passing", start)
+        passing = end if method == "radau" else getattr(solver, "passing", start)
         solver.t_bound = float(next((t for t in times[k:] if t > passing), end))
         solver.status, wanted = "running", solver.h_abs
         message = solver.step()
         if solver.status == "failed":
             raise SimulationError(f"t = {solver.t:.6g} s: method {method!r} cannot go on: {message}")
-        headway.check(solver.t, system, solver.f)
+        headway.check(solver.t, system, solver.f, stiff=method == "radau")
         if times[k] < solver.t:
-            inside = solver.interpolant()
+            inside = solver.dense_output() if method == "radau" else solver.interpolant()
         while k < len(times) and times[k] < solver.t:
             yield float(times[k]), system.project(times[k], inside(times[k]))
             k += 1

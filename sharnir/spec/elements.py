@@ -7,7 +7,7 @@ Values are judged by `sharnir.compile`, not here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,8 @@ class Body(Element):
     center_of_mass: m, body frame; left out, it follows from the shapes, or is the origin.
     inertia: kg m², about the centre of mass in body axes, as 3 principal moments or a 3×3 matrix; left out,
         it follows from the shapes scaled to the mass, or is zero (a point mass).
-    position, orientation: pose in the world in the reference configuration, m and quaternion (x, y, z, w);
+    position, orientation: pose in the world in the reference configuration, m and quaternion (x, y, z, w), where
+        (0, 0, 0, 1) is no turn;
         left out, a joint given in body frames places the body, or it sits at the origin.
     """
 
@@ -123,4 +124,4 @@ class Frame(Element):
 
     anchor: Vector = (0.0, 0.0, 0.0)
     axis: Vector = (0.0, 0.0, 1.0)
-    x_axis: Vector | None = field(default=None)
+    x_axis: Vector | None = None

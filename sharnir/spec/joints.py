@@ -30,7 +30,8 @@ class Joint(Element):
     """Base of all joints.
 
     parent, child: body names or "world".
-    Placed in the world, in the reference configuration: anchor (m), axis (the joint's z), x_axis (optional; where
+    Placed in the world, in the reference configuration: anchor (m, default the origin), axis (the joint's z, default
+    the world's z), x_axis (optional; where
     q is measured from, made perpendicular to the axis). Or in body frames: parent_frame and child_frame, which
     coincide at q = 0.
     position, velocity: initial coordinates; positions left out are zero, velocities left out are zero or, in a loop,
