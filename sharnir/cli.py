@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,9 +14,7 @@ from rich.table import Table
 
 from sharnir.errors import ModelError, SharnirError
 
-app = typer.Typer(
-    help="Simulate mechanisms and robots.", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
-)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, invoke_without_command=True)
 out = Console()
 ALL = "all"
 
@@ -29,14 +28,29 @@ def main() -> None:
         sys.exit(1)
 
 
+@app.callback()
+def top(
+    context: typer.Context,
+    show: Annotated[bool, typer.Option("--version", is_eager=True, help="Show the version and end.")] = False,
+) -> None:
+    """Simulate mechanisms and robots."""
+    if show:
+        import sharnir
+
+        print(sharnir.__version__)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
 @app.command("list")
 def list_scenes() -> None:
     """Show the named scenes."""
     from sharnir import scenes
 
-    table = Table("scene", "what it is")
+    table = Table("scene", "what it is", "--set")
     for name in scenes.names():
-        table.add_row(name, scenes.find(name).summary)
+        table.add_row(name, scenes.find(name).summary, ", ".join(scenes.parameters(name)))
     out.print(table)
     out.print("Run one with: sharnir run SCENE --plot", highlight=False)
 
@@ -53,34 +67,44 @@ def run(
     csv: Annotated[bool, typer.Option("--csv", help="Save a table of numbers.")] = False,
     folder: Annotated[Path, typer.Option("--out", help="Where to save.")] = Path("out"),
 ) -> None:
-    """Simulate a scene and report on it."""
+    """Simulate a scene and report on it. Interrupted, it keeps what was recorded and ends with status 130."""
     from sharnir import scenes
-    from sharnir.observe.export import write_csv, write_plot
+    from sharnir.observe.export import prepare_folder, require_plotting, write_csv, write_plot
     from sharnir.simulation import simulate
 
-    names = scenes.names() if scene == ALL else [scene]
-    table = Table(title=f"solver {solver}, method {method}")
-    for heading in ("scene", "t (s)", "wall (s)", "evals", "µs each", "energy err", "loop err"):
+    if plot:
+        require_plotting()
+    if plot or csv:
+        prepare_folder(folder)
+    table = Table(title=f"solver {solver}, method {method}", padding=(0, 0))
+    for heading in ("scene", "t, s", "wall, s", "evals", "µs each", "energy err", "loop err"):
         table.add_column(heading, no_wrap=True, justify="left" if heading == "scene" else "right")
     saved: list[Path] = []
-    for name in names:
+    finished = True
+    for name in scenes.names() if scene == ALL else [scene]:
         built, length = build(name, parameter or [])
-        trajectory = simulate(
-            built, length if duration is None else duration, solver=solver, method=method, dt=dt, progress=True
-        )
+        length = length if duration is None else duration
+        trajectory = simulate(built, length, solver=solver, method=method, dt=dt, progress=True)
         table.add_row(*summary(trajectory))
         for wanted, suffix, write in ((plot, "png", write_plot), (csv, "csv", write_csv)):
             if wanted:
-                path = folder / f"{trajectory.model.name}.{suffix}"
-                write(trajectory, path)
-                saved.append(path)
-        if not trajectory.finished:
+                saved.append(folder / f"{file_name(trajectory.model.name)}.{suffix}")
+                write(trajectory, saved[-1])
+        finished = trajectory.finished
+        if not finished:
             out.print(f"interrupted at t = {trajectory.t[-1]:.3f} s; what was recorded is kept")
             break
     out.print(table)
     out.print("Energy err: largest unaccounted change over the energy in play. Loop err: largest gap, m or rad.")
     for path in saved:
-        out.print(f"saved {path}", highlight=False)
+        out.print(f"saved {path}", highlight=False, markup=False)
+    if not finished:
+        raise typer.Exit(130)
+
+
+def file_name(name: str) -> str:
+    """A scene's name as that of a file in the folder asked for, and nowhere else."""
+    return re.sub(r"[^\w.-]+", "_", name).strip(".") or "scene"
 
 
 def build(name: str, parameters: list[str]) -> tuple[Any, float]:
@@ -155,7 +179,10 @@ def doctor() -> None:
         except importlib.metadata.PackageNotFoundError:
             version = "not installed (optional)"
         table.add_row(package, version)
-    table.add_row("precision", f"{sharnir.get_precision()} (this process; SHARNIR_PRECISION=single for the other)")
+    table.add_row(
+        "precision",
+        f"{sharnir.get_precision()} (set SHARNIR_PRECISION; the exact solver needs double)",
+    )
     for device in wp.get_devices():
         table.add_row(f"device {device.alias}", device.name)
     cache = Path(wp.config.kernel_cache_dir)

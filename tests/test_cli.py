@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +62,7 @@ def test_run_takes_methods_parameters_and_files(tmp_path):
         (("run", "rods", "--set", "m=2"), "unknown parameter 'm'"),
         (("run", "rods", "--set", "n"), "allowed: NAME=NUMBER"),
         (("run", "missing.toml"), "cannot be read"),
+        (("run", "pendulum", "--csv", "--out", "/dev/null/x"), "cannot be written to"),
         (("bench", "abba"), "did you mean 'aba'?"),
     ],
 )
@@ -68,6 +71,37 @@ def test_mistakes_get_one_sentence(words, answer, tmp_path):
     assert answer in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_precision_that_does_not_exist_gets_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setenv("SHARNIR_PRECISION", "half")
+    done = sharnir_command("run", "pendulum", cwd=tmp_path, code=1)
+    assert "unknown precision: given 'half'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_scene_names_do_not_lead_out_of_the_folder(tmp_path):
+    scene = scenes.make("pendulum")
+    scene.name = "../../escaped name"
+    scene.save(tmp_path / "x.toml")
+    sharnir_command("run", "x.toml", "--csv", "--out", "a/b", "--duration", "0.1", cwd=tmp_path)
+    assert [p.name for p in (tmp_path / "a" / "b").iterdir()] == ["_.._escaped_name.csv"]
+    assert not list(tmp_path.glob("*.csv"))
+
+
+def test_interrupted_run_keeps_its_results(tmp_path):
+    words = [COMMAND, "run", "rods", "--duration", "10000", "--csv"]
+    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(8)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert "interrupted at t =" in stdout
+    assert len((tmp_path / "out" / "rods.csv").read_text().splitlines()) >= 2
+
+
+def test_version(tmp_path):
+    assert sharnir_command("--version", cwd=tmp_path).stdout.strip() == sharnir.__version__
 
 
 def test_doctor_reports_on_the_machine(tmp_path):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from sharnir.errors import ModelError
+from sharnir.errors import ModelError, fail
 from sharnir.model import Model
 from sharnir.simulation import Trajectory
 
@@ -33,6 +34,25 @@ def coordinate_names(model: Model) -> tuple[list[str], list[str]]:
     return positions, velocities
 
 
+def prepare_folder(folder: Path) -> None:
+    """Make a folder to save in, before the work is done."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except (OSError, ValueError) as error:
+        raise fail(f"folder {folder}", "cannot be written to", str(error), "a folder that can") from None
+
+
+def require_plotting() -> None:
+    """Matplotlib, without a screen, or a word about how to get it."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ModelError("plot: matplotlib is missing; allowed: pip install 'sharnir[plot]'") from None
+    matplotlib.use("Agg")
+
+
 def write_csv(trajectory: Trajectory, path: Path) -> None:
     """One line per recorded time: t, q, v, energies, work and loop errors, full precision."""
     positions, velocities = coordinate_names(trajectory.model)
@@ -40,7 +60,6 @@ def write_csv(trajectory: Trajectory, path: Path) -> None:
     header += ["kinetic [J]", "potential [J]", "work [J]", "loop position error", "loop velocity error"]
     energies = np.column_stack([trajectory.kinetic, trajectory.potential, trajectory.work, trajectory.loop_error])
     table = np.column_stack([trajectory.t, trajectory.q, trajectory.v, energies])
-    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(header)
@@ -49,11 +68,7 @@ def write_csv(trajectory: Trajectory, path: Path) -> None:
 
 def write_plot(trajectory: Trajectory, path: Path) -> None:
     """Positions, velocities and the energy error over time, as a PNG."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise ModelError("plot: matplotlib is missing; allowed: pip install 'sharnir[plot]'") from None
-    matplotlib.use("Agg")
+    require_plotting()
     from matplotlib import pyplot as plt
 
     positions, velocities = coordinate_names(trajectory.model)
@@ -72,6 +87,5 @@ def write_plot(trajectory: Trajectory, path: Path) -> None:
     axes[2].set_ylabel("energy error [J]")
     axes[2].set_xlabel("t [s]")
     axes[2].grid(alpha=0.3)
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     plt.close(figure)

@@ -49,6 +49,11 @@ def find(name: str) -> Named:
     return _SCENES[name]
 
 
+def parameters(name: str) -> list[str]:
+    """Names of a scene's parameters."""
+    return list(inspect.signature(find(name).build).parameters)
+
+
 def make(name: str, **parameters: Any) -> Scene:
     """Build a named scene with the given parameters."""
     build = find(name).build

@@ -81,8 +81,8 @@ def write_scene(scene: Scene, path: Path) -> None:
             lines += ["", f"[[{section}]]", *_lines(table, f"{section} {table.get('name')!r}")]
     try:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise fail(f"scene file {path}", "cannot be written", str(error.strerror), "a writable file") from None
+    except (OSError, ValueError) as error:
+        raise fail(f"scene file {path}", "cannot be written", str(error), "a writable file") from None
 
 
 def read_scene(path: Path) -> Scene:

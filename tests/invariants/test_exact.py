@@ -133,6 +133,78 @@ def test_loop_spring_winds_up_over_whole_turns():
     np.testing.assert_allclose(runs[0], runs[1], atol=1e-6)
 
 
+def test_loop_angle_follows_the_tree_angle_over_many_turns():
+    """Two hinges in line on one body: whatever closes the loop must read what the tree reads, to rounding."""
+    scene = sharnir.Scene(gravity=(0.0, 0.0, 0.0))
+    scene.add(sharnir.Body(name="wheel", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    scene.add(sharnir.Revolute(name="a", parent="world", child="wheel", velocity=100.0))
+    scene.add(sharnir.Revolute(name="b", parent="world", child="wheel", anchor=(0.0, 0.0, 0.2), stiffness=0.1))
+    run = sharnir.simulate(scene, 6.0)
+    np.testing.assert_allclose(run.q[:, 0], 100.0 * np.sin(run.t), atol=1e-7)  # k/I = 1
+    np.testing.assert_allclose(run.joint("b")[0], run.joint("a")[0], atol=1e-11)
+    scene.joints[1].stiffness = 0.0
+    run = sharnir.simulate(scene, 10.0, times=[10.0])  # in steps of many turns
+    assert run.joint("b")[0][-1, 0] == pytest.approx(1000.0, abs=1e-9)
+
+
+def test_screw_that_closes_a_loop_keeps_its_thread():
+    scene = sharnir.Scene(gravity=(0.0, 0.0, 0.0))
+    scene.add(sharnir.Body(name="nut", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    scene.add(sharnir.Cylindrical(name="guide", parent="world", child="nut"))
+    scene.add(sharnir.Helical(name="thread", parent="world", child="nut", pitch=2 * np.pi, velocity=10.0))
+    run = sharnir.simulate(scene, 20.0)
+    np.testing.assert_allclose(run.q[:, 0], run.q[:, 1], atol=1e-9)
+    assert run.q[-1, 1] == pytest.approx(200.0, abs=1e-8)
+
+
+def test_mechanisms_of_different_mass_do_not_disturb_each_other():
+    cranks = []
+    scene = sharnir.Scene()
+    for mass in (1e6, 1e-6):
+        single = scenes.make("n_four_bar", n=1)
+        for body in single.bodies:
+            body.name, body.mass = f"{body.name} {mass}", mass
+            body.inertia = (mass / 12,) * 3
+            scene.add(body)
+        for joint in single.joints:
+            ends = (e if e == "world" else f"{e} {mass}" for e in (joint.parent, joint.child))
+            joint.name, (joint.parent, joint.child) = f"{joint.name} {mass}", ends
+            scene.add(joint)
+    run = sharnir.simulate(scene, 0.6)
+    cranks = [run.joint(f"ground0 {mass}")[0] for mass in (1e6, 1e-6)]
+    np.testing.assert_allclose(cranks[0], cranks[1], atol=1e-8)
+    assert run.loop_error.max() < 1e-9
+
+
+def test_stiff_arm_at_rest_is_cheap_with_radau():
+    scene = sharnir.Scene()
+    scene.add(sharnir.Body(name="arm", mass=1.0, position=(0.0, 0.0, -1.0)))
+    scene.add(
+        sharnir.Revolute(
+            name="joint", parent="world", child="arm", axis=(0, 1, 0), damping=2e4, stiffness=5e4, position=1.0
+        )
+    )
+    run = sharnir.simulate(scene, 30.0, method="radau", rtol=1e-8, atol=1e-10)
+    assert abs(run.q[-1, 0]) < 1e-9
+    assert run.evaluations < 20_000
+    assert np.abs(run.energy_error).max() < 1e-6 * run.energy_scale
+
+
+def test_an_error_carries_what_was_recorded():
+    scene = scenes.make("pendulum")
+    with pytest.raises(sharnir.SimulationError, match="diverged") as caught:
+        scene.joints[0].stiffness = 1e6
+        sharnir.simulate(scene, 10.0, method="rk4", dt=0.1)
+    assert len(caught.value.trajectory.t) > 1
+    assert not caught.value.trajectory.finished
+
+
+def test_a_fixed_step_is_the_step_taken():
+    coarse, fine = (sharnir.simulate(scenes.make("pendulum"), 1.0, method="euler", dt=dt) for dt in (0.1, 0.01))
+    assert (len(coarse.t), len(fine.t)) == (11, 101)
+    assert (coarse.evaluations, fine.evaluations) == (10, 100)
+
+
 def test_far_from_the_origin_nothing_is_lost_whichever_way_a_free_joint_is_described():
     accelerations = []
     for ends in (("world", "base"), ("base", "world")):

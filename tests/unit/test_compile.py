@@ -658,3 +658,16 @@ def test_a_joint_has_its_number_of_coordinates(kind):
     assert model.joint("second").q == slice(1, 1 + kind.nq)
     assert model.joint("second").v == slice(1, 1 + kind.nv)
     assert (model.nq, model.nv) == (1 + kind.nq, 1 + kind.nv)
+
+
+def test_a_used_model_can_be_copied_and_sent_elsewhere():
+    import copy
+    import pickle
+
+    from sharnir import dynamics
+
+    model = compile(four_bar())
+    before = dynamics.aba(model, model.q0, model.v0, np.zeros(model.nv))
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        np.testing.assert_array_equal(dynamics.aba(other, other.q0, other.v0, np.zeros(other.nv)), before)
+        assert not other.mass.flags.writeable

@@ -77,6 +77,6 @@ def test_unknown_precision_is_refused() -> None:
 
 
 def test_unknown_precision_in_environment_is_refused() -> None:
-    done = run("import sharnir", precision="half")
+    done = run("import sharnir; sharnir.dynamics", precision="half")
     assert done.returncode != 0
     assert "ModelError: SHARNIR_PRECISION: unknown precision: given 'half'" in done.stderr

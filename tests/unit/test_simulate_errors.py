@@ -229,7 +229,7 @@ def gimbal(angle=-0.5, spin=0.0, damping=0.0):
     return scene
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["dop853", "rk4", "euler"])  # those whose steps end there
 def test_an_inertia_that_becomes_singular_is_reported_with_time_and_joint(method):
     step = {"dt": 0.125} if method in ("rk4", "euler") else {}
     with refused("t = 0.5 s", "inertia became singular", "joint 'yaw'", error=SimulationError):
