@@ -50,6 +50,6 @@ class GuardedDOP853(DOP853):
         """The state within the last step: the method's own interpolation, or a cubic where its stages meet noise."""
         self._system.hold.take()
         inside = self.dense_output()
-        if self._system.hold.take()[0] < NEAR:
+        if self._system.hold.take()[0] < CLOSE:
             inside.F[3:] = 0.0
         return inside
