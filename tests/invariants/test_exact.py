@@ -261,17 +261,30 @@ def test_loops_stay_closed_and_quaternions_unit_for_every_joint_type():
         assert np.abs(run.energy_error).max() < 1e-8 * run.energy_scale, kind
 
 
+def parallelogram(speed: float, masses: tuple[float, float, float]) -> sharnir.Scene:
+    scene = sharnir.Scene(name="parallelogram")
+    places = {"left": (0, 0, 0.5), "top": (0.5, 0, 1), "right": (1, 0, 0.5)}
+    for (name, place), mass in zip(places.items(), masses, strict=True):
+        scene.add(sharnir.Body(name=name, mass=mass, inertia=(0.1, 0.1, 0.1), position=place))
+    y = (0, 1, 0)
+    scene.add(sharnir.Revolute(name="a", parent="world", child="left", axis=y, velocity=speed))
+    scene.add(sharnir.Revolute(name="b", parent="left", child="top", anchor=(0, 0, 1), axis=y))
+    scene.add(sharnir.Revolute(name="c", parent="top", child="right", anchor=(1, 0, 1), axis=y))
+    scene.add(sharnir.Revolute(name="d", parent="world", child="right", anchor=(1, 0, 0), axis=y))
+    return scene
+
+
+@pytest.mark.parametrize("masses", [(1.0, 1.0, 1.0), (1.27, 0.72, 1.1), (0.9, 0.8, 1.7)])
+@pytest.mark.parametrize("speed", [0.5, 1.0, 1.7])
 @pytest.mark.parametrize("outputs", [2, 101, 401])
-@pytest.mark.parametrize("speed", [0.3, 1.0, 2.9])
-def test_parallelogram_passes_flat_on_its_branch(speed, outputs):
-    """Twice a turn all bars lie in line and the linkage could fold: it must come through, whatever the step."""
-    scene = scenes.make("n_four_bar", n=1)
-    for joint in scene.joints:
-        joint.velocity = None
-    scene.joints[0].velocity = speed
-    run = sharnir.simulate(scene, 6.0, times=np.linspace(0, 6, outputs))
-    assert np.ptp(run.q[:, 0]) > 2 * np.pi or outputs == 2
-    assert np.abs(run.q[:, 0] + run.q[:, 1]).max() < 1e-9  # the coupler stays level
+def test_parallelogram_passes_flat_on_its_branch(speed, masses, outputs):
+    """Twice a turn all bars lie in line and the linkage could fold: it must come through, whatever the step.
+
+    Without the guarded steps most of these end with an error.
+    """
+    run = sharnir.simulate(parallelogram(speed, masses), 4.0, times=np.linspace(0, 4, outputs))
+    assert np.ptp(run.q[:, 0]) > 2 * np.pi
+    assert np.abs(run.joint("a")[0] + run.joint("b")[0]).max() < 1e-9  # the coupler stays level
     assert abs(run.energy_error[-1]) < 1e-7 * run.energy_scale
     assert run.loop_error.max() < 1e-9
 
