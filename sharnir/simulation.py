@@ -107,24 +107,15 @@ def simulate(
     progress: show a bar. Ctrl-C ends the run and returns what was recorded; a SimulationError carries it as
     `trajectory`.
     """
-    from sharnir.solvers.exact import ADAPTIVE, METHODS, steps
+    from sharnir.solvers.exact import steps
     from sharnir.solvers.least import one_core
     from sharnir.solvers.system import System
 
     model = scene if isinstance(scene, Model) else compile(scene)
     if solver not in SOLVERS:
         raise unknown("solver", solver, SOLVERS)
-    if method not in METHODS:
-        raise unknown("method", method, METHODS)
     duration = number("simulate", "duration", duration, above=0)
-    if dt is not None:
-        dt = number("simulate", "dt", dt, above=0)
-        if dt < duration * 1e-9:
-            raise fail("simulate", "dt is too small", repr(dt), f"at least a billionth of the duration, {duration:g} s")
-        if method in ADAPTIVE:
-            raise fail("simulate", f"method {method!r} chooses its own step", f"dt={dt!r}", "dt with 'rk4' or 'euler'")
-    elif method not in ADAPTIVE:
-        dt = FIXED_STEP_DT
+    dt = checked_step(method, dt, duration)
     rtol = number("simulate", "rtol", rtol, least=LEAST_RTOL)
     atol = number("simulate", "atol", atol, least=LEAST_ATOL)
     if control is not None and not callable(control):
@@ -132,14 +123,12 @@ def simulate(
     recorded = step_grid(duration, dt) if times is None and dt is not None else output_times(duration, times)
     system = System(model, control)
     system.warm_up()
-    started = time.perf_counter()
     states: list[tuple[float, Reals, Reals, Observation]] = []
+    facts: dict[str, Any] = {"solver": solver, "method": method, "dt": dt, "started": time.perf_counter()}
     finished = False
-    options = {"rtol": rtol, "atol": atol, "dt": dt}
-    facts: dict[str, Any] = {"solver": solver, "method": method, "dt": dt}
     try:
         with bar(model.name, float(recorded[-1]), progress) as advance, one_core():
-            for t, y in steps(system, method, recorded, options):
+            for t, y in steps(system, method, recorded, {"rtol": rtol, "atol": atol, "dt": dt}):
                 states.append((t, y.copy(), system.ask_control(t, y), system.observe(y)))
                 advance(t)
         finished = True
@@ -148,9 +137,25 @@ def simulate(
             raise
     except SimulationError as error:
         if states:
-            error.trajectory = _trajectory(model, system, states, started=started, finished=False, **facts)
+            error.trajectory = _trajectory(model, system, states, finished=False, **facts)
         raise
-    return _trajectory(model, system, states, started=started, finished=finished, **facts)
+    return _trajectory(model, system, states, finished=finished, **facts)
+
+
+def checked_step(method: str, dt: float | None, duration: float) -> float | None:
+    """The step of a fixed-step method; None for those that choose their own."""
+    from sharnir.solvers.exact import ADAPTIVE, METHODS
+
+    if method not in METHODS:
+        raise unknown("method", method, METHODS)
+    if dt is None:
+        return None if method in ADAPTIVE else FIXED_STEP_DT
+    dt = number("simulate", "dt", dt, above=0)
+    if dt < duration * 1e-9:
+        raise fail("simulate", "dt is too small", repr(dt), f"at least a billionth of the duration, {duration:g} s")
+    if method in ADAPTIVE:
+        raise fail("simulate", f"method {method!r} chooses its own step", f"dt={dt!r}", "dt with 'rk4' or 'euler'")
+    return dt
 
 
 def step_grid(duration: float, dt: float) -> Reals:
