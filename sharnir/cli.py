@@ -59,8 +59,8 @@ def list_scenes() -> None:
 def run(
     scene: Annotated[str, typer.Argument(help="A named scene, a scene file (.toml), or 'all'.")],
     solver: Annotated[str, typer.Option(help="How to solve it: exact.")] = "exact",
-    method: Annotated[str, typer.Option(help="Of the exact solver: dop853, radau, rk4 or euler.")] = "dop853",
-    dt: Annotated[float | None, typer.Option(help="Step of rk4 and euler, s.")] = None,
+    method: Annotated[str | None, typer.Option(help="dop853 (default), radau, rk4 (default with --dt), euler.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Fixed step, s.")] = None,
     duration: Annotated[float | None, typer.Option(help="Simulated time, s.")] = None,
     parameter: Annotated[list[str] | None, typer.Option("--set", help="A scene parameter, as n=20.")] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Save a plot.")] = False,
@@ -72,6 +72,7 @@ def run(
     from sharnir.observe.export import prepare_folder, require_plotting, write_csv, write_plot
     from sharnir.simulation import simulate
 
+    method = method or ("dop853" if dt is None else "rk4")
     if plot:
         require_plotting()
     if plot or csv:
