@@ -40,11 +40,11 @@ def test_n_four_bar(n):
     """Passes its branching configuration, where all bars lie in line, twice a revolution for 20 s."""
     reference = REFERENCES["n_four_bar"]["B0_xy_vxvy"][str(n)]
     times = [float(t) for t in reference]
-    run = sharnir.simulate(scenes.make("n_four_bar", n=n), times[-1], times=times)
+    run = sharnir.simulate(scenes.make("n_four_bar", n=n), times[-1], times=times, rtol=1e-11, atol=1e-13)
     for k, values in enumerate(reference.values(), start=1):
         angle, rate = np.pi / 2 + run.q[k, 0], run.v[k, 0]
         corner = [np.cos(angle), np.sin(angle), -rate * np.sin(angle), rate * np.cos(angle)]
-        np.testing.assert_allclose(corner, values, atol=2e-6)
+        np.testing.assert_allclose(corner, values, atol=1e-7)
     assert run.loop_error.max() < 1e-9
 
 
