@@ -105,7 +105,7 @@ class Model:
         self.__post_init__()
 
     def __repr__(self) -> str:
-        counts = f"{self.nb} bodies, {self.nv} degrees of freedom, {self.loops} loop joints, {self.trees} trees"
+        counts = f"bodies {self.nb}, velocity coordinates {self.nv}, loop joints {self.loops}, trees {self.trees}"
         return f"<Model {self.name!r}: {counts}>"
 
     @property

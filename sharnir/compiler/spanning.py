@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
+from heapq import heappop, heappush
+from itertools import count
 from typing import NamedTuple
 
 from sharnir.errors import ModelError, fail, shown, unknown
@@ -47,46 +48,44 @@ def check_names(scene: Scene) -> None:
 
 
 def span(scene: Scene) -> SpanningTree:
-    """Shortest paths to the world, free joints last; bodies without any get a free joint of their own."""
+    """Shortest paths to the world over the joints worth most: those with a stated position, which then holds whatever
+    the order of description, before others, and free joints last. Bodies without any get a free joint of their own."""
     neighbours: dict[str, list[Joint]] = {WORLD: [], **{b.name: [] for b in scene.bodies}}
     for joint in scene.joints:
         neighbours[joint.parent].append(joint)
         neighbours[joint.child].append(joint)
     reached: dict[str, tuple[Joint, str] | None] = {WORLD: None}
-    frontier = deque([WORLD])
+    waiting: list[tuple[int, int, Joint, str]] = []  # by worth, then first come, first served
+    arrivals = count()
+
+    def arrive(here: str) -> None:
+        for joint in neighbours[here]:
+            heappush(waiting, (_worth(joint), next(arrivals), joint, here))
 
     def grow() -> None:
-        while frontier:
-            here = frontier.popleft()
-            for joint in neighbours[here]:
-                if not isinstance(joint, Free):
-                    cross(joint, here)
+        while waiting:
+            _, _, joint, here = heappop(waiting)
+            there = joint.child if joint.parent == here else joint.parent
+            if there not in reached:
+                reached[there] = (joint, here)
+                arrive(there)
 
-    def cross(joint: Joint, here: str) -> bool:
-        there = joint.child if joint.parent == here else joint.parent
-        if there in reached:
-            return False
-        reached[there] = (joint, here)
-        frontier.append(there)
-        return True
-
-    def next_free_joint() -> bool:
-        ends = ((j, end) for j in scene.joints if isinstance(j, Free) for end in (j.parent, j.child) if end in reached)
-        return any(cross(joint, end) for joint, end in ends)
-
+    arrive(WORLD)
     grow()
-    while next_free_joint():
-        grow()
     for body in scene.bodies:
         if body.name not in reached:
             reached[body.name] = (Free(name=_free_name(scene, body), parent=WORLD, child=body.name), WORLD)
-            frontier.append(body.name)
+            arrive(body.name)
             grow()
-            while next_free_joint():
-                grow()
     links = _depth_first(scene, reached)
     used = {id(link.joint) for link in links}
     return SpanningTree(links, [j for j in scene.joints if id(j) not in used])
+
+
+def _worth(joint: Joint) -> int:
+    if isinstance(joint, Free):
+        return 2
+    return 1 if joint.position is None else 0
 
 
 def _free_name(scene: Scene, body: Body) -> str:

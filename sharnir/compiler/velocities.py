@@ -12,6 +12,7 @@ from sharnir.model import Model
 from sharnir.rotations import Array
 
 TOLERANCE = 1e-6  # rad/s or m/s, relative to the largest velocity given
+HELD = 1e-6  # weaker directions are free: as loosely as positions may close a loop, redundant rows may disagree
 
 
 def consistent_velocities(model: Model, poses: list[Pose], given: Array, loop_given: Array) -> Array:
@@ -44,7 +45,7 @@ def null_space(A: Array) -> Array:
     A = A[length > 1e-12 * length.max(initial=0.0)]
     A = A / np.linalg.norm(A, axis=1, keepdims=True)
     _, s, Vt = np.linalg.svd(A)
-    return np.asarray(Vt[int((s > 1e-9).sum()) :].T)
+    return np.asarray(Vt[int((s > HELD).sum()) :].T)
 
 
 def check_given_holds(model: Model, v: Array, given: Array, loop_v: Array, loop_given: Array) -> None:

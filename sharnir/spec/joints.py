@@ -34,7 +34,8 @@ class Joint(Element):
     the world's z), x_axis (optional; where
     q is measured from, made perpendicular to the axis). Or in body frames: parent_frame and child_frame, which
     coincide at q = 0.
-    position, velocity: initial coordinates; positions left out are zero, velocities left out are zero or, in a loop,
+    position, velocity: initial coordinates; positions left out are zero, or follow for the joint that closes a loop,
+    which is one without a stated position where there is any; velocities left out are zero or, in a loop,
     follow from those given. damping (N s/m, N m s/rad), stiffness (N/m, N m/rad), armature
     (rotor inertia, kg or kg m²) and effort (constant drive, N or N m): one number or one per coordinate of v; the
     three of a rotation given by a quaternion have one common stiffness. rest: q where the spring is at rest.

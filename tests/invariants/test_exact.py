@@ -289,6 +289,39 @@ def test_parallelogram_passes_flat_on_its_branch(speed, masses, outputs):
     assert run.loop_error.max() < 1e-9
 
 
+def test_bennett_linkage_moves_although_a_count_of_rows_would_lock_it():
+    """Four skew hinges in a ring, mobile only by sin α/a = sin β/b: five rows of which one is redundant everywhere.
+
+    Positions are stated for three joints only, wherever the spanning tree would rather go.
+    """
+    alpha, beta, a = np.radians(35.0), np.radians(70.0), 0.3
+    b = a * np.sin(beta) / np.sin(alpha)
+    positions = (1.0, -3.54995316, -1.0)  # typed to 8 decimals, as a person would
+
+    def far(length: float, twist: float) -> sharnir.Frame:
+        axis = (0.0, -np.sin(twist), np.cos(twist))
+        return sharnir.Frame(anchor=(length, 0.0, 0.0), axis=axis, x_axis=(1.0, 0.0, 0.0))
+
+    bars = ((a, alpha), (b, beta), (a, alpha))
+    scene = sharnir.Scene(name="bennett")
+    ends = [sharnir.Frame(), *(far(*bar) for bar in bars)]
+    for k, (length, _) in enumerate(bars):
+        middle = (length / 2, 0.0, 0.0)
+        scene.add(sharnir.Body(name=f"bar{k}", mass=1.0, inertia=(0.01, 0.02, 0.02), center_of_mass=middle))
+        parent = f"bar{k - 1}" if k else "world"
+        frames = {"parent_frame": ends[k], "child_frame": sharnir.Frame(), "position": positions[k]}
+        scene.add(sharnir.Revolute(name=f"hinge{k}", parent=parent, child=f"bar{k}", **frames))
+    scene.joints[0].velocity = 2.0
+    ground = sharnir.Frame(anchor=(-b, 0.0, 0.0), axis=(0.0, np.sin(beta), np.cos(beta)), x_axis=(1.0, 0.0, 0.0))
+    scene.add(sharnir.Revolute(name="last", parent="bar2", child="world", parent_frame=ends[3], child_frame=ground))
+    run = sharnir.simulate(scene, 3.0)
+    assert run.model.joint("last").closes_loop
+    np.testing.assert_allclose(run.v[:, 0], -run.v[:, 2], atol=1e-8)  # opposite hinges turn alike
+    assert np.ptp(run.q[:, 0]) > 1.0
+    assert run.loop_error.max() < 1e-9
+    assert np.abs(run.energy_error).max() < 1e-8 * run.energy_scale
+
+
 def test_velocity_of_one_joint_moves_the_whole_loop():
     """The crank's rate is given, the rest follows; a parallelogram's coupler does not turn."""
     scene = scenes.make("n_four_bar", n=1)

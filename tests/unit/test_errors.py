@@ -2,11 +2,11 @@
 
 import time
 import warnings
-from contextlib import contextmanager
 from dataclasses import fields
 
 import numpy as np
 import pytest
+from refusal import refused
 
 import sharnir
 from sharnir import (
@@ -19,7 +19,6 @@ from sharnir import (
     Frame,
     Free,
     Helical,
-    ModelError,
     Planar,
     Prismatic,
     Revolute,
@@ -37,19 +36,6 @@ from sharnir.spec.joints import JOINT_TYPES, Joint
 
 NAN, INF = float("nan"), float("inf")
 BOX = (0.4, 0.5, 0.6)  # moments of a body that is regular on any joint
-
-
-@contextmanager
-def refused(*fragments):
-    """The block raises a ModelError of one line that holds all fragments; any other exception or a warning fails."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(ModelError) as caught:
-            yield
-    message = str(caught.value)
-    assert "\n" not in message
-    for fragment in fragments:
-        assert fragment in message, message
 
 
 def kind_of(value):

@@ -3,11 +3,10 @@
 import math
 import subprocess
 import sys
-import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from refusal import refused
 
 from sharnir import Body, Fixed, ModelError, Revolute, Scene, SimulationError, Spherical, compile, scenes, simulate
 
@@ -23,19 +22,6 @@ def pendulum():
 @pytest.fixture(scope="module")
 def double_pendulum():
     return compile(scenes.make("double_pendulum"))
-
-
-@contextmanager
-def refused(*fragments, error=ModelError):
-    """The block raises an error of one line that holds all fragments; any other exception or a warning fails."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(error) as caught:
-            yield
-    message = str(caught.value)
-    assert "\n" not in message
-    for fragment in fragments:
-        assert fragment in message, message
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------

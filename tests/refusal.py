@@ -1,0 +1,23 @@
+"""How tests check that bad input is refused."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+
+import pytest
+
+from sharnir import ModelError
+
+
+@contextmanager
+def refused(*fragments, error=ModelError):
+    """The block raises an error of one line that holds all fragments; any other exception or a warning fails."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(error) as caught:
+            yield
+    message = str(caught.value)
+    assert "\n" not in message
+    for fragment in fragments:
+        assert fragment in message, message
