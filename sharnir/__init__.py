@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sharnir.compiler import compile
+from sharnir.compiler.maximal import maximal
 from sharnir.errors import ModelError, SharnirError, SimulationError
 from sharnir.model import Model
 from sharnir.precision import get_precision, set_precision
 from sharnir.simulation import Trajectory, simulate
-from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Frame, Sphere, Spring
+from sharnir.spec.actuators import Coupling, Motor
+from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Frame, HalfSpace, Sphere, Spring
 from sharnir.spec.joints import (
     Cylindrical,
     Fixed,
@@ -40,7 +42,8 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Body", "Box", "Capsule", "Cylinder", "Cylindrical", "Fixed", "Frame", "Free", "Helical", "Model", "ModelError",
-    "Planar", "Prismatic", "Revolute", "Scene", "SharnirError", "SimulationError", "Sphere", "Spherical", "Spring",
-    "Trajectory", "Universal", "compile", "get_precision", "set_precision", "simulate",
+    "Body", "Box", "Capsule", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame", "Free", "HalfSpace", "Helical",
+    "Model", "ModelError", "Motor", "Planar", "Prismatic", "Revolute", "Scene", "SharnirError", "SimulationError",
+    "Sphere", "Spherical", "Spring", "Trajectory", "Universal", "compile", "get_precision", "maximal", "set_precision",
+    "simulate",
 ]  # fmt: skip

@@ -18,7 +18,19 @@ DROP = 3  # a root: its parent is the world
 # Joints, in the order of sharnir.compiler.loops.LOOP_TYPES and sharnir.constraints.joints.ROWS.
 FIXED, REVOLUTE, PRISMATIC, HELICAL, CYLINDRICAL, UNIVERSAL, SPHERICAL, PLANAR, FREE = range(9)
 
+# What the bounds of a velocity coordinate mean: nothing, its position, or an angle of a ball (sharnir.spec.joints).
+NO_LIMIT, PLAIN_LIMIT, TWIST_LIMIT, EULER_LIMIT, CONE_LIMIT = range(5)
+
+# What a motor holds.
+VELOCITY, POSITION = range(2)
+
+# Shapes, in the order of sharnir.compiler.shapes.SHAPES.
+SPHERE, BOX, CYLINDER, CAPSULE, HALF_SPACE = range(5)
+
 # What acts on a tree besides joint forces.
 NOTHING = 0
 WRENCHES = 1  # on the bodies, as given
 SPRINGS = 2  # those, and springs between points
+
+# Lines: what a scalar constraint row measures (sharnir.constraints.plan).
+TREE_DOF, LOOP_ROW, TURN, COUPLING, SPRING = range(5)

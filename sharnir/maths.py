@@ -197,3 +197,44 @@ def rotation(x: real, y: real, z: real, w: real):
         s * (x * y + w * z), one - s * (x * x + z * z), s * (y * z - w * x),
         s * (x * z - w * y), s * (y * z + w * x), one - s * (x * x + y * y),
     )  # fmt: skip
+
+
+_ROW = f"""
+#if defined(__CUDA_ARCH__)
+    const long long n = z.shape[1];
+    {_C}* row = W.data + (long long)(start) * n + w;
+    {_C}* x = z.data + w;
+#else
+    const long long n = 1;
+    {_C}* row = W.data + start;
+    {_C}* x = z.data;
+#endif
+    const int* at = index.data + first;
+"""
+indices = wp.array(dtype=int)
+
+
+@wp.func_native(_ROW + f"{_C} sum = 0; for (int k = 0; k < length; ++k) sum += row[k*n] * x[at[k]*n]; return sum;")
+def row_dot(W: array2, start: int, length: int, index: indices, first: int, z: array2, w: int) -> real:
+    """Σ W[start + k] z[index[first + k]]: a sparse row of a workspace times a column."""
+    ...
+
+
+@wp.func_native(_ROW + "for (int k = 0; k < length; ++k) x[at[k]*n] += row[k*n] * factor;")
+def row_add(W: array2, start: int, length: int, index: indices, first: int, factor: real, z: array2, w: int):
+    """z[index[first + k]] += factor W[start + k]."""
+    ...
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    return (double)clock64();
+#elif defined(__x86_64__)
+    return (double)__builtin_ia32_rdtsc();
+#else
+    return (double)__builtin_readcyclecounter();
+#endif
+""")
+def ticks() -> wp.float64:
+    """The machine's counter of time, in units of its own."""
+    ...

@@ -20,6 +20,14 @@ Reals = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 
+def index(element: str, field: str, value: Any, size: int, of: str) -> int:
+    """A whole number from 0 to size - 1, an index of something."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value < size:
+        allowed = {0: f"nothing: {of} has none", 1: f"0, the only one of {of}"}.get(size, f"0 to {size - 1} of {of}")
+        raise fail(element, f"{field} is out of range", shown(value), allowed)
+    return int(value)
+
+
 class JointCoordinates(NamedTuple):
     """Where a joint's coordinates are: slices of q and v, or of the loop coordinates if it closes a loop."""
 
@@ -70,6 +78,39 @@ class Model:
     rest: Reals  # [nq]
     q0: Reals  # [nq] initial positions
     v0: Reals  # [nv] initial velocities
+
+    joint_kind: Ints  # [nb + loops] index into LOOP_TYPES, by link, then those that close loops
+    joint_link: Ints  # [nb + loops, 2] links of parent and child as described, -1 for the world
+    joint_rot: Reals  # [nb + loops, 2, 3, 3] joint frames in those links
+    joint_pos: Reals  # [nb + loops, 2, 3] m
+    joint_pitch: Reals  # [nb + loops] m/rad, of helical joints
+    implicit_free: Ints  # [nb] 1 where the link's joint is a free one nobody described
+
+    # By coordinate c: velocity coordinates of the tree, then of the joints that close loops, nc in all.
+    limit_lower: Reals  # [nc] m or rad, -inf for none
+    limit_upper: Reals  # [nc] m or rad, inf for none
+    limit_angles: Ints  # [nc] what is bounded: NO_LIMIT, PLAIN_LIMIT, … of sharnir.kinds
+    friction: Reals  # [nc] N or N m, dry
+
+    motor_names: tuple[str, ...]
+    motor_coordinate: Ints  # [motors] c
+    motor_mode: Ints  # [motors] VELOCITY or POSITION of sharnir.kinds
+    motor_target: Reals  # [motors] rad/s or m/s, or rad or m
+    motor_max_force: Reals  # [motors] N or N m
+    motor_max_speed: Reals  # [motors] rad/s or m/s
+    motor_response: Reals  # [motors] s
+
+    coupling_names: tuple[str, ...]
+    coupling_coordinate: Ints  # [couplings, 2] c of leader and follower
+    coupling_ratio: Reals  # [couplings]
+    coupling_offset: Reals  # [couplings] rad or m
+
+    shape_kind: Ints  # [shapes] SPHERE, … of sharnir.kinds; those of bodies by link, then those of the world
+    shape_link: Ints  # [shapes] -1 for the world
+    shape_rot: Reals  # [shapes, 3, 3] in the link frame
+    shape_pos: Reals  # [shapes, 3] m
+    shape_size: Reals  # [shapes, 3] m: radius; edges; radius and length; 0 where there is none
+    shape_friction: Reals  # [shapes] Coulomb coefficient
 
     loop_kind: Ints  # [loops] index into LOOP_TYPES
     loop_link: Ints  # [loops, 2] links of parent and child, -1 for the world
@@ -139,6 +180,48 @@ class Model:
         first = self.part_q[self.part_kind == BALL]
         first.setflags(write=False)
         return first
+
+    @property
+    def nc(self) -> int:
+        """Number of velocity coordinates of the tree and of the joints that close loops."""
+        return self.nv + int(self.loop_v_start[-1])
+
+    @cached_property
+    def coordinate_positions(self) -> Ints:
+        """[nc] index of each coordinate's position in (q, loop q); -1 for rotations given by a quaternion."""
+        out = np.full(self.nc, -1, dtype=np.int32)
+        sizes = [*zip(np.diff(self.q_start), np.diff(self.dof_start), strict=True)]
+        sizes += zip(np.diff(self.loop_q_start), np.diff(self.loop_v_start), strict=True)
+        q = c = 0
+        for nq, nv in sizes:
+            scalars = nv if nq == nv else nv - 3
+            out[c : c + scalars] = np.arange(q, q + scalars)
+            q, c = q + nq, c + nv
+        out.setflags(write=False)
+        return out
+
+    def coordinate(self, joint_name: str, k: int = 0) -> int:
+        """Coordinate c of a joint's k-th velocity coordinate: those of the tree, then of joints that close loops."""
+        joint = self.joint(joint_name)
+        k = index(f"joint {joint_name!r}", "coordinate", k, int(joint.v.stop - joint.v.start), f"joint {joint_name!r}")
+        return int(joint.v.start) + k + (self.nv if joint.closes_loop else 0)
+
+    def coordinate_q(self, c: int) -> int:
+        """Index of coordinate c's position in (q, loop q); -1 for rotations given by a quaternion."""
+        where = f"model {self.name!r}"
+        return int(self.coordinate_positions[index(where, "coordinate", c, self.nc, where)])
+
+    def motor(self, name: str) -> int:
+        """Number of a motor."""
+        if name not in self.motor_names:
+            raise unknown("motor", name, self.motor_names)
+        return self.motor_names.index(name)
+
+    def coupling(self, name: str) -> int:
+        """Number of a coupling."""
+        if name not in self.coupling_names:
+            raise unknown("coupling", name, self.coupling_names)
+        return self.coupling_names.index(name)
 
     def body(self, name: str) -> int:
         """Link number of a body."""

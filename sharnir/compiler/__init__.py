@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.checks import LARGEST, is_number, number, per_coordinate, quaternion, vector
-from sharnir.compiler.loops import check_loops_close, loop_arrays
+from sharnir.compiler.actuators import Coordinates, coupling_arrays, motor_arrays
+from sharnir.compiler.checks import number, quaternion, vector
+from sharnir.compiler.coordinates import coordinate_arrays, zero
+from sharnir.compiler.loops import check_loops_close, joint_arrays, loop_arrays
 from sharnir.compiler.masses import mass_properties
 from sharnir.compiler.motions import (
-    COORDINATES,
     HERE,
     Motion,
     Pose,
@@ -23,12 +24,13 @@ from sharnir.compiler.motions import (
     world_frames,
 )  # fmt: skip
 from sharnir.compiler.numeric import check_inertia_is_regular, link_poses
+from sharnir.compiler.shapes import shape_arrays
 from sharnir.compiler.spanning import Link, SpanningTree, check_names, span
 from sharnir.compiler.velocities import consistent_velocities
 from sharnir.errors import described, fail, shown
-from sharnir.kinds import ADD, BALL, CARRY, DROP, STORE
+from sharnir.kinds import ADD, CARRY, DROP, STORE
 from sharnir.model import Model
-from sharnir.rotations import Array, matrix_to_quat, quat_to_matrix
+from sharnir.rotations import quat_to_matrix
 from sharnir.spec.elements import Body
 from sharnir.spec.joints import JOINT_TYPES, Free, Joint, Universal
 from sharnir.spec.scene import WORLD, Scene
@@ -49,35 +51,36 @@ def compile(scene: Scene) -> Model:
         "name": scene.name,
         "gravity": vector(f"scene {scene.name!r}", "gravity", scene.gravity, 3),
     }
-    frames = [joint_frames(link.joint, reference) for link in tree.links]
-    fields |= tree_arrays(tree, frames)
+    joints = [*(link.joint for link in tree.links), *tree.loops]
+    nb = len(tree.links)
+    frames = [joint_frames(j, reference) for j in joints]
+    fields |= tree_arrays(tree, frames[:nb])
     index = {WORLD: -1, **{link.body.name: i for i, link in enumerate(tree.links)}}
     in_link = {
         WORLD: HERE,
         **{n: Pose(fields["body_rot"][i], fields["body_pos"][i]) for n, i in index.items() if i >= 0},
     }
-    coordinates = [joint_coordinates(link.joint, reference) for link in tree.links]
-    for name, blocks in _columns(coordinates).items():
-        fields[name] = np.concatenate([*blocks, np.zeros(0)])
-    stated = fields["v0"]
+    fields |= coordinate_arrays(joints, frames, reference, nb)
+    stated, loop_stated = fields["v0"], fields.pop("loop_v0")
     fields["v0"] = np.nan_to_num(stated, nan=0.0)
-    fields |= loop_arrays(tree.loops, [joint_frames(j, reference) for j in tree.loops], index, in_link)
-    loop_coordinates = [joint_coordinates(j, reference) for j in tree.loops]
-    loop_columns = {n: np.concatenate([*blocks, np.zeros(0)]) for n, blocks in _columns(loop_coordinates).items()}
-    fields |= {f"loop_{n}": values for n, values in loop_columns.items() if n != "v0"}
+    fields |= joint_arrays(joints, frames, index, in_link)
+    fields |= loop_arrays(fields, joints, nb)
     fields |= spring_arrays(scene, index, in_link)
-    joints = [*(link.joint for link in tree.links), *tree.loops]
+    fields |= shape_arrays([link.body for link in tree.links], scene, index, in_link)
+    fields |= motor_arrays(scene, Coordinates(joints)) | coupling_arrays(scene, Coordinates(joints))
+    written = {id(j) for j in scene.joints}
     model = Model(
         body_names=tuple(link.body.name for link in tree.links),
         joint_names=tuple(j.name for j in joints),
         joint_types=tuple(type(j).__name__.lower() for j in joints),
+        implicit_free=np.array([id(link.joint) not in written for link in tree.links], dtype=np.int32),
         **fields,
     )
     poses = link_poses(model, model.q0)
-    check_loops_close(model, tree.loops, poses, loop_columns["q0"], GAP_TOLERANCE)
+    check_loops_close(model, tree.loops, poses, GAP_TOLERANCE)
     check_inertia_is_regular(model, poses)
     if model.loops:
-        v0 = consistent_velocities(model, poses, stated, loop_columns["v0"])
+        v0 = consistent_velocities(model, poses, stated, loop_stated)
         model = replace(model, v0=v0, cache={})
     return model
 
@@ -125,15 +128,6 @@ def across(link: Link) -> Pose:
     C = body_frame(element, "child_frame", link.joint.child_frame)
     forward = P @ relative_pose(motions(link.joint), zero(link.joint)) @ C.inverse()
     return forward.inverse() if link.reverse else forward
-
-
-def zero(joint: Joint) -> Array:
-    """Coordinates of the reference configuration."""
-    q = np.zeros(joint.nq)
-    for m in motions(joint):
-        if m.kind == BALL:
-            q[m.q + 3] = 1.0
-    return q
 
 
 def check_frames_coincide(link: Link, placed: Pose, given: Pose) -> None:
@@ -220,53 +214,6 @@ def hand_over(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             hand[i] = ADD if gathers[lam] else STORE
             gathers[lam] = 1
     return hand, gathers
-
-
-def joint_coordinates(joint: Joint, reference: dict[str, Pose]) -> dict[str, Array]:
-    """Initial state and properties of a joint's coordinates."""
-    element = f"joint {joint.name!r}"
-    q0 = zero(joint)
-    rest = zero(joint)
-    if isinstance(joint, Free):
-        P, C = joint_frames(joint, reference)
-        pose = (reference[joint.parent] @ P).inverse() @ reference[joint.child] @ C
-        q0 = np.concatenate([pose.x, matrix_to_quat(pose.R)])
-        rest = q0
-    if joint.position is not None:
-        q0 = coordinates(element, "position", joint, joint.position)
-    if joint.rest is not None:
-        rest = coordinates(element, "rest", joint, joint.rest)
-    v0 = np.full(joint.nv, np.nan)  # nothing stated
-    if joint.velocity is not None:
-        v0 = per_coordinate(element, "velocity", joint.velocity, joint.nv)
-    stiffness = per_coordinate(element, "stiffness", joint.stiffness, joint.nv, least=0)
-    for m in motions(joint):
-        if m.kind == BALL and np.ptp(stiffness[m.v : m.v + 3]) > 0:
-            given = stiffness[m.v : m.v + 3].tolist()
-            raise fail(element, "stiffness of a quaternion differs between axes", given, "one value for the three")
-    return {
-        "q0": q0, "v0": v0, "rest": rest, "stiffness": stiffness,
-        "damping": per_coordinate(element, "damping", joint.damping, joint.nv, least=0),
-        "armature": per_coordinate(element, "armature", joint.armature, joint.nv, least=0),
-        "effort": per_coordinate(element, "effort", joint.effort, joint.nv),
-    }  # fmt: skip
-
-
-def coordinates(element: str, field: str, joint: Joint, value: Any) -> Array:
-    """Position coordinates of a joint, quaternions made unit."""
-    most = np.inf if any(m.kind == BALL for m in motions(joint)) else LARGEST  # a quaternion may have any length
-    values = (value,) if joint.nq == 1 and is_number(value) else value
-    q = vector(element, field, values, joint.nq, most=most)
-    for m in motions(joint):
-        if m.kind == BALL:
-            n = COORDINATES[BALL][0]
-            q[m.q : m.q + n] = quaternion(element, f"{field} quaternion", tuple(q[m.q : m.q + n].tolist()))
-    return q
-
-
-def _columns(coordinates: list[dict[str, Array]]) -> dict[str, list[Array]]:
-    names = ("q0", "v0", "rest", "stiffness", "damping", "armature", "effort")
-    return {name: [c[name] for c in coordinates] for name in names}
 
 
 def spring_arrays(scene: Scene, index: dict[str, int], in_link: dict[str, Pose]) -> dict[str, Any]:

@@ -20,16 +20,26 @@ def is_number(value: Any) -> bool:
 
 
 def number(
-    element: str, field: str, value: Any, *, least: float = -np.inf, above: float = -np.inf, most: float = LARGEST
+    element: str,
+    field: str,
+    value: Any,
+    *,
+    least: float = -np.inf,
+    above: float = -np.inf,
+    most: float = LARGEST,
+    infinite: tuple[float, ...] = (),
 ) -> float:
-    """A finite number ≥ least, > above and ≤ most in magnitude."""
+    """A finite number ≥ least, > above and ≤ most in magnitude, or one of those in `infinite`."""
     allowed = "a finite number" + (f" ≥ {least:g}" if least > -np.inf else "")
     allowed += f" > {above:g}" if above > -np.inf else ""
+    allowed += "".join(f" or {x:g}" for x in infinite)
     bare = plain(value)
     try:
         x = float(bare) if is_number(bare) else np.nan
     except OverflowError:
-        x = np.inf
+        x = np.nan
+    if x in infinite:
+        return x
     if not np.isfinite(x):
         raise fail(element, f"{field} is not a finite number", shown(value), allowed)
     if x < least or x <= above or abs(x) > most:

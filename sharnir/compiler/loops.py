@@ -1,4 +1,4 @@
-"""Joints that close loops: their frames in the links they connect, and whether they close."""
+"""Frames of joints in the links they connect; joints that close loops, and whether they close."""
 
 from __future__ import annotations
 
@@ -29,23 +29,31 @@ LOOP_TYPES: tuple[type[Joint], ...] = (
 )  # fmt: skip
 
 
-def loop_arrays(
+def joint_arrays(
     joints: list[Joint], frames: list[tuple[Pose, Pose]], index: dict[str, int], in_link: dict[str, Pose]
 ) -> dict[str, Any]:
-    """Kinds, links and frames of the loop joints."""
+    """Kinds, links and frames of all joints, from parent to child as described."""
     ends = [(in_link[j.parent] @ P, in_link[j.child] @ C) for j, (P, C) in zip(joints, frames, strict=True)]
     return {
-        "loop_kind": np.array([LOOP_TYPES.index(type(j)) for j in joints], dtype=np.int32),
-        "loop_link": np.array([[index[j.parent], index[j.child]] for j in joints], dtype=np.int32).reshape(-1, 2),
-        "loop_rot": np.array([[P.R, C.R] for P, C in ends]).reshape(-1, 2, 3, 3),
-        "loop_pos": np.array([[P.x, C.x] for P, C in ends]).reshape(-1, 2, 3),
-        "loop_pitch": np.array([motions(j)[0].pitch for j in joints], dtype=float),
-        "loop_q_start": np.cumsum([0, *(j.nq for j in joints)], dtype=np.int32),
-        "loop_v_start": np.cumsum([0, *(j.nv for j in joints)], dtype=np.int32),
+        "joint_kind": np.array([LOOP_TYPES.index(type(j)) for j in joints], dtype=np.int32),
+        "joint_link": np.array([[index[j.parent], index[j.child]] for j in joints], dtype=np.int32).reshape(-1, 2),
+        "joint_rot": np.array([[P.R, C.R] for P, C in ends]).reshape(-1, 2, 3, 3),
+        "joint_pos": np.array([[P.x, C.x] for P, C in ends]).reshape(-1, 2, 3),
+        "joint_pitch": np.array([motions(j)[0].pitch for j in joints], dtype=float),
     }
 
 
-def check_loops_close(model: Model, joints: list[Joint], poses: list[Pose], q0: Array, tolerance: float) -> None:
+def loop_arrays(fields: dict[str, Any], joints: list[Joint], links: int) -> dict[str, Any]:
+    """Those of the joints that close loops, the ones beyond the first `links`, and where their coordinates start."""
+    names = ("kind", "link", "rot", "pos", "pitch")
+    return {
+        **{f"loop_{name}": fields[f"joint_{name}"][links:].copy() for name in names},
+        "loop_q_start": np.cumsum([0, *(j.nq for j in joints[links:])], dtype=np.int32),
+        "loop_v_start": np.cumsum([0, *(j.nv for j in joints[links:])], dtype=np.int32),
+    }
+
+
+def check_loops_close(model: Model, joints: list[Joint], poses: list[Pose], tolerance: float) -> None:
     """The two frames of every loop joint must be where its motion allows, in the initial configuration."""
     for k, joint in enumerate(joints):
         P, C = (
@@ -62,7 +70,7 @@ def check_loops_close(model: Model, joints: list[Joint], poses: list[Pose], q0: 
                 f"at most {tolerance:g} m and {np.degrees(tolerance):.1g}°",
             )  # fmt: skip
         if joint.position is not None:
-            stated = relative_pose(motions(joint), q0[model.loop_q_start[k] : model.loop_q_start[k + 1]])
+            stated = relative_pose(motions(joint), model.loop_q0[model.loop_q_start[k] : model.loop_q_start[k + 1]])
             off = max(_norm(stated.x - relative.x) / scale, _norm(stated.R - relative.R))
             if off > tolerance:
                 raise fail(

@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sharnir.compiler.checks import inertia_matrix, number, quaternion, vector
+from sharnir.compiler.checks import inertia_matrix, number, vector
+from sharnir.compiler.shapes import dimensions, shape_kind, shape_pose
 from sharnir.errors import fail, shown
-from sharnir.rotations import Array, quat_to_matrix
-from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Shape, Sphere
+from sharnir.kinds import BOX, CYLINDER, HALF_SPACE, SPHERE
+from sharnir.rotations import Array
+from sharnir.spec.elements import Body, Shape
 
 
 class MassProperties(NamedTuple):
@@ -27,23 +29,19 @@ def parallel_axis(mass: float, r: Array) -> Array:
 
 def solid(element: str, shape: Shape) -> tuple[float, Array]:
     """Volume (m³) and principal moments per unit density about the centre (m⁵), shape axes."""
-    if isinstance(shape, Sphere):
-        r = number(element, "radius", shape.radius, above=0)
-        volume = 4 / 3 * np.pi * r**3
-        return volume, volume * np.full(3, 0.4 * r * r)
-    if isinstance(shape, Box):
-        size = vector(element, "size", shape.size, 3)
-        for edge in size:
-            number(element, "size component", float(edge), above=0)
+    kind, size = shape_kind(element, shape), dimensions(element, shape)
+    if kind == HALF_SPACE:
+        raise fail(element, "a half-space cannot move", "HalfSpace", "HalfSpace among the scene's shapes only")
+    if kind == BOX:
         volume = float(np.prod(size))
         return volume, volume / 12 * (size @ size - size**2)
-    if not isinstance(shape, (Cylinder, Capsule)):
-        raise fail(element, "unknown shape", type(shape).__name__, "Sphere, Box, Cylinder or Capsule")
-    r = number(element, "radius", shape.radius, above=0)
-    length = number(element, "length", shape.length, above=0)
+    r, length, _ = size.tolist()
+    if kind == SPHERE:
+        volume = 4 / 3 * np.pi * r**3
+        return volume, volume * np.full(3, 0.4 * r * r)
     tube = np.pi * r * r * length
     across, along = tube * (3 * r * r + length * length) / 12, tube * r * r / 2
-    if isinstance(shape, Cylinder):
+    if kind == CYLINDER:
         return tube, np.array([across, across, along])
     # two half-balls whose centres of mass lie 3/8 r beyond the ends
     balls = 4 / 3 * np.pi * r**3
@@ -61,8 +59,7 @@ def from_shapes(element: str, shapes: Sequence[Shape]) -> MassProperties:
         name = f"{element}, shape {k}"
         volume, moments = solid(name, shape)
         density = number(name, "density", shape.density, least=0)
-        R = quat_to_matrix(quaternion(name, "orientation", shape.orientation))
-        position = vector(name, "position", shape.position, 3)
+        R, position = shape_pose(name, shape)
         parts.append((density * volume, position, density * R @ np.diag(moments) @ R.T))
     mass = sum(m for m, _, _ in parts)
     if mass <= 0:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from heapq import heappop, heappush
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sharnir.errors import ModelError, fail, shown, unknown
 from sharnir.spec.elements import Body
@@ -26,25 +27,44 @@ class SpanningTree(NamedTuple):
 
 def check_names(scene: Scene) -> None:
     """Names are text, unique per kind, and refer to what exists."""
-    for kind, elements in (("body", scene.bodies), ("joint", scene.joints), ("spring", scene.springs)):
-        seen: set[str] = set()
-        for element in elements:
-            if not isinstance(element.name, str) or not element.name:
-                raise fail(f"a {kind}", "name is not text", shown(element.name), "a non-empty name")
-            if kind == "body" and element.name == WORLD:
-                raise fail(f"{kind} {element.name!r}", "name is reserved", repr(WORLD), "any other name")
-            if element.name in seen:
-                raise fail(f"{kind} {element.name!r}", "name is taken", repr(element.name), "a name used once")
-            seen.add(element.name)
+    kinds: dict[str, Sequence[Any]] = {
+        "body": scene.bodies, "joint": scene.joints, "spring": scene.springs, "motor": scene.motors,
+        "coupling": scene.couplings,
+    }  # fmt: skip
+    for kind, elements in kinds.items():
+        check_unique(kind, elements)
     names = [WORLD, *(b.name for b in scene.bodies)]
-    for kind, pairs in (("joint", scene.joints), ("spring", scene.springs)):
-        for element in pairs:
-            for end in (element.parent, element.child):
-                if end not in names:
-                    raise ModelError(f"{kind} {element.name!r}: {unknown('body', end, names)}")
+    for kind in ("joint", "spring"):
+        for element in kinds[kind]:
+            check_known(f"{kind} {element.name!r}", "body", (element.parent, element.child), names)
             if element.parent == element.child:
                 given = f"{element.parent!r} twice"
                 raise fail(f"{kind} {element.name!r}", "connects a body with itself", given, "two different bodies")
+    joints = [j.name for j in scene.joints]
+    for motor in scene.motors:
+        check_known(f"motor {motor.name!r}", "joint", (motor.joint,), joints)
+    for coupling in scene.couplings:
+        check_known(f"coupling {coupling.name!r}", "joint", (coupling.leader, coupling.follower), joints)
+
+
+def check_unique(kind: str, elements: Sequence[Any]) -> None:
+    """Names are text and used once."""
+    seen: set[str] = set()
+    for element in elements:
+        if not isinstance(element.name, str) or not element.name:
+            raise fail(f"a {kind}", "name is not text", shown(element.name), "a non-empty name")
+        if kind == "body" and element.name == WORLD:
+            raise fail(f"{kind} {element.name!r}", "name is reserved", repr(WORLD), "any other name")
+        if element.name in seen:
+            raise fail(f"{kind} {element.name!r}", "name is taken", repr(element.name), "a name used once")
+        seen.add(element.name)
+
+
+def check_known(element: str, kind: str, given: tuple[str, ...], names: list[str]) -> None:
+    """Names an element refers to exist."""
+    for name in given:
+        if name not in names:
+            raise ModelError(f"{element}: {unknown(kind, name, names)}")
 
 
 def span(scene: Scene) -> SpanningTree:
@@ -72,9 +92,10 @@ def span(scene: Scene) -> SpanningTree:
 
     arrive(WORLD)
     grow()
+    taken = {j.name for j in scene.joints}
     for body in scene.bodies:
         if body.name not in reached:
-            reached[body.name] = (Free(name=_free_name(scene, body), parent=WORLD, child=body.name), WORLD)
+            reached[body.name] = (Free(name=free_name(body.name, taken), parent=WORLD, child=body.name), WORLD)
             arrive(body.name)
             grow()
     links = _depth_first(scene, reached)
@@ -88,9 +109,9 @@ def _worth(joint: Joint) -> int:
     return 1 if joint.position is None else 0
 
 
-def _free_name(scene: Scene, body: Body) -> str:
-    name = f"{body.name}_free"
-    taken = {j.name for j in scene.joints}
+def free_name(body: str, taken: Container[str]) -> str:
+    """Name of the free joint a body gets of its own."""
+    name = f"{body}_free"
     while name in taken:
         name += "_"
     return name

@@ -56,7 +56,7 @@ class Rows:
 
 @wp.struct
 class Ends:
-    """The two frames of a loop joint and the motion of their links."""
+    """The two frames of a loop joint."""
 
     a: int
     b: int
@@ -65,10 +65,6 @@ class Ends:
     d: vec3  # x_C − x_P
     ra: vec3  # x_C from a's pivot
     rb: vec3  # x_C from b's pivot
-    va: vec3  # velocity of a's material at x_C
-    vb: vec3
-    wa: vec3
-    wb: vec3
 
 
 @wp.func
@@ -82,24 +78,26 @@ def loop_ends(tree: Tree, ws: Workspace, loops: Loops, k: int, w: int):
     s.C = loops.rot[2 * k + 1]
     xP = loops.pos[2 * k]
     xC = loops.pos[2 * k + 1]
-    Oa = pivot(tree, ws, a, w)
-    Ob = pivot(tree, ws, b, w)
     if a >= 0:
         R = get33(ws.R, a, w)
         xP = get3(ws.x, a, w) + R * xP
         s.P = R * s.P
-        s.wa = get3(ws.V, 2 * a + 1, w)
     if b >= 0:
         R = get33(ws.R, b, w)
         xC = get3(ws.x, b, w) + R * xC
         s.C = R * s.C
-        s.wb = get3(ws.V, 2 * b + 1, w)
-    s.ra = xC + (Ob - Oa)
+    s.ra = xC + (pivot(tree, ws, b, w) - pivot(tree, ws, a, w))
     s.rb = xC
     s.d = s.ra - xP
-    s.va = point_velocity(ws, a, s.ra, w)
-    s.vb = point_velocity(ws, b, s.rb, w)
     return s
+
+
+@wp.func
+def angular_velocity(ws: Workspace, link: int, w: int):
+    om = vec3()
+    if link >= 0:
+        om = get3(ws.V, 2 * link + 1, w)
+    return om
 
 
 @wp.func
@@ -125,47 +123,65 @@ def put_row(rows: Rows, r: int, s: Ends, force: vec3, torque: vec3, w: int):
 
 
 @wp.func
+def row_form(loops: Loops, s: Ends, k: int, t: int):
+    """Error g, force at x_C and torque of the row with table entry t of loop joint k (M-20..M-24)."""
+    form = loops.row[t]
+    e = column(s.P, loops.row[t + 1])
+    g = real(0.0)
+    force = vec3()
+    torque = e
+    if form == ALONG or form == HELIX:
+        g = wp.dot(e, s.d)
+        force = e
+        torque = vec3()
+        if form == HELIX:
+            pitch = loops.pitch[k]
+            angle = loop_angle(s)
+            if pitch != real(0.0):
+                angle = counted(angle, g / pitch)
+            g = g - pitch * angle
+            torque = e * (-pitch)
+    elif form == PERPENDICULAR:
+        c = column(s.C, loops.row[t + 2])
+        g = wp.dot(e, c)
+        torque = wp.cross(c, e)
+    elif form == ABOUT_C:
+        torque = column(s.C, loops.row[t + 1])
+    return g, force, torque
+
+
+@wp.func
 def joint_rows(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, w: int):
     """Jacobian, error, rate and J̇ V of all rows; coordinates of the loop joints."""
     k = int(0)
     while k < loops.count:
         s = loop_ends(tree, ws, loops, k, w)
         kind = loops.kind[k]
-        dw = s.wb - s.wa
-        dv = s.vb - s.va
+        wa = angular_velocity(ws, s.a, w)
+        wb = angular_velocity(ws, s.b, w)
+        va = point_velocity(ws, s.a, s.ra, w)
+        vb = point_velocity(ws, s.b, s.rb, w)
+        dw = wb - wa
+        dv = vb - va
         j = int(0)
         while j < 6:
             r = 6 * k + j
             t = (6 * kind + j) * 3
             form = loops.row[t]
             e = column(s.P, loops.row[t + 1])
-            g = real(0.0)
-            force = vec3()
-            torque = vec3()
+            g, force, torque = row_form(loops, s, k, t)
             bias = real(0.0)
             if form == ALONG or form == HELIX:
-                g = wp.dot(e, s.d)
-                force = e
-                bias = wp.dot(e, wp.cross(dw, s.vb)) + wp.dot(wp.cross(s.wa, e), dv)
+                bias = wp.dot(e, wp.cross(dw, vb)) + wp.dot(wp.cross(wa, e), dv)
                 if form == HELIX:
-                    pitch = loops.pitch[k]
-                    angle = loop_angle(s)
-                    if pitch != real(0.0):
-                        angle = counted(angle, g / pitch)
-                    g = g - pitch * angle
-                    torque = e * (-pitch)
-                    bias = bias - pitch * wp.dot(wp.cross(s.wa, e), dw)
+                    bias = bias - loops.pitch[k] * wp.dot(wp.cross(wa, e), dw)
             elif form == PERPENDICULAR:
                 c = column(s.C, loops.row[t + 2])
-                g = wp.dot(e, c)
-                torque = wp.cross(c, e)
-                bias = wp.dot(wp.cross(wp.cross(s.wb, c), e) + wp.cross(c, wp.cross(s.wa, e)), dw)
+                bias = wp.dot(wp.cross(wp.cross(wb, c), e) + wp.cross(c, wp.cross(wa, e)), dw)
             elif form == ABOUT_P:
-                torque = e
-                bias = wp.dot(wp.cross(s.wa, e), dw)
+                bias = wp.dot(wp.cross(wa, e), dw)
             elif form == ABOUT_C:
-                torque = column(s.C, loops.row[t + 1])
-                bias = wp.dot(wp.cross(s.wb, torque), dw)
+                bias = wp.dot(wp.cross(wb, torque), dw)
             put_row(rows, r, s, force, torque, w)
             if j >= loops.fixed[kind]:
                 g = real(0.0)
@@ -173,43 +189,43 @@ def joint_rows(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, w: int):
             rows.rate[r, w] = wp.dot(force, dv) + wp.dot(torque, dw)
             rows.bias[r, w] = bias
             j += 1
-        loop_coordinates(loops, rows, s, k, kind, w)
+        loop_coordinates(loops, rows.q, rows.near, s, k, kind, w)
         k += 1
 
 
 @wp.func
-def loop_coordinates(loops: Loops, rows: Rows, s: Ends, k: int, kind: int, w: int):
+def loop_coordinates(loops: Loops, out: array2, near: array2, s: Ends, k: int, kind: int, w: int):
     """Coordinates of a loop joint: displacements, angles counted over turns, quaternion of C in P."""
     q = loops.q_start[k]
     R = wp.transpose(s.P) * s.C
     d = wp.transpose(s.P) * s.d
     if kind == REVOLUTE or kind == HELICAL:
-        rows.q[q, w] = counted(loop_angle(s), rows.near[q, w])
+        out[q, w] = counted(loop_angle(s), near[q, w])
         if kind == HELICAL and loops.pitch[k] != real(0.0):
-            rows.q[q, w] = d[2] / loops.pitch[k]
+            out[q, w] = d[2] / loops.pitch[k]
     elif kind == PRISMATIC:
-        rows.q[q, w] = d[2]
+        out[q, w] = d[2]
     elif kind == CYLINDRICAL:
-        rows.q[q, w] = d[2]
-        rows.q[q + 1, w] = counted(loop_angle(s), rows.near[q + 1, w])
+        out[q, w] = d[2]
+        out[q + 1, w] = counted(loop_angle(s), near[q + 1, w])
     elif kind == UNIVERSAL:
-        rows.q[q, w] = counted(wp.atan2(R[1, 2], R[0, 2]), rows.near[q, w])
-        rows.q[q + 1, w] = counted(wp.atan2(R[2, 0], R[2, 1]), rows.near[q + 1, w])
+        out[q, w] = counted(wp.atan2(R[1, 2], R[0, 2]), near[q, w])
+        out[q + 1, w] = counted(wp.atan2(R[2, 0], R[2, 1]), near[q + 1, w])
     elif kind == PLANAR:
-        rows.q[q, w] = d[0]
-        rows.q[q + 1, w] = d[1]
-        rows.q[q + 2, w] = counted(loop_angle(s), rows.near[q + 2, w])
+        out[q, w] = d[0]
+        out[q + 1, w] = d[1]
+        out[q + 2, w] = counted(loop_angle(s), near[q + 2, w])
     elif kind == SPHERICAL or kind == FREE:
         if kind == FREE:
-            rows.q[q, w] = d[0]
-            rows.q[q + 1, w] = d[1]
-            rows.q[q + 2, w] = d[2]
+            out[q, w] = d[0]
+            out[q + 1, w] = d[1]
+            out[q + 2, w] = d[2]
             q = q + 3
         quaternion = wp.quat_from_matrix(R)
-        rows.q[q, w] = quaternion[0]
-        rows.q[q + 1, w] = quaternion[1]
-        rows.q[q + 2, w] = quaternion[2]
-        rows.q[q + 3, w] = quaternion[3]
+        out[q, w] = quaternion[0]
+        out[q + 1, w] = quaternion[1]
+        out[q + 2, w] = quaternion[2]
+        out[q + 3, w] = quaternion[3]
 
 
 @wp.func

@@ -7,6 +7,8 @@ updates, so D is diagonal for every joint.
 
 from __future__ import annotations
 
+from typing import Any
+
 import warp as wp
 
 from sharnir.dynamics.tree import Tree, Workspace
@@ -43,50 +45,83 @@ class Articulated:
 
 
 @wp.func
-def with_link(a: Articulated, tree: Tree, ws: Workspace, i: int, w: int):
-    """Add link i itself: its rigid inertia, and Newton–Euler at the acceleration A it has at q̈ = 0 (M-5, M-6)."""
+def with_inertia(a: Articulated, tree: Tree, ws: Workspace, i: int, w: int):
+    """Add the rigid inertia of link i (M-5)."""
     zero = real(0.0)
     R = get33(ws.R, i, w)
-    om = get3(ws.V, 2 * i + 1, w)
-    alp = get3(ws.A, 2 * i + 1, w)
     m = tree.mass[i]
     r = get3(ws.x, i, w) + R * tree.com[i]
-    Jc = sym_turned(R, tree.inertia[i])
-    v_com = get3(ws.V, 2 * i, w) + wp.cross(om, r)
-    f = (get3(ws.A, 2 * i, w) + wp.cross(alp, r) + wp.cross(om, v_com)) * m
     h = r * m
     rr = wp.dot(r, h)
     a.M = a.M + vec6(m, m, m, zero, zero, zero)
-    a.J = a.J + Jc - sym_outer(r, h) + vec6(rr, rr, rr, zero, zero, zero)
+    a.J = a.J + sym_turned(R, tree.inertia[i]) - sym_outer(r, h) + vec6(rr, rr, rr, zero, zero, zero)
     a.H = a.H + mat33(zero, h[2], -h[1], -h[2], zero, h[0], h[1], -h[0], zero)
+    return a
+
+
+@wp.func
+def with_bias(a: Articulated, tree: Tree, ws: Workspace, i: int, w: int):
+    """Add Newton–Euler of link i at the acceleration A it has at q̈ = 0 (M-6)."""
+    R = get33(ws.R, i, w)
+    om = get3(ws.V, 2 * i + 1, w)
+    alp = get3(ws.A, 2 * i + 1, w)
+    r = get3(ws.x, i, w) + R * tree.com[i]
+    Jc = sym_turned(R, tree.inertia[i])
+    v_com = get3(ws.V, 2 * i, w) + wp.cross(om, r)
+    f = (get3(ws.A, 2 * i, w) + wp.cross(alp, r) + wp.cross(om, v_com)) * tree.mass[i]
     a.f = a.f + f
     a.n = a.n + sym_mul(Jc, alp) + wp.cross(om, sym_mul(Jc, om)) + wp.cross(r, f)
     return a
 
 
+def _without_coordinate(implicit: bool) -> Any:
+    """Let velocity coordinate d move freely: U = I^A S, D = SᵀU + I_rotor, I^A −= UUᵀ/D, p += U u/D (M-7).
+
+    With implicit joints, D also holds what springs and dampers add over a step (M-31), a share θ of the damper
+    acts on the velocity sought, and the rest on the one before.
+    """
+
+    def without_coordinate(a: Articulated, tree: Tree, ws: Workspace, tau: array2, v: array2, d: int, w: int):
+        Sv = get3(ws.S, 2 * d, w)
+        Sw = get3(ws.S, 2 * d + 1, w)
+        Uv = sym_mul(a.M, Sv) + a.H * Sw
+        Uw = wp.transpose(a.H) * Sv + sym_mul(a.J, Sw)
+        D = wp.dot(Sv, Uv) + wp.dot(Sw, Uw)
+        u = tau[d, w] - wp.dot(Sv, a.f) - wp.dot(Sw, a.n)
+        if wp.static(implicit):
+            D = D + get(ws.E, d, w)
+            hc = get(ws.hc, d, w)
+            if hc > real(0.0):
+                share = damping_share(hc / D)
+                D = D + share * hc
+                put(ws.E, d, w, get(ws.E, d, w) + share * hc)
+                u = u - (real(1.0) - share) * hc * v[d, w]
+        else:
+            D = D + tree.armature[d]
+        iD = real(1.0) / D
+        Kv = Uv * iD
+        Kw = Uw * iD
+        a.M = a.M - sym_outer(Kv, Uv)
+        a.J = a.J - sym_outer(Kw, Uw)
+        a.H = a.H - wp.outer(Kv, Uw)
+        a.f = a.f + Kv * u
+        a.n = a.n + Kw * u
+        rsD = wp.sqrt(iD)
+        put3(ws.U, 2 * d, w, Uv * rsD)
+        put3(ws.U, 2 * d + 1, w, Uw * rsD)
+        put(ws.rsD, d, w, rsD)
+        put(ws.z, d, w, u * rsD)
+        return a
+
+    without_coordinate.__name__ = without_coordinate.__qualname__ = f"without_{'implicit' if implicit else 'free'}"
+    return wp.func(without_coordinate)
+
+
 @wp.func
-def without_coordinate(a: Articulated, tree: Tree, ws: Workspace, tau: array2, d: int, w: int):
-    """Let velocity coordinate d move freely under τ: U = I^A S, D = SᵀU + I_rotor, I^A −= UUᵀ/D, p += U u/D (M-7)."""
-    Sv = get3(ws.S, 2 * d, w)
-    Sw = get3(ws.S, 2 * d + 1, w)
-    Uv = sym_mul(a.M, Sv) + a.H * Sw
-    Uw = wp.transpose(a.H) * Sv + sym_mul(a.J, Sw)
-    D = wp.dot(Sv, Uv) + wp.dot(Sw, Uw) + tree.armature[d]
-    u = tau[d, w] - wp.dot(Sv, a.f) - wp.dot(Sw, a.n)
-    iD = real(1.0) / D
-    Kv = Uv * iD
-    Kw = Uw * iD
-    a.M = a.M - sym_outer(Kv, Uv)
-    a.J = a.J - sym_outer(Kw, Uw)
-    a.H = a.H - wp.outer(Kv, Uw)
-    a.f = a.f + Kv * u
-    a.n = a.n + Kw * u
-    rsD = wp.sqrt(iD)
-    put3(ws.U, 2 * d, w, Uv * rsD)
-    put3(ws.U, 2 * d + 1, w, Uw * rsD)
-    put(ws.rsD, d, w, rsD)
-    put(ws.z, d, w, u * rsD)
-    return a
+def damping_share(x: real):
+    """Share θ of a damper that acts on the new velocity, x = dt c/D: ½ for weak dampers (second order), 1 for stiff ones
+    (no ringing); close to exponential decay in between (M-31)."""
+    return real(0.5) + real(0.5) * x / (real(6.0) + x)
 
 
 @wp.func
@@ -110,35 +145,50 @@ def leave(a: Articulated, ws: Workspace, i: int, w: int):
     put3(ws.p, 2 * i + 1, w, a.n)
 
 
-@wp.func
-def inward(tree: Tree, ws: Workspace, tau: array2, loaded: int, w: int):
-    """Articulated inertia and bias force from the tips to the roots; leaves Û, 1/√D, z."""
-    a = Articulated()
-    carried = int(0)
-    i = tree.links - 1
-    while i >= 0:
-        if carried == 0:
-            a = Articulated()
-        if tree.gathers[i] == 1:
-            a = with_children(a, ws, i, w)
-        a = with_link(a, tree, ws, i, w)
-        if loaded > 0:
-            a.f = a.f - get3(ws.F, 2 * i, w)
-            a.n = a.n - get3(ws.F, 2 * i + 1, w)
-        d = tree.dof[i + 1] - 1
-        first = tree.dof[i]
-        while d >= first:
-            a = without_coordinate(a, tree, ws, tau, d, w)
-            d -= 1
-        hand = tree.hand[i]
-        carried = 0
-        if hand == CARRY:
-            carried = 1
-        elif hand == STORE:
-            leave(a, ws, tree.parent[i], w)
-        elif hand == ADD:
-            leave(with_children(a, ws, tree.parent[i], w), ws, tree.parent[i], w)
-        i -= 1
+def _inward(name: str, moving: bool, implicit: bool) -> Any:
+    """Articulated inertia and bias force from the tips to the roots; leaves Û, 1/√D, z.
+
+    moving: the bias holds Newton–Euler at velocity V. implicit: see `_without_coordinate`; then v is the velocity before.
+    """
+    without_coordinate = _without_coordinate(implicit)
+
+    def inward_pass(tree: Tree, ws: Workspace, tau: array2, v: array2, loaded: int, w: int):
+        a = Articulated()
+        carried = int(0)
+        i = tree.links - 1
+        while i >= 0:
+            if carried == 0:
+                a = Articulated()
+            if tree.gathers[i] == 1:
+                a = with_children(a, ws, i, w)
+            a = with_inertia(a, tree, ws, i, w)
+            if wp.static(moving):
+                a = with_bias(a, tree, ws, i, w)
+            if loaded > 0:
+                a.f = a.f - get3(ws.F, 2 * i, w)
+                a.n = a.n - get3(ws.F, 2 * i + 1, w)
+            d = tree.dof[i + 1] - 1
+            first = tree.dof[i]
+            while d >= first:
+                a = without_coordinate(a, tree, ws, tau, v, d, w)
+                d -= 1
+            hand = tree.hand[i]
+            carried = 0
+            if hand == CARRY:
+                carried = 1
+            elif hand == STORE:
+                leave(a, ws, tree.parent[i], w)
+            elif hand == ADD:
+                leave(with_children(a, ws, tree.parent[i], w), ws, tree.parent[i], w)
+            i -= 1
+
+    inward_pass.__name__ = inward_pass.__qualname__ = name
+    return wp.func(inward_pass)
+
+
+inward = _inward("inward", moving=True, implicit=False)
+inward_implicit = _inward("inward_implicit", moving=True, implicit=True)
+inward_momentum = _inward("inward_momentum", moving=False, implicit=True)
 
 
 @wp.func

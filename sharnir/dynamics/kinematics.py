@@ -1,6 +1,11 @@
-"""Outward pass: poses, velocities, joint axes and velocity-product accelerations of all links (M-1..M-4)."""
+"""Outward pass: poses, velocities, joint axes and velocity-product accelerations of all links (M-1..M-4).
+
+One source, two functions: `kinematics` fills everything, `poses` leaves velocities and accelerations out.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import warp as wp
 
@@ -15,122 +20,139 @@ def put_axis(ws: Workspace, d: int, w: int, linear: vec3, angular: vec3):
     put3(ws.S, 2 * d + 1, w, angular)
 
 
-@wp.func
-def kinematics(tree: Tree, ws: Workspace, q: array2, v: array2, w: int):
-    """Fill O, R, x, V, A and S of world w.
+def _outward(name: str, moving: bool) -> Any:
+    """The pass with velocities and accelerations, or with poses and axes only."""
 
-    A is the acceleration every link would have at q̈ = 0, with gravity as −g of the base: it collects
-    V × S q̇ outward, so that no pass after this one needs a velocity-product term.
-    """
-    R = identity33()
-    x = vec3()
-    vel = vec3()
-    om = vec3()
-    acc = vec3()
-    alp = vec3()
-    O = vec3()
-    i = int(0)
-    while i < tree.links:
-        lam = tree.parent[i]
-        pinned = int(1)
-        if lam < 0:
-            R = identity33()
-            x = vec3()
-            vel = vec3()
-            om = vec3()
-            acc = -tree.gravity
-            alp = vec3()
-            O = vec3()
-            pinned = 0
-        elif lam != i - 1:
-            R = get33(ws.R, lam, w)
-            x = get3(ws.x, lam, w)
-            vel = get3(ws.V, 2 * lam, w)
-            om = get3(ws.V, 2 * lam + 1, w)
-            acc = get3(ws.A, 2 * lam, w)
-            alp = get3(ws.A, 2 * lam + 1, w)
-        e = tree.part[i]
-        end = tree.part[i + 1]
-        while e < end:
-            x = x + R * tree.pos[e]
-            R = R * tree.rot[e]
-            kind = tree.kind[e]
-            qi = tree.part_q[e]
-            d = tree.part_v[e]
-            if kind == SCREW:
-                sign = tree.sign[e]
-                angle = sign * q[qi, w]
-                rate = v[d, w]
-                R = turn_z(R, angle)
-                axis = column(R, 2) * sign
-                h = tree.pitch[e]
-                if pinned == 0:
-                    O = O + x
-                    x = vec3()
-                    pinned = 1
-                x = x + axis * (h * q[qi, w])
-                linear = wp.cross(x, axis) + axis * h
-                put_axis(ws, d, w, linear, axis)
-                dv = linear * rate
-                dw = axis * rate
-                acc = acc + wp.cross(om, dv) + wp.cross(vel, dw)
-                alp = alp + wp.cross(om, dw)
-                vel = vel + dv
-                om = om + dw
-            elif kind == SLIDE:
-                axis = column(R, 2) * tree.sign[e]
-                x = x + axis * q[qi, w]
-                put_axis(ws, d, w, axis, vec3())
-                dv = axis * v[d, w]
-                acc = acc + wp.cross(om, dv)
-                vel = vel + dv
-            elif kind == SHIFT:
-                B = R * tree.sign[e]
-                x = x + B * vec3(q[qi, w], q[qi + 1, w], q[qi + 2, w])
-                put_axis(ws, d, w, column(B, 0), vec3())
-                put_axis(ws, d + 1, w, column(B, 1), vec3())
-                put_axis(ws, d + 2, w, column(B, 2), vec3())
-                dv = B * vec3(v[d, w], v[d + 1, w], v[d + 2, w])
-                acc = acc + wp.cross(om, dv)
-                vel = vel + dv
-            elif kind == BALL:
-                if pinned == 0:
-                    O = O + x
-                    x = vec3()
-                    pinned = 1
-                turn = rotation(q[qi, w], q[qi + 1, w], q[qi + 2, w], q[qi + 3, w])
-                axes = R * tree.sign[e]
-                if tree.sign[e] > real(0.0):
-                    R = R * turn
-                    axes = R
-                else:
-                    R = R * wp.transpose(turn)
-                put_axis(ws, d, w, wp.cross(x, column(axes, 0)), column(axes, 0))
-                put_axis(ws, d + 1, w, wp.cross(x, column(axes, 1)), column(axes, 1))
-                put_axis(ws, d + 2, w, wp.cross(x, column(axes, 2)), column(axes, 2))
-                dw = axes * vec3(v[d, w], v[d + 1, w], v[d + 2, w])
-                dv = wp.cross(x, dw)
-                acc = acc + wp.cross(om, dv) + wp.cross(vel, dw)
-                alp = alp + wp.cross(om, dw)
-                vel = vel + dv
-                om = om + dw
-            e += 1
-        if lam < 0:
-            if wp.dot(x, x) > real(0.0):  # translated after turning: move the pivot along, to where the root is
-                d = tree.dof[i]
-                while d < tree.dof[i + 1]:
-                    turn_axis = get3(ws.S, 2 * d + 1, w)
-                    put_axis(ws, d, w, get3(ws.S, 2 * d, w) + wp.cross(turn_axis, x), turn_axis)
-                    d += 1
-                vel = vel + wp.cross(om, x)
-                acc = acc + wp.cross(alp, x)
-                O = O + x
+    def outward_pass(tree: Tree, ws: Workspace, q: array2, v: array2, w: int):
+        """Fill O, R, x, S and, if moving, V and A of world w.
+
+        A is the acceleration every link would have at q̈ = 0, with gravity as −g of the base: it collects
+        V × S q̇ outward, so that no pass after this one needs a velocity-product term.
+        """
+        R = identity33()
+        x = vec3()
+        vel = vec3()
+        om = vec3()
+        acc = vec3()
+        alp = vec3()
+        O = vec3()
+        i = int(0)
+        while i < tree.links:
+            lam = tree.parent[i]
+            pinned = int(1)
+            if lam < 0:
+                R = identity33()
                 x = vec3()
-            put3(ws.O, tree.root[i], w, O)
-        put33(ws.R, i, w, R)
-        put3(ws.x, i, w, x)
-        put3(ws.V, 2 * i, w, vel)
-        put3(ws.V, 2 * i + 1, w, om)
-        put3(ws.A, 2 * i, w, acc)
-        put3(ws.A, 2 * i + 1, w, alp)
-        i += 1
+                O = vec3()
+                pinned = 0
+                if wp.static(moving):
+                    vel = vec3()
+                    om = vec3()
+                    acc = -tree.gravity
+                    alp = vec3()
+            elif lam != i - 1:
+                R = get33(ws.R, lam, w)
+                x = get3(ws.x, lam, w)
+                if wp.static(moving):
+                    vel = get3(ws.V, 2 * lam, w)
+                    om = get3(ws.V, 2 * lam + 1, w)
+                    acc = get3(ws.A, 2 * lam, w)
+                    alp = get3(ws.A, 2 * lam + 1, w)
+            e = tree.part[i]
+            end = tree.part[i + 1]
+            while e < end:
+                x = x + R * tree.pos[e]
+                R = R * tree.rot[e]
+                kind = tree.kind[e]
+                qi = tree.part_q[e]
+                d = tree.part_v[e]
+                if kind == SCREW:
+                    sign = tree.sign[e]
+                    angle = sign * q[qi, w]
+                    R = turn_z(R, angle)
+                    axis = column(R, 2) * sign
+                    h = tree.pitch[e]
+                    if pinned == 0:
+                        O = O + x
+                        x = vec3()
+                        pinned = 1
+                    x = x + axis * (h * q[qi, w])
+                    linear = wp.cross(x, axis) + axis * h
+                    put_axis(ws, d, w, linear, axis)
+                    if wp.static(moving):
+                        rate = v[d, w]
+                        dv = linear * rate
+                        dw = axis * rate
+                        acc = acc + wp.cross(om, dv) + wp.cross(vel, dw)
+                        alp = alp + wp.cross(om, dw)
+                        vel = vel + dv
+                        om = om + dw
+                elif kind == SLIDE:
+                    axis = column(R, 2) * tree.sign[e]
+                    x = x + axis * q[qi, w]
+                    put_axis(ws, d, w, axis, vec3())
+                    if wp.static(moving):
+                        dv = axis * v[d, w]
+                        acc = acc + wp.cross(om, dv)
+                        vel = vel + dv
+                elif kind == SHIFT:
+                    B = R * tree.sign[e]
+                    x = x + B * vec3(q[qi, w], q[qi + 1, w], q[qi + 2, w])
+                    put_axis(ws, d, w, column(B, 0), vec3())
+                    put_axis(ws, d + 1, w, column(B, 1), vec3())
+                    put_axis(ws, d + 2, w, column(B, 2), vec3())
+                    if wp.static(moving):
+                        dv = B * vec3(v[d, w], v[d + 1, w], v[d + 2, w])
+                        acc = acc + wp.cross(om, dv)
+                        vel = vel + dv
+                elif kind == BALL:
+                    if pinned == 0:
+                        O = O + x
+                        x = vec3()
+                        pinned = 1
+                    turn = rotation(q[qi, w], q[qi + 1, w], q[qi + 2, w], q[qi + 3, w])
+                    axes = R * tree.sign[e]
+                    if tree.sign[e] > real(0.0):
+                        R = R * turn
+                        axes = R
+                    else:
+                        R = R * wp.transpose(turn)
+                    put_axis(ws, d, w, wp.cross(x, column(axes, 0)), column(axes, 0))
+                    put_axis(ws, d + 1, w, wp.cross(x, column(axes, 1)), column(axes, 1))
+                    put_axis(ws, d + 2, w, wp.cross(x, column(axes, 2)), column(axes, 2))
+                    if wp.static(moving):
+                        dw = axes * vec3(v[d, w], v[d + 1, w], v[d + 2, w])
+                        dv = wp.cross(x, dw)
+                        acc = acc + wp.cross(om, dv) + wp.cross(vel, dw)
+                        alp = alp + wp.cross(om, dw)
+                        vel = vel + dv
+                        om = om + dw
+                e += 1
+            if lam < 0:
+                if wp.dot(x, x) > real(0.0):  # translated after turning: move the pivot along, to where the root is
+                    d = tree.dof[i]
+                    while d < tree.dof[i + 1]:
+                        turn_axis = get3(ws.S, 2 * d + 1, w)
+                        put_axis(ws, d, w, get3(ws.S, 2 * d, w) + wp.cross(turn_axis, x), turn_axis)
+                        d += 1
+                    if wp.static(moving):
+                        vel = vel + wp.cross(om, x)
+                        acc = acc + wp.cross(alp, x)
+                    O = O + x
+                    x = vec3()
+                put3(ws.O, tree.root[i], w, O)
+            put33(ws.R, i, w, R)
+            put3(ws.x, i, w, x)
+            if wp.static(moving):
+                put3(ws.V, 2 * i, w, vel)
+                put3(ws.V, 2 * i + 1, w, om)
+                put3(ws.A, 2 * i, w, acc)
+                put3(ws.A, 2 * i + 1, w, alp)
+            i += 1
+
+    outward_pass.__name__ = outward_pass.__qualname__ = name
+    return wp.func(outward_pass)
+
+
+kinematics = _outward("kinematics", True)
+poses = _outward("poses", False)

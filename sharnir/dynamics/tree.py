@@ -71,7 +71,13 @@ class Workspace:
     U: array2  # [6 dof] Û = I^A S/√D
     rsD: array2  # [dof] 1/√D
     z: array2  # [dof] (τ − S·p^A)/√D
-    a: array2  # [6 link] acceleration beyond A
+    E: array2  # [dof] what rotors and implicit springs add to D, kg or kg m²
+    hc: array2  # [dof] what dampers may add at most, kg or kg m²
+    a: array2  # [6 link] acceleration beyond A; velocity where z is a velocity
+    C: array2  # [6 link] momentum over a step (p, L about the centre of mass)
+    Qu: array2  # [3 link] rotation of a step: quaternion, vector part
+    Qs: array2  # [link] and scalar part
+    t: array2  # [3 link] displacement of a step at the pivot
 
 
 WORKSPACE_ROWS = {
@@ -88,9 +94,15 @@ WORKSPACE_ROWS = {
     "U": 6,
     "rsD": 1,
     "z": 1,
+    "E": 1,
+    "hc": 1,
     "a": 6,
+    "C": 6,
+    "Qu": 3,
+    "Qs": 1,
+    "t": 3,
 }
-PER_DOF = {"S", "U", "rsD", "z"}
+PER_DOF = {"S", "U", "rsD", "z", "E", "hc"}
 
 
 def in_precision(model: Model, name: str, values: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sharnir.compiler.checks import number, vector
 from sharnir.errors import ModelError, unknown
-from sharnir.scenes import chains, free, linkages
+from sharnir.scenes import chains, contacts, free, gripper, humanoid, linkages, planar, vehicles
 from sharnir.spec.elements import plain
 from sharnir.spec.scene import Scene
 
@@ -34,6 +34,15 @@ _SCENES: dict[str, Named] = {
     "free_box": Named(free.free_box, 10.0),
     "n_four_bar": Named(linkages.n_four_bar, 10.0),
     "andrews": Named(linkages.andrews, 0.03),
+    "five_link_chain": Named(chains.five_link_chain, 20.0),
+    "four_bar": Named(planar.four_bar, 10.0),
+    "slider_crank": Named(planar.slider_crank, 5.0),
+    "peaucellier": Named(planar.peaucellier, 0.7),
+    "double_wishbone": Named(vehicles.double_wishbone, 2.0),
+    "trailer": Named(vehicles.trailer, 10.0),
+    "gripper": Named(gripper.gripper, 2.0),
+    "humanoid": Named(humanoid.humanoid, 5.0),
+    "box_on_slope": Named(contacts.box_on_slope, 2.0),
 }
 
 

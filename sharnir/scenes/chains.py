@@ -7,6 +7,7 @@ from numbers import Integral
 
 from sharnir.compiler.checks import number
 from sharnir.errors import fail, shown
+from sharnir.scenes.parts import bar
 from sharnir.spec.elements import Body, Frame
 from sharnir.spec.joints import Revolute, Spherical
 from sharnir.spec.scene import WORLD, Scene
@@ -14,6 +15,8 @@ from sharnir.spec.scene import WORLD, Scene
 # Planar scenes move in the x–z plane; this hinge axis turns from x towards z, so that angles count from the
 # horizontal upwards.
 UPWARD = (0.0, -1.0, 0.0)
+
+LINK = 0.2  # m, of the five-link chain; 1 kg/m
 
 
 def count(scene: str, n: int) -> int:
@@ -87,4 +90,30 @@ def spherical_pendulum(length: float = 1.0, tilt: float = 1.0, swirl: float = 2.
             velocity=(swirl, 0.0, swirl),
         )
     )
+    return scene
+
+
+def five_link_chain(friction: float = 0.12, damping: float = 0.0, n: int = 5) -> Scene:
+    """Five equal bars of 0.2 m and 0.2 kg on hinges with dry friction, released from the horizontal.
+
+    friction: N m in every hinge; 0.12 brings it to rest in some 20 s, 0 gives the frictionless chain. damping:
+    N m s/rad in every hinge. n: number of bars.
+    """
+    n = count("five_link_chain", n)
+    scene = Scene(name="five_link_chain")
+    for k in range(n):
+        start, end = (LINK * k, 0.0, 0.0), (LINK * (k + 1), 0.0, 0.0)
+        name = f"link{k + 1}"
+        scene.add(bar(name, start, end))
+        scene.add(
+            Revolute(
+                name=f"hinge{k + 1}",
+                parent=f"link{k}" if k else WORLD,
+                child=name,
+                anchor=start,
+                axis=UPWARD,
+                friction=friction,
+                damping=damping,
+            )
+        )
     return scene

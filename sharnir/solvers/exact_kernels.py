@@ -12,6 +12,7 @@ from sharnir.constraints.loops import (
     row_accelerations,
     whiten_rows,
 )  # fmt: skip
+from sharnir.dynamics.advance import advance
 from sharnir.dynamics.aba import inward, outward
 from sharnir.dynamics.forces import applied_wrenches, passive_forces, spring_dissipation, spring_wrenches, turn_vector
 from sharnir.dynamics.kernels import put_world3
@@ -104,7 +105,7 @@ def motion_kernel(
     if loops.count > 0:
         joint_rows(tree, ws, loops, rows, w)
         work = work + loop_forces(ws, loops, rows, w)
-    inward(tree, ws, tau, SPRINGS, w)
+    inward(tree, ws, tau, v, SPRINGS, w)
     outward(tree, ws, qdd, w)
     if loops.count > 0:
         row_accelerations(tree, ws, loops, rows, w)
@@ -154,31 +155,5 @@ def reactions_kernel(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, lam: a
 
 @wp.kernel
 def advance_kernel(tree: Tree, q: array2, step: array2):
-    """q ← q ⊕ step: sums, and quaternions times the exponential of their rotation vector."""
-    w = wp.tid()
-    half = real(0.5)
-    e = int(0)
-    while e < tree.part[tree.links]:
-        i = tree.part_q[e]
-        d = tree.part_v[e]
-        kind = tree.kind[e]
-        if kind == BALL:
-            t = vec3(step[d, w], step[d + 1, w], step[d + 2, w])
-            angle = wp.length(t)
-            c, s = cos_sin(half * angle)
-            factor = half
-            if angle > real(1.0e-8):
-                factor = s / angle
-            turn = quat(t[0] * factor, t[1] * factor, t[2] * factor, c)
-            new = wp.normalize(quat(q[i, w], q[i + 1, w], q[i + 2, w], q[i + 3, w]) * turn)
-            q[i, w] = new[0]
-            q[i + 1, w] = new[1]
-            q[i + 2, w] = new[2]
-            q[i + 3, w] = new[3]
-        elif kind == SHIFT:
-            q[i, w] = q[i, w] + step[d, w]
-            q[i + 1, w] = q[i + 1, w] + step[d + 1, w]
-            q[i + 2, w] = q[i + 2, w] + step[d + 2, w]
-        elif kind != STILL:
-            q[i, w] = q[i, w] + step[d, w]
-        e += 1
+    """q ← q ⊕ step."""
+    advance(tree, q, step, real(1.0), q, wp.tid())

@@ -38,14 +38,16 @@ class Element:
 
 @dataclass(kw_only=True)
 class Shape(Element):
-    """A solid fixed to a body; gives it mass where the body's own is not stated.
+    """A solid fixed to a body, which it gives mass where the body's own is not stated, or to the world.
 
-    position: m, centre in the body frame. orientation: quaternion (x, y, z, w). density: kg/m³.
+    position: m, centre in the body frame or the world. orientation: quaternion (x, y, z, w). density: kg/m³.
+    friction: Coulomb coefficient ≥ 0; two shapes in contact combine as the geometric mean of theirs.
     """
 
     position: Vector = (0.0, 0.0, 0.0)
     orientation: Vector = (0.0, 0.0, 0.0, 1.0)
     density: float = 1000.0
+    friction: float = 0.5
 
 
 @dataclass(kw_only=True)
@@ -76,6 +78,12 @@ class Capsule(Shape):
 
     radius: float
     length: float
+
+
+@dataclass(kw_only=True)
+class HalfSpace(Shape):
+    """Everything below the plane through `position` whose normal is the z axis of `orientation`. Fixed to the world
+    only; its density means nothing."""
 
 
 @dataclass(kw_only=True)

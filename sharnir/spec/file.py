@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sharnir.errors import ModelError, described, fail, shown, unknown
-from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Element, Frame, Shape, Sphere, Spring
+from sharnir.spec.actuators import Coupling, Motor
+from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Element, Frame, HalfSpace, Shape, Sphere, Spring
 from sharnir.spec.joints import JOINT_TYPES
 
 if TYPE_CHECKING:
@@ -17,9 +18,13 @@ if TYPE_CHECKING:
 
 FORMAT = "sharnir-scene"
 VERSION = 1
-SHAPE_TYPES: dict[str, type[Shape]] = {"sphere": Sphere, "box": Box, "cylinder": Cylinder, "capsule": Capsule}
-SECTIONS = {"body": Body, "joint": JOINT_TYPES, "spring": Spring}
-TEXT = {"name", "parent", "child"}
+SHAPE_TYPES: dict[str, type[Shape]] = {
+    "sphere": Sphere, "box": Box, "cylinder": Cylinder, "capsule": Capsule, "half_space": HalfSpace,
+}  # fmt: skip
+SECTIONS = {
+    "body": Body, "joint": JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling, "shape": SHAPE_TYPES,
+}  # fmt: skip
+TEXT = {"name", "parent", "child", "limit_angles", "joint", "leader", "follower"}
 
 
 def _table(element: Element, kind: str | None) -> dict[str, Any]:
@@ -75,10 +80,13 @@ def write_scene(scene: Scene, path: Path) -> None:
         ("body", [_table(b, None) for b in scene.bodies]),
         ("joint", [_table(j, _type_name(j, JOINT_TYPES, f"joint {shown(j.name)}")) for j in scene.joints]),
         ("spring", [_table(s, None) for s in scene.springs]),
+        ("motor", [_table(m, None) for m in scene.motors]),
+        ("coupling", [_table(c, None) for c in scene.couplings]),
+        ("shape", [_table(s, _type_name(s, SHAPE_TYPES, f"shape {k}")) for k, s in enumerate(scene.shapes)]),
     ]
     for section, tables in sections:
-        for table in tables:
-            lines += ["", f"[[{section}]]", *_lines(table, f"{section} {table.get('name')!r}")]
+        for number, table in enumerate(tables):
+            lines += ["", f"[[{section}]]", *_lines(table, f"{section} {table.get('name', number)!r}")]
     try:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     except (OSError, ValueError) as error:

@@ -17,8 +17,12 @@ frame in the parent's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sharnir.spec.elements import Element, Frame, Vector
 
@@ -39,6 +43,14 @@ class Joint(Element):
     follow from those given. damping (N s/m, N m s/rad), stiffness (N/m, N m/rad), armature
     (rotor inertia, kg or kg m²) and effort (constant drive, N or N m): one number or one per coordinate of v; the
     three of a rotation given by a quaternion have one common stiffness. rest: q where the spring is at rest.
+    friction: dry friction, N or N m, one number or one per coordinate of v.
+    limits: (lower, upper), m or rad, one pair per coordinate of v; a bare pair will do where there is one; -inf and inf
+    mean no bound. limit_angles: what the three rotation pairs of Spherical and Free joints mean, for the quaternion
+    (x, y, z, w) of the child in the parent:
+      "twist": angles 2 atan2(x, w), 2 atan2(y, w), 2 atan2(z, w) about each axis, bounds within ±π;
+      "euler": angles a, b, c of R = Rx(a) Ry(b) Rz(c), bounds within ±π and those of b within ±π/2;
+      "cone": pairs x and y are (-s, s) with 0 < s < π, half-angles of an elliptic cone in which the child's z axis
+        swings; pair z is the range of the twist about that axis, bounds within ±π.
     """
 
     name: str
@@ -56,6 +68,9 @@ class Joint(Element):
     rest: Numbers | None = None
     armature: Numbers = 0.0
     effort: Numbers = 0.0
+    friction: Numbers = 0.0
+    limits: Sequence[Any] | NDArray[np.float64] | None = None
+    limit_angles: str = "twist"
 
     nq: ClassVar[int] = 0
     nv: ClassVar[int] = 0

@@ -7,54 +7,57 @@ from pathlib import Path
 from typing import TypeVar
 
 from sharnir.errors import described, fail, shown
-from sharnir.spec.elements import Body, Spring, Vector, plain
+from sharnir.spec.actuators import Coupling, Motor
+from sharnir.spec.elements import Body, Element, Shape, Spring, Vector, plain
 from sharnir.spec.joints import Joint
 
-E = TypeVar("E", Body, Joint, Spring)
+E = TypeVar("E", bound=Element)
 
 WORLD = "world"
+LISTS: dict[str, type[Element]] = {
+    "bodies": Body, "joints": Joint, "springs": Spring, "motors": Motor, "couplings": Coupling, "shapes": Shape,
+}  # fmt: skip
 
 
 @dataclass(kw_only=True)
 class Scene:
-    """Bodies, joints and springs under gravity (m/s²). Bodies without a joint to anything float freely."""
+    """Bodies, joints, springs, motors and couplings under gravity (m/s²), and shapes fixed to the world. Bodies
+    without a joint to anything float freely."""
 
     name: str = "scene"
     gravity: Vector = (0.0, 0.0, -9.81)
     bodies: list[Body] = field(default_factory=list)
     joints: list[Joint] = field(default_factory=list)
     springs: list[Spring] = field(default_factory=list)
+    motors: list[Motor] = field(default_factory=list)
+    couplings: list[Coupling] = field(default_factory=list)
+    shapes: list[Shape] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.gravity = plain(self.gravity)
 
     def add(self, element: E) -> E:
-        """Add a body, joint or spring, in any order; returns it."""
-        if isinstance(element, Body):
-            self.bodies.append(element)
-        elif isinstance(element, Joint):
-            self.joints.append(element)
-        elif isinstance(element, Spring):
-            self.springs.append(element)
-        else:
-            raise fail(
-                f"scene {shown(self.name)}", "cannot add this", described(element), "a Body, a joint or a Spring"
-            )
-        return element
+        """Add a body, joint, spring, motor, coupling or shape of the world, in any order; returns it."""
+        for name, kind in LISTS.items():
+            if isinstance(element, kind):
+                getattr(self, name).append(element)
+                return element
+        allowed = "a Body, a joint, a Spring, a Motor, a Coupling or a shape"
+        raise fail(f"scene {shown(self.name)}", "cannot add this", described(element), allowed)
 
     def plain(self) -> Scene:
         """A copy whose values are plain, also those assigned after construction; for compiling and saving."""
         where = f"scene {shown(self.name)}"
         if not isinstance(self.name, str):
             raise fail(where, "name is not text", described(self.name), "text")
-        for name, kind in (("bodies", Body), ("joints", Joint), ("springs", Spring)):
+        for name, kind in LISTS.items():
             elements = getattr(self, name)
             if not isinstance(elements, (list, tuple)):
                 raise fail(where, f"{name} is not a list", described(elements), f"a list of {kind.__name__}")
             for element in elements:
                 if not isinstance(element, kind):
                     raise fail(where, f"{name} holds something else", described(element), f"a list of {kind.__name__}")
-        copies = {f: [replace(e) for e in getattr(self, f)] for f in ("bodies", "joints", "springs")}
+        copies = {f: [replace(e) for e in getattr(self, f)] for f in LISTS}
         return Scene(name=self.name, gravity=self.gravity, **copies)
 
     def save(self, path: str | Path) -> None:

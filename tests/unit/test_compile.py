@@ -14,13 +14,16 @@ from sharnir import (
     Body,
     Box,
     Capsule,
+    Coupling,
     Cylinder,
     Cylindrical,
     Fixed,
     Frame,
     Free,
+    HalfSpace,
     Helical,
     ModelError,
+    Motor,
     Planar,
     Prismatic,
     Revolute,
@@ -132,6 +135,9 @@ def rich_model():
     scene.add(Spring(name="spring", parent="world", child="b0", stiffness=1.0))
     scene.add(Free(name="loop", parent="b0", child="b1"))
     scene.add(block("floating"))
+    scene.add(Motor(name="motor", joint="loop", velocity=1.0))
+    scene.add(Coupling(name="gear", leader="loop", follower="loop", follower_coordinate=1))
+    scene.add(HalfSpace())
     return compile(scene)
 
 

@@ -18,6 +18,7 @@ from sharnir import (
     Fixed,
     Frame,
     Free,
+    HalfSpace,
     Helical,
     Planar,
     Prismatic,
@@ -66,11 +67,12 @@ def make(body=None, joint=None, spring=None, kind=Revolute, **scene):
 # --- every numeric field of every element ----------------------------------------------------------------------------
 
 VECTOR, QUATERNION = (0.1, 0.2, 0.3), (0.1, 0.2, 0.3, 0.9)
+SHAPE = {"position": VECTOR, "orientation": QUATERNION, "density": 10.0, "friction": 0.3}
 SHAPES = {
-    Sphere: {"position": VECTOR, "orientation": QUATERNION, "density": 10.0, "radius": 0.5},
-    Box: {"position": VECTOR, "orientation": QUATERNION, "density": 10.0, "size": VECTOR},
-    Cylinder: {"position": VECTOR, "orientation": QUATERNION, "density": 10.0, "radius": 0.5, "length": 2.0},
-    Capsule: {"position": VECTOR, "orientation": QUATERNION, "density": 10.0, "radius": 0.5, "length": 2.0},
+    Sphere: {**SHAPE, "radius": 0.5},
+    Box: {**SHAPE, "size": VECTOR},
+    Cylinder: {**SHAPE, "radius": 0.5, "length": 2.0},
+    Capsule: {**SHAPE, "radius": 0.5, "length": 2.0},
 }
 BODY = {
     "mass": 2.0, "center_of_mass": VECTOR, "inertia": BOX, "position": VECTOR, "orientation": QUATERNION,
@@ -78,6 +80,7 @@ BODY = {
 SPRING = {"parent_anchor": VECTOR, "child_anchor": VECTOR, "stiffness": 1.0, "damping": 1.0, "length": 1.0}
 FRAME = {"anchor": VECTOR, "axis": VECTOR, "x_axis": (0.3, 0.2, 0.1)}
 NOT_NUMERIC = {"name", "parent", "child", "shapes", "parent_frame", "child_frame"}
+NOT_NUMERIC |= {"limits", "limit_angles"}  # see test_limits.py
 
 
 def joint_values(kind):
@@ -85,6 +88,7 @@ def joint_values(kind):
     q = {4: QUATERNION, 7: (*VECTOR, *QUATERNION)}.get(kind.nq, tuple(0.1 * (k + 1) for k in range(kind.nq)))
     v = tuple(0.5 for _ in range(kind.nv))
     values = {"position": q, "rest": q, "velocity": v, "damping": v, "stiffness": v, "armature": v, "effort": v}
+    values["friction"] = v
     if kind is not Free:
         values |= {"anchor": VECTOR, "axis": (0.0, 0.0, 2.0), "x_axis": (1.0, 0.0, 0.5)}
     if kind is Helical:
@@ -126,6 +130,8 @@ def elements():
     yield Body, "body 'bob'", BODY, lambda values: make(body=values)
     for kind, values in SHAPES.items():
         yield kind, "body 'bob', shape 0", values, lambda values, kind=kind: make({"shapes": [kind(**values)]})
+    for kind, values in {**SHAPES, HalfSpace: SHAPE}.items():
+        yield kind, "world, shape 0", values, lambda values, kind=kind: make(shapes=[kind(**values)])
     for kind in JOINT_TYPES.values():
         yield kind, "joint 'pin'", joint_values(kind), lambda values, kind=kind: make(joint=values, kind=kind)
     unplaced = {"position": None}
@@ -171,6 +177,8 @@ NOT_NEGATIVE = {
     "damping": lambda value: make(joint={"damping": value}),
     "stiffness": lambda value: make(joint={"stiffness": value}),
     "armature": lambda value: make(joint={"armature": value}),
+    "friction": lambda value: make(joint={"friction": value}),
+    "friction ": lambda value: make({"shapes": [Sphere(radius=1.0, friction=value)]}),
     "damping component": lambda value: make(joint={"damping": (1.0, value)}, kind=Cylindrical),
     "stiffness ": lambda value: make(spring={"stiffness": value}),
     "damping ": lambda value: make(spring={"damping": value}),
@@ -471,6 +479,7 @@ def test_a_frame_of_the_wrong_type_is_refused(kind, end, frame):
         [Sphere],
         [[Sphere(radius=1.0)]],
         [Shape()],
+        [HalfSpace()],
         [Body(name="a")],
     ],
     ids=kind_of,
@@ -494,13 +503,13 @@ def test_a_joint_of_unknown_type_is_refused(kind):
         compile(make(kind=kind))
 
 
-@pytest.mark.parametrize("element", [None, 5, "body", Body, Sphere(radius=1.0), Frame(), [Body(name="a")]], ids=kind_of)
+@pytest.mark.parametrize("element", [None, 5, "body", Body, Frame(), [Body(name="a")]], ids=kind_of)
 def test_adding_what_is_no_part_of_a_scene_is_refused(element):
     with refused("scene 'test'", f"given {type(element).__name__}", "allowed"):
         Scene(name="test").add(element)
 
 
-@pytest.mark.parametrize("field", ["bodies", "joints", "springs"])
+@pytest.mark.parametrize("field", ["bodies", "joints", "springs", "motors", "couplings", "shapes"])
 @pytest.mark.parametrize("wrong", [None, 5, "text", [5], [None], [Frame()]], ids=kind_of)
 def test_a_scene_whose_lists_hold_something_else_is_refused(field, wrong):
     with refused("scene", field, "given", "allowed"):

@@ -13,13 +13,16 @@ from sharnir import (
     Body,
     Box,
     Capsule,
+    Coupling,
     Cylinder,
     Cylindrical,
     Fixed,
     Frame,
     Free,
+    HalfSpace,
     Helical,
     ModelError,
+    Motor,
     Planar,
     Prismatic,
     Revolute,
@@ -78,7 +81,9 @@ def everything():
     """A scene that uses every element and every field of it."""
     scene = Scene(name='everything "and" \\more\n', gravity=np.array([THIRD, -0.0, -9.81]))
     solids = (
-        Sphere(position=(THIRD, 0, 1e-300), orientation=(0.1, 0.2, 0.3, 0.4), density=1e3 / 7, radius=0.1),
+        Sphere(
+            position=(THIRD, 0, 1e-300), orientation=(0.1, 0.2, 0.3, 0.4), density=1e3 / 7, friction=THIRD, radius=0.1
+        ),
         Box(position=np.array([0.0, -0.0, 1.0]), orientation=(0, 0, 1, 0), density=3, size=(THIRD, 2, 1e-3)),
         Cylinder(position=(0, 0, 1), orientation=np.ones(4), density=0.0, radius=THIRD, length=2),
         Capsule(position=(0, 1, 0), orientation=(0, 0, 0, -1), density=1e-3, radius=0.2, length=1 / 7),
@@ -98,10 +103,11 @@ def everything():
         x_axis = {} if kind is Universal else {"x_axis": (0, THIRD, 1)}
         q = (0.1, THIRD, 0.3, 0.4)[: kind.nq]
         v = tuple((j + 1) / 3 for j in range(kind.nv))
+        angles = "euler" if kind is Spherical else "twist"
         scene.add(
             kind(name=f"to {name}", parent=parent, child=name, anchor=(k, THIRD, -0.0), axis=(1, 0, 0), position=q,
                  velocity=v, damping=v, stiffness=1e-300, rest=q[::-1], armature=np.array(v), effort=v,
-                 **x_axis, **extra)
+                 friction=v, limits=[(-math.inf, THIRD)] * kind.nv, limit_angles=angles, **x_axis, **extra)
         )  # fmt: skip
         parent = name
     ends = {
@@ -114,6 +120,15 @@ def everything():
         Spring(name="coil\t", parent="world", child="tip", parent_anchor=(THIRD, 0, 0), child_anchor=(0, -0.0, 1e-300),
                stiffness=4530, damping=THIRD, length=0.1)
     )  # fmt: skip
+    drive = {"coordinate": 1, "max_force": THIRD, "max_speed": 7, "response": 0.0}
+    scene.add(Motor(name="drive", joint="float", position=np.float64(THIRD), **drive))
+    scene.add(Motor(name="spin", joint="in frames", velocity=-0.0))
+    scene.add(
+        Coupling(name="gear", leader="in frames", follower="float", ratio=-THIRD, offset=0.1, follower_coordinate=2)
+    )
+    scene.add(Coupling(name="mimic", leader="float", follower="in frames", leader_coordinate=1))
+    scene.add(HalfSpace(position=(0, 0, -THIRD), orientation=np.ones(4), friction=0))
+    scene.add(Box(size=(1, THIRD, 2), density=3, position=(5, 0, 0)))
     return scene
 
 
@@ -258,6 +273,7 @@ HEAD = 'format = "sharnir-scene"\nversion = 1\n'
 BODY = '[[body]]\nname = "a"\nmass = 1.0\n'
 JOINT = '[[joint]]\ntype = "revolute"\nname = "j"\nparent = "world"\nchild = "a"\n'
 SPRING = '[[spring]]\nname = "s"\nparent = "world"\nchild = "a"\n'
+MOTOR = '[[motor]]\nname = "m"\njoint = "j"\n'
 BAD_FILES = {
     "empty": ("", ["format = 'sharnir-scene'", "allowed"]),
     "binary": (bytes(range(256)), ["not TOML", "allowed"]),
@@ -299,6 +315,15 @@ BAD_FILES = {
     "scene name a number": (HEAD + "name = 5\n", ["name", "given 5", "allowed"]),
     "body name a number": (HEAD + BODY.replace('"a"', "5"), ["body 5", "name", "given 5", "allowed"]),
     "parent a list": (HEAD + JOINT.replace('"world"', '["world"]'), ["joint 'j'", "parent", "['world']", "allowed"]),
+    "misspelt key of a motor": (HEAD + MOTOR + "max_forse = 1\n", ["motor 'm'", "did you mean 'max_force'?"]),
+    "joint of a motor missing": (HEAD + MOTOR.replace('joint = "j"\n', ""), ["motor 'm'", "joint is missing"]),
+    "joint of a motor a number": (HEAD + MOTOR.replace('"j"', "5"), ["motor 'm'", "joint", "given 5", "allowed"]),
+    "velocity as text": (HEAD + MOTOR + 'velocity = "1"\n', ["motor 'm'", "velocity", "given '1'", "allowed"]),
+    "follower missing": (HEAD + '[[coupling]]\nname = "c"\nleader = "j"\n', ["coupling 'c'", "follower is missing"]),
+    "unknown shape of the world": (HEAD + '[[shape]]\ntype = "halfspace"\n', ["shape 0", "'half_space'?"]),
+    "shape without a type": (HEAD + "[[shape]]\nradius = 1\n", ["shape 0", "type", "sphere"]),
+    "limit_angles a number": (HEAD + JOINT + "limit_angles = 5\n", ["joint 'j'", "limit_angles", "5", "allowed"]),
+    "limits with text": (HEAD + JOINT + 'limits = ["0", 1]\n', ["joint 'j'", "limits", "given '0'", "allowed"]),
     "mass as text": (HEAD + BODY.replace("1.0", '"1.0"'), ["body 'a'", "mass", "given '1.0'", "allowed"]),
     "mass as bool": (HEAD + BODY.replace("1.0", "true"), ["body 'a'", "mass", "given True", "allowed"]),
     "mass as date": (HEAD + BODY.replace("1.0", "2024-01-01"), ["body 'a'", "mass", "2024", "allowed"]),

@@ -1,0 +1,87 @@
+"""Motors and couplings as arrays over velocity coordinates: those of the tree, then those of loop joints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sharnir.compiler.checks import number
+from sharnir.errors import fail
+from sharnir.kinds import POSITION, VELOCITY
+from sharnir.model import index
+from sharnir.spec.actuators import Coupling, Motor
+from sharnir.spec.joints import Free, Joint, Spherical
+from sharnir.spec.scene import Scene
+
+
+class Coordinates:
+    """Finds velocity coordinates by joint and index; `joints` are in the order of the model."""
+
+    def __init__(self, joints: list[Joint]) -> None:
+        self._joint = {j.name: j for j in joints}
+        self._start = dict(zip(self._joint, np.cumsum([0, *(j.nv for j in joints)]).tolist(), strict=False))
+
+    def find(self, element: str, field: str, name: str, k: Any) -> int:
+        """Any coordinate k of a joint."""
+        return int(self._start[name]) + index(element, field, k, self._joint[name].nv, f"joint {name!r}")
+
+    def find_scalar(self, element: str, field: str, name: str, k: Any) -> int:
+        """Coordinate k of a joint, which must have a position of its own."""
+        joint, c = self._joint[name], self.find(element, field, name, k)
+        if isinstance(joint, (Spherical, Free)) and k >= joint.nv - 3:
+            given = f"{field} {k} of joint {name!r}"
+            raise fail(element, "needs a displacement or an angle", given, "no rotation given by a quaternion")
+        return c
+
+
+def motor_arrays(scene: Scene, coordinates: Coordinates) -> dict[str, Any]:
+    """Coordinates, modes, targets and bounds of the motors."""
+    rows = [_motor(motor, coordinates) for motor in scene.motors]
+    return {
+        "motor_names": tuple(m.name for m in scene.motors),
+        "motor_coordinate": np.array([c for c, _, _ in rows], dtype=np.int32),
+        "motor_mode": np.array([mode for _, mode, _ in rows], dtype=np.int32),
+        **{f"motor_{name}": np.array([values[name] for *_, values in rows], dtype=float)
+           for name in ("target", "max_force", "max_speed", "response")},
+    }  # fmt: skip
+
+
+def _motor(motor: Motor, coordinates: Coordinates) -> tuple[int, int, dict[str, float]]:
+    element = f"motor {motor.name!r}"
+    if (motor.velocity is None) == (motor.position is None):
+        given = "neither" if motor.velocity is None else "both"
+        raise fail(element, "has not exactly one target", given, "velocity or position")
+    mode = VELOCITY if motor.position is None else POSITION
+    field = "velocity" if mode == VELOCITY else "position"
+    find = coordinates.find if mode == VELOCITY else coordinates.find_scalar
+    c = find(element, "coordinate", motor.joint, motor.coordinate)
+    values = {"target": number(element, field, getattr(motor, field))}
+    for name in ("max_force", "max_speed"):
+        values[name] = number(element, name, getattr(motor, name), above=0, infinite=(np.inf,))
+    values["response"] = number(element, "response", motor.response, least=0)
+    return c, mode, values
+
+
+def coupling_arrays(scene: Scene, coordinates: Coordinates) -> dict[str, Any]:
+    """Coordinates of leader and follower, ratios and offsets of the couplings."""
+    rows = [_coupling(coupling, coordinates) for coupling in scene.couplings]
+    return {
+        "coupling_names": tuple(c.name for c in scene.couplings),
+        "coupling_coordinate": np.array([ends for ends, _, _ in rows], dtype=np.int32).reshape(-1, 2),
+        "coupling_ratio": np.array([ratio for _, ratio, _ in rows], dtype=float),
+        "coupling_offset": np.array([offset for _, _, offset in rows], dtype=float),
+    }
+
+
+def _coupling(coupling: Coupling, coordinates: Coordinates) -> tuple[tuple[int, int], float, float]:
+    element = f"coupling {coupling.name!r}"
+    leader = coordinates.find_scalar(element, "leader_coordinate", coupling.leader, coupling.leader_coordinate)
+    follower = coordinates.find_scalar(element, "follower_coordinate", coupling.follower, coupling.follower_coordinate)
+    if leader == follower:
+        given = f"coordinate {coupling.leader_coordinate} of joint {coupling.leader!r} twice"
+        raise fail(element, "couples a coordinate with itself", given, "two different coordinates")
+    ratio = number(element, "ratio", coupling.ratio)
+    if ratio == 0:
+        raise fail(element, "ratio is zero", coupling.ratio, "a finite number other than 0")
+    return (leader, follower), ratio, number(element, "offset", coupling.offset)

@@ -1,0 +1,159 @@
+"""The same mechanism in maximal coordinates: six for every body, and every joint as one that closes a loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sharnir.compiler.motions import HERE, Pose
+from sharnir.compiler.numeric import REGULAR, link_poses, tree_pivots
+from sharnir.compiler.spanning import free_name
+from sharnir.compiler.velocities import link_jacobians
+from sharnir.errors import described, fail
+from sharnir.kinds import BALL, DROP, FREE, NO_LIMIT, SHIFT
+from sharnir.model import Ints, Model, Reals
+from sharnir.rotations import Array, matrix_to_quat
+
+OTHERWISE = "or solver 'simgc'"
+
+
+def maximal(model: Model) -> Model:
+    """The model with every body on a free joint of its own and all described joints as loop joints.
+
+    Links keep their numbers; their frames sit in the centres of mass, along the bodies' axes. Loop joints are those
+    of the model's tree, in the order of links, then its loop joints; free joints nobody described are left out.
+    """
+    if not isinstance(model, Model):
+        raise fail("maximal", "not a model", described(model), "what sharnir.compile returns")
+    check_bodies(model)
+    poses = [Pose(R, x) for R, x in zip(model.body_rot, model.com, strict=True)]  # new link frames in the old ones
+    back = [pose.inverse() for pose in poses]
+    described_joints = np.flatnonzero(model.implicit_free == 0)
+    kept = np.concatenate([described_joints, np.arange(model.nb, model.nb + model.loops)])
+    return replace(
+        model,
+        **free_links(model, back),
+        **initial_state(model, poses),
+        **joints(model, kept, back),
+        **coordinates(model, kept),
+        **attached(model, back),
+        cache={},
+    )
+
+
+def check_bodies(model: Model) -> None:
+    """A body on its own needs mass and rotational inertia about every axis."""
+    for name, mass, inertia in zip(model.body_names, model.mass, model.inertia, strict=True):
+        if not mass > 0:
+            allowed = f"a mass > 0 in maximal coordinates, {OTHERWISE}"
+            raise fail(f"body {name!r}", "has no mass", f"{mass:g} kg", allowed)
+        moments = np.linalg.eigvalsh(inertia)
+        if not moments[0] > REGULAR * moments[2]:
+            problem = "has no rotational inertia" + (" about some axis" if moments[2] > 0 else "")
+            given = f"moments {', '.join(f'{max(m, 0.0):g}' for m in moments)} kg m²"
+            raise fail(f"body {name!r}", problem, given, f"moments > 0 in maximal coordinates, {OTHERWISE}")
+
+
+def free_links(model: Model, back: list[Pose]) -> dict[str, Any]:
+    """Every link a tree of its own, on a free joint; `back`: the old link frames in the new ones."""
+    nb = model.nb
+    first = np.arange(nb, dtype=np.int32)
+    turned = np.array([pose.R for pose in back]).reshape(nb, 3, 3)
+    body = [pose @ Pose(R, x) for pose, R, x in zip(back, model.body_rot, model.body_pos, strict=True)]
+    return {
+        "parent": np.full(nb, -1, dtype=np.int32), "tree": first, "implicit_free": np.ones(nb, dtype=np.int32),
+        "hand": np.full(nb, DROP, dtype=np.int32), "gathers": np.zeros(nb, dtype=np.int32),
+        "q_start": 7 * np.arange(nb + 1, dtype=np.int32), "dof_start": 6 * np.arange(nb + 1, dtype=np.int32),
+        "part_start": 2 * np.arange(nb + 1, dtype=np.int32),
+        "part_kind": np.tile(np.array([SHIFT, BALL], dtype=np.int32), nb),
+        "part_q": (7 * first[:, None] + np.array([0, 3], dtype=np.int32)).reshape(-1),
+        "part_v": (6 * first[:, None] + np.array([0, 3], dtype=np.int32)).reshape(-1),
+        "part_sign": np.ones(2 * nb), "part_rot": np.tile(np.eye(3), (2 * nb, 1, 1)),
+        "part_pos": np.zeros((2 * nb, 3)), "part_pitch": np.zeros(2 * nb),
+        "com": np.zeros((nb, 3)), "inertia": turned @ model.inertia @ turned.transpose(0, 2, 1),
+        "body_rot": np.array([p.R for p in body]).reshape(nb, 3, 3),
+        "body_pos": np.array([p.x for p in body]).reshape(nb, 3),
+        **{name: np.zeros(6 * nb) for name in ("armature", "damping", "stiffness", "effort")},
+    }  # fmt: skip
+
+
+def initial_state(model: Model, frames: list[Pose]) -> dict[str, Any]:
+    """Poses and velocities of the new link frames at the model's q0 and v0."""
+    old = link_poses(model, model.q0)
+    pivots = tree_pivots(model, old)
+    motion = link_jacobians(model, old) @ model.v0
+    q, v = np.zeros((model.nb, 7)), np.zeros((model.nb, 6))
+    for i, frame in enumerate(frames):
+        pose = old[i] @ frame
+        turning = motion[i, 3:]
+        q[i] = [*pose.x, *matrix_to_quat(pose.R)]
+        v[i] = [*(motion[i, :3] + np.cross(turning, pose.x - pivots[i])), *(pose.R.T @ turning)]
+    return {"q0": q.reshape(-1), "v0": v.reshape(-1), "rest": q.reshape(-1).copy()}
+
+
+def joints(model: Model, kept: Ints, back: list[Pose]) -> dict[str, Any]:
+    """The free joints, and the kept joints as loops."""
+    nb, names = model.nb, [model.joint_names[k] for k in kept]
+    link = model.joint_link[kept]
+    rot, pos = moved(link, model.joint_rot[kept], model.joint_pos[kept], back)
+    kind, pitch = model.joint_kind[kept], model.joint_pitch[kept]
+    free_link = np.column_stack([np.full(nb, -1), np.arange(nb)]).astype(np.int32)
+    return {
+        "joint_names": (*(free_name(body, names) for body in model.body_names), *names),
+        "joint_types": (*["free"] * nb, *(model.joint_types[k] for k in kept)),
+        "joint_kind": np.concatenate([np.full(nb, FREE, dtype=np.int32), kind]),
+        "joint_link": np.concatenate([free_link, link]),
+        "joint_rot": np.concatenate([np.tile(np.eye(3), (nb, 2, 1, 1)), rot]),
+        "joint_pos": np.concatenate([np.zeros((nb, 2, 3)), pos]),
+        "joint_pitch": np.concatenate([np.zeros(nb), pitch]),
+        "loop_kind": kind, "loop_link": link, "loop_rot": rot, "loop_pos": pos, "loop_pitch": pitch,
+    }  # fmt: skip
+
+
+def coordinates(model: Model, kept: Ints) -> dict[str, Any]:
+    """What belongs to coordinates, by their new numbers: six of every body, then those of the kept joints."""
+    q_start, q = picked(model.q_start, model.loop_q_start, kept)
+    v_start, v = picked(model.dof_start, model.loop_v_start, kept)
+    out: dict[str, Any] = {"loop_q_start": q_start, "loop_v_start": v_start}
+    for name in ("armature", "damping", "stiffness", "effort"):
+        out[f"loop_{name}"] = both(model, name)[v]
+    for name in ("rest", "q0"):
+        out[f"loop_{name}"] = both(model, name)[q]
+    for name, nothing in (("limit_lower", -np.inf), ("limit_upper", np.inf), ("friction", 0.0)):
+        out[name] = np.concatenate([np.full(6 * model.nb, nothing), getattr(model, name)[v]])
+    no_limits = np.full(6 * model.nb, NO_LIMIT, dtype=np.int32)
+    out["limit_angles"] = np.concatenate([no_limits, model.limit_angles[v]])
+    number = np.full(model.nc, -1, dtype=np.int32)
+    number[v] = 6 * model.nb + np.arange(len(v))
+    return out | {name: number[getattr(model, name)] for name in ("motor_coordinate", "coupling_coordinate")}
+
+
+def picked(start: Ints, loop_start: Ints, kept: Ints) -> tuple[Ints, Ints]:
+    """Where the coordinates of the kept joints start among themselves, and their old numbers."""
+    first = np.concatenate([start, start[-1] + loop_start[1:]])
+    old = [np.arange(first[k], first[k + 1], dtype=np.int32) for k in kept]
+    counts = np.array([0, *(len(numbers) for numbers in old)])
+    return np.cumsum(counts, dtype=np.int32), np.concatenate([np.zeros(0, dtype=np.int32), *old])
+
+
+def both(model: Model, name: str) -> Reals:
+    """An array of the tree's coordinates, followed by the loop joints'."""
+    return np.concatenate([getattr(model, name), getattr(model, f"loop_{name}")])
+
+
+def attached(model: Model, back: list[Pose]) -> dict[str, Any]:
+    """Springs and shapes in the new link frames."""
+    eyes = np.tile(np.eye(3), (*model.spring_link.shape, 1, 1))
+    _, anchors = moved(model.spring_link, eyes, model.spring_anchor, back)
+    rot, pos = moved(model.shape_link, model.shape_rot, model.shape_pos, back)
+    return {"spring_anchor": anchors, "shape_rot": rot, "shape_pos": pos}
+
+
+def moved(link: Ints, rot: Array, pos: Array, back: list[Pose]) -> tuple[Array, Array]:
+    """Frames [..., 3, 3] and [..., 3] of links [...] in the new link frames; those of the world stay."""
+    frames = [*back, HERE]  # the world is link -1
+    R = np.array([p.R for p in frames])[link]
+    x = np.array([p.x for p in frames])[link]
+    return R @ rot, x + np.einsum("...ij,...j->...i", R, pos)

@@ -1,0 +1,273 @@
+"""What acts on a model besides its tree, laid out once for the kernels of a step.
+
+Two kinds of blocks are swept. A *joint* that closes a loop is a block of up to six rows (L15-14). A *line* is one scalar
+row: a joint coordinate, an angle of a ball, a coupling of two coordinates or a spring between points; on its one
+speed act a limit or equality, dry friction, a motor and a soft force (rotor, spring and damper), each with an
+impulse of its own. Contacts with half-spaces are blocks of three rows.
+
+Every row is whitened (M-10): its nonzero entries, one per velocity coordinate between its links and their common
+ancestor or root, stand in the order in which a walk up the tree meets them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import warp as wp
+
+from sharnir.constraints.contacts import contact_arrays
+from sharnir.constraints.joints import CONSTRAINED
+from sharnir.dynamics.tree import ints
+from sharnir.kinds import (
+    BALL,
+    CONE_LIMIT,
+    COUPLING,
+    LOOP_ROW,
+    NO_LIMIT,
+    SPRING,
+    TREE_DOF,
+    TURN,
+)  # fmt: skip
+from sharnir.maths import np_real, real, vec3
+
+if TYPE_CHECKING:
+    from sharnir.model import Model
+
+HOLD, FRICTION, MOTOR, SOFT = 1, 2, 4, 8  # what acts on a line
+ACTIONS = 4
+
+
+@wp.struct
+class Plan:
+    dofs: int  # nv
+    joints: int
+    lines: int
+    contacts: int  # points that may touch
+    planes: int
+    first_line: int  # where their impulses start
+    first_contact: int
+    impulses: int
+    index: ints  # entries of all rows
+    link_first: ints  # [link] where the entries of a link's walk start in `index`
+    link_length: ints
+    joint_first: ints  # [joint]
+    joint_length: ints
+    joint_start: ints  # where its rows start in W
+    joint_lines: ints  # [joint + 1] lines of a loop joint; lines after the last belong to the tree
+    line_first: ints  # [line]
+    line_length: ints
+    line_start: ints
+    line_kind: ints  # TREE_DOF, LOOP_ROW, TURN, COUPLING or SPRING
+    line_of: ints  # [2 line] coordinate; row; first coordinate of a ball and 3 · limit kind + axis; lines; spring
+    line_q: ints  # position coordinate in q or loop q
+    line_link: ints  # link of a tree coordinate
+    line_acts: ints  # HOLD | FRICTION | MOTOR | SOFT
+    line_motor: ints
+    line_lower: wp.array(dtype=real)
+    line_upper: wp.array(dtype=real)
+    line_friction: wp.array(dtype=real)
+    line_ratio: wp.array(dtype=real)  # [2 line] ratio and offset of a coupling
+    map_start: ints  # [line] pairs of places in the rows of a coupling's two lines, -1 for none, in `index`
+    motor_mode: ints
+    motor_max_force: wp.array(dtype=real)
+    motor_max_speed: wp.array(dtype=real)
+    motor_response: wp.array(dtype=real)
+    contact_link: ints
+    contact_plane: ints
+    contact_point: wp.array(dtype=vec3)  # m, link frame
+    contact_radius: wp.array(dtype=real)  # m
+    contact_mu: wp.array(dtype=real)
+    contact_start: ints  # where its three rows start in W
+    plane_normal: wp.array(dtype=vec3)
+    plane_point: wp.array(dtype=vec3)
+    W_size: int
+
+
+class Lines:
+    """Collects the lines of a model."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.index: list[int] = []
+        self.W_size = 0
+        self.rows: list[dict[str, Any]] = []
+        self._of_coordinate: dict[int, int] = {}
+        self._motor = {int(c): m for m, c in enumerate(model.motor_coordinate)}
+
+    def pattern(self, entries: list[int]) -> int:
+        """Append entries to the index; where they start."""
+        first = len(self.index)
+        self.index += entries
+        return first
+
+    def space(self, size: int) -> int:
+        """Room for a row in W."""
+        start = self.W_size
+        self.W_size += size
+        return start
+
+    def add(self, kind: int, entries: list[int], **facts: Any) -> int:
+        """A new line; its number."""
+        row = {
+            "kind": kind, "of": (0, 0), "q": 0, "link": 0, "acts": 0, "motor": -1, "lower": -np.inf, "upper": np.inf,
+            "friction": 0.0, "ratio": (0.0, 0.0), "map": 0, "entries": entries,
+            "first": self.pattern(entries), "start": self.space(len(entries)), **facts,
+        }  # fmt: skip
+        self.rows.append(row)
+        return len(self.rows) - 1
+
+    def coordinate(self, c: int) -> int:
+        """The line of scalar coordinate c, with all that acts on it."""
+        m = self.model
+        if c in self._of_coordinate:
+            return self._of_coordinate[c]
+        facts: dict[str, Any] = {"q": max(int(m.coordinate_positions[c]), 0), "friction": m.friction[c]}
+        acts = FRICTION if m.friction[c] > 0 else 0
+        if m.limit_angles[c] != NO_LIMIT and m.coordinate_positions[c] >= 0:
+            acts |= HOLD
+            facts |= {"lower": m.limit_lower[c], "upper": m.limit_upper[c]}
+        if c in self._motor:
+            acts |= MOTOR
+            facts["motor"] = self._motor[c]
+        if c < m.nv:
+            link = int(np.searchsorted(m.dof_start, c, side="right")) - 1
+            own = list(range(c, m.dof_start[link] - 1, -1))
+            entries, kind = own + walk(m, int(m.parent[link]), -1), TREE_DOF
+            facts |= {"of": (c, 0), "link": link}
+        else:
+            k, row = loop_row(m, c - m.nv)
+            entries, kind = walk(m, *(int(x) for x in m.loop_link[k])), LOOP_ROW
+            facts |= {"of": (row, c - m.nv), "link": k}
+            facts["q"] -= m.nq if m.coordinate_positions[c] >= 0 else 0
+            if m.loop_armature[c - m.nv] > 0 or m.loop_stiffness[c - m.nv] > 0 or m.loop_damping[c - m.nv] > 0:
+                acts |= SOFT
+        self._of_coordinate[c] = self.add(kind, entries, acts=acts, **facts)
+        return self._of_coordinate[c]
+
+    def turns(self, c: int) -> None:
+        """Limits on the three angles of the ball whose coordinates start at c."""
+        m = self.model
+        kind = int(m.limit_angles[c])
+        if c < m.nv:
+            link = int(np.searchsorted(m.dof_start, c, side="right")) - 1
+            entries = walk(m, link, int(m.parent[link]))
+            q = int(m.part_q[(m.part_kind == BALL) & (m.part_v == c)][0])
+        else:
+            k, _ = loop_row(m, c - m.nv)
+            link, entries = k, walk(m, *(int(x) for x in m.loop_link[k]))
+            q = int(m.loop_q_start[k + 1]) - 4
+        axes = (0, 2) if kind == CONE_LIMIT else (0, 1, 2)  # the swing of a cone is one line
+        for axis in axes:
+            lower, upper = m.limit_lower[c + axis], m.limit_upper[c + axis]
+            if kind == CONE_LIMIT and axis == 0:
+                swing = (m.limit_upper[c], m.limit_upper[c + 1])
+                if np.isfinite(swing).all():
+                    self.add(TURN, entries, of=(c, 3 * kind), q=q, link=link, acts=HOLD, upper=0.0, ratio=swing)
+            elif np.isfinite([lower, upper]).any():
+                self.add(TURN, entries, of=(c, 3 * kind + axis), q=q, link=link, acts=HOLD, lower=lower, upper=upper)
+
+    def coupling(self, n: int) -> None:
+        m = self.model
+        lines = [self.coordinate(int(c)) for c in m.coupling_coordinate[n]]
+        entries = [self.rows[k]["entries"] for k in lines]
+        union = sorted({*entries[0], *entries[1]}, reverse=True)
+        places = [e.index(d) if d in e else -1 for d in union for e in entries]
+        start = self.pattern(places)
+        ratio = (m.coupling_ratio[n], m.coupling_offset[n])
+        self.add(COUPLING, union, of=tuple(lines), acts=HOLD, lower=0.0, upper=0.0, ratio=ratio, map=start)
+
+    def spring(self, s: int) -> None:
+        a, b = (int(x) for x in self.model.spring_link[s])
+        self.add(SPRING, walk(self.model, a, b), of=(s, 0), acts=SOFT)
+
+
+def walk(model: Model, a: int, b: int) -> list[int]:
+    """Velocity coordinates that move link a against link b, as a walk from both up the tree meets them."""
+    out: list[int] = []
+    while a >= 0 or b >= 0:
+        link = max(a, b)
+        out += range(model.dof_start[link + 1] - 1, model.dof_start[link] - 1, -1)
+        up = int(model.parent[link])
+        a, b = up if a == link else a, up if b == link else b
+        if a == b:
+            b = -1
+    return out
+
+
+def loop_row(model: Model, lv: int) -> tuple[int, int]:
+    """Loop joint and row of loop velocity coordinate lv."""
+    k = int(np.searchsorted(model.loop_v_start, lv, side="right")) - 1
+    return k, 6 * k + int(CONSTRAINED[model.loop_kind[k]]) + lv - int(model.loop_v_start[k])
+
+
+def collect(model: Model) -> tuple[Lines, list[int]]:
+    """All lines, those of loop joints first; where each joint's lines start."""
+    lines = Lines(model)
+    driven = {*(int(c) for c in model.motor_coordinate), *(int(c) for c in model.coupling_coordinate.reshape(-1))}
+    soft = (model.loop_armature > 0) | (model.loop_stiffness > 0) | (model.loop_damping > 0)
+    wanted = (model.friction > 0) | (model.limit_angles != NO_LIMIT)
+    wanted[model.nv :] |= soft
+    starts = []
+    for k in range(model.loops):
+        starts.append(len(lines.rows))
+        _coordinates(lines, model.nv + np.arange(model.loop_v_start[k], model.loop_v_start[k + 1]), wanted, driven)
+    starts.append(len(lines.rows))
+    _coordinates(lines, np.arange(model.nv), wanted, driven)
+    for n in range(len(model.coupling_names)):
+        lines.coupling(n)
+    for s in range(len(model.spring_names)):
+        lines.spring(s)
+    return lines, starts
+
+
+def _coordinates(lines: Lines, coordinates: np.ndarray, wanted: np.ndarray, driven: set[int]) -> None:
+    m = lines.model
+    balls: set[int] = set()
+    for c in (int(c) for c in coordinates):
+        scalar = m.coordinate_positions[c] >= 0
+        soft_ball = c >= m.nv and max(x[c - m.nv] for x in (m.loop_armature, m.loop_stiffness, m.loop_damping)) > 0
+        if c in driven or (wanted[c] and (scalar or m.friction[c] > 0)) or soft_ball:
+            lines.coordinate(c)
+        if not scalar and m.limit_angles[c] != NO_LIMIT and c - 1 not in balls and c - 2 not in balls:
+            balls.add(c)
+            lines.turns(c)
+
+
+def plan_on(model: Model, device: str) -> Plan:
+    """The model's blocks on a device."""
+    lines, starts = collect(model)
+    rows = lines.rows
+    out = Plan()
+    links = [walk(model, i, -1) for i in range(model.nb)]
+    joints = [walk(model, *(int(x) for x in link)) for link in model.loop_link]
+    integers: dict[str, Any] = {
+        "link_first": [lines.pattern(e) for e in links], "link_length": [len(e) for e in links],
+        "joint_first": [lines.pattern(e) for e in joints], "joint_length": [len(e) for e in joints],
+        "joint_start": [lines.space(6 * len(e)) for e in joints], "joint_lines": starts,
+        "line_first": [r["first"] for r in rows], "line_length": [len(r["entries"]) for r in rows],
+        "line_start": [r["start"] for r in rows], "line_of": [x for r in rows for x in r["of"]],
+        "map_start": [r["map"] for r in rows], "motor_mode": model.motor_mode,
+    }  # fmt: skip
+    integers |= {f"line_{name}": [r[name] for r in rows] for name in ("kind", "q", "link", "acts", "motor")}
+    reals: dict[str, Any] = {f"line_{name}": [r[name] for r in rows] for name in ("lower", "upper", "friction")}
+    reals["line_ratio"] = [x for r in rows for x in r["ratio"]]
+    reals |= {name: getattr(model, name) for name in ("motor_max_force", "motor_max_speed", "motor_response")}
+    contacts = contact_arrays(model)
+    integers |= {name: contacts[name] for name in ("contact_link", "contact_plane")}
+    integers["contact_start"] = [lines.space(3 * len(links[link])) for link in contacts["contact_link"]]
+    reals |= {name: contacts[name] for name in ("contact_radius", "contact_mu")}
+    integers["index"] = lines.index
+    for name, values in integers.items():
+        setattr(out, name, wp.array(np.array(values, dtype=np.int32).reshape(-1), dtype=int, device=device))
+    for name, values in reals.items():
+        setattr(out, name, wp.array(np.array(values, dtype=np_real).reshape(-1), dtype=real, device=device))
+    for name in ("contact_point", "plane_normal", "plane_point"):
+        setattr(out, name, wp.array(contacts[name].astype(np_real).reshape(-1, 3), dtype=vec3, device=device))
+    out.dofs, out.joints, out.lines = model.nv, model.loops, len(rows)
+    out.contacts, out.planes = len(contacts["contact_link"]), len(contacts["plane_normal"])
+    out.first_line = 6 * model.loops
+    out.first_contact = out.first_line + ACTIONS * len(rows)
+    out.impulses = out.first_contact + 3 * out.contacts
+    out.W_size = lines.W_size
+    return out

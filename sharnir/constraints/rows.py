@@ -1,0 +1,273 @@
+"""Rows of a step: joints that close loops, lines and contacts, whitened at the start of the step, with what is sought
+of their speeds (M-35..M-39)."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.constraints.lines import line_position, whiten_line
+from sharnir.constraints.loops import Loops, loop_coordinates, loop_ends, row_form
+from sharnir.constraints.plan import FRICTION, HOLD, MOTOR, SOFT, Plan
+from sharnir.constraints.walks import row_product, walk_row
+from sharnir.constraints.work import State, Work
+from sharnir.dynamics.aba import damping_share
+from sharnir.dynamics.forces import pivot, turn_vector
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.kinds import FREE, LOOP_ROW, SPHERICAL, SPRING, VELOCITY
+from sharnir.maths import array2, get, get3, get33, mat33, put, put33, real, row_dot, vec3
+
+REDUNDANT = wp.constant(real(1.0e-10))  # of a row's own weight: less is left of it by the rows before it
+NOTHING = wp.constant(real(1.0e-14))  # weight of a row, 1/kg, that moves nothing
+
+
+@wp.func
+def joint_gaps(
+    tree: Tree, ws: Workspace, loops: Loops, gap: array2, near: array2, loop_q: array2, w: int
+):  # fmt: skip
+    """Errors and coordinates of the loop joints at the poses in the workspace; returns the largest error."""
+    worst = real(0.0)
+    k = int(0)
+    while k < loops.count:
+        s = loop_ends(tree, ws, loops, k, w)
+        kind = loops.kind[k]
+        j = int(0)
+        while j < loops.fixed[kind]:
+            g, f, n = row_form(loops, s, k, (6 * kind + j) * 3)
+            put(gap, 6 * k + j, w, g)
+            worst = wp.max(worst, wp.abs(g))
+            j += 1
+        loop_coordinates(loops, loop_q, near, s, k, kind, w)
+        k += 1
+    return worst
+
+
+@wp.func
+def whiten_joints(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, work: Work, w: int):
+    """W and gaps of the loop joints at the start of the step."""
+    k = int(0)
+    while k < loops.count:
+        s = loop_ends(tree, ws, loops, k, w)
+        kind = loops.kind[k]
+        j = int(0)
+        while j < loops.fixed[kind]:
+            g, f, n = row_form(loops, s, k, (6 * kind + j) * 3)
+            put(work.gap, 6 * k + j, w, g)
+            put(work.joint_target, 6 * k + j, w, real(0.0))
+            na = n + wp.cross(s.ra, f)
+            start = plan.joint_start[k] + j * plan.joint_length[k]
+            walk_row(tree, ws, s.a, -f, -na, s.b, f, n + wp.cross(s.rb, f), work.W, start, w)
+            j += 1
+        k += 1
+
+
+@wp.func
+def factor_joints(loops: Loops, plan: Plan, work: Work, w: int):
+    """LDLᵀ of every joint's block W Wᵀ, inverse pivots on the diagonal; a row that the rows before it imply gets 0."""
+    k = int(0)
+    while k < loops.count:
+        m = loops.fixed[loops.kind[k]]
+        length = plan.joint_length[k]
+        at = 36 * k
+        i = int(0)
+        while i < m:
+            row_i = plan.joint_start[k] + i * length
+            weight = row_product(work.W, row_i, row_i, length, w)
+            pivot_i = weight
+            j = int(0)
+            while j < i:
+                entry = row_product(work.W, row_i, plan.joint_start[k] + j * length, length, w)
+                n = int(0)
+                while n < j:
+                    entry = entry - get(work.joint_factor, at + 6 * i + n, w) * get(work.joint_factor, at + 6 * j + n, w)
+                    n += 1
+                put(work.joint_factor, at + 6 * i + j, w, entry)  # L D for now
+                j += 1
+            j = int(0)
+            while j < i:
+                entry = get(work.joint_factor, at + 6 * i + j, w)
+                scaled = entry * get(work.joint_factor, at + 7 * j, w)
+                pivot_i = pivot_i - entry * scaled
+                put(work.joint_factor, at + 6 * i + j, w, scaled)
+                j += 1
+            inverse = real(0.0)
+            if pivot_i > REDUNDANT * weight + NOTHING:
+                inverse = real(1.0) / pivot_i
+            put(work.joint_factor, at + 7 * i, w, inverse)
+            i += 1
+        k += 1
+
+
+@wp.func
+def prepare_lines(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real, ahead: int, w: int
+):
+    """Positions, rows and bounds of all lines. h: time over which forces act in this step; ahead: limits look ahead."""
+    l = int(0)
+    while l < plan.lines:
+        g = line_position(tree, ws, plan, l, state.q, state.loop_q, w)
+        put(work.g, l, w, g)
+        whiten_line(tree, ws, loops, plan, work.W, l, state.q, state.loop_q, w)
+        start = plan.line_start[l]
+        K = row_product(work.W, start, start, plan.line_length[l], w)
+        if K <= NOTHING:
+            K = real(0.0)
+        put(work.K, l, w, K)
+        acts = plan.line_acts[l]
+        if (acts & HOLD) != 0:
+            bound_speed(plan, work, l, real(0.0), g, g, dt, ahead, w)
+        if (acts & FRICTION) != 0:
+            put(work.friction, l, w, h * plan.line_friction[l])
+        if (acts & MOTOR) != 0:
+            set_motor(plan, state, work, l, g, h, dt, w)
+        if (acts & SOFT) != 0:
+            set_soft(tree, loops, plan, state, work, l, K, g, h, dt, w)
+        l += 1
+
+
+@wp.func
+def bound_speed(plan: Plan, work: Work, l: int, speed: real, here: real, start: real, dt: real, ahead: int, w: int):
+    """Bounds of a held line's speed such that its position, `here` at speed `speed`, ends within its limits, or no
+    further outside than it was at the start of the step (M-37)."""
+    lower = plan.line_lower[l]
+    upper = plan.line_upper[l]
+    if lower == upper:
+        put(work.lower, l, w, speed + (start - here) / dt)
+        put(work.upper, l, w, speed + (start - here) / dt)
+    else:
+        low = speed + (wp.min(lower, start) - here) / dt
+        high = speed + (wp.max(upper, start) - here) / dt
+        if ahead == 0:  # as published: a limit acts once it is reached
+            low = wp.where(start <= lower, real(0.0), real(-wp.inf))
+            high = wp.where(start >= upper, real(0.0), real(wp.inf))
+        put(work.lower, l, w, low)
+        put(work.upper, l, w, high)
+
+
+@wp.func
+def set_motor(plan: Plan, state: State, work: Work, l: int, g: real, h: real, dt: real, w: int):
+    """Speed a motor seeks and the impulse it has for that."""
+    m = plan.line_motor[l]
+    speed = state.target[m, w]
+    if plan.motor_mode[m] != VELOCITY:
+        most = plan.motor_max_speed[m]
+        speed = wp.clamp((speed - g) / wp.max(plan.motor_response[m], dt), -most, most)
+    put(work.motor_speed, l, w, speed)
+    put(work.motor_bound, l, w, h * plan.motor_max_force[m])
+
+
+@wp.func
+def set_soft(
+    tree: Tree, loops: Loops, plan: Plan, state: State, work: Work, l: int, K: real, g: real, h: real, dt: real, w: int
+):
+    """Rotor, spring and damper of a line as one soft row: p = E (soft_speed − speed), γ = 1/E (M-38)."""
+    inertia = real(0.0)
+    stiffness = real(0.0)
+    damping = real(0.0)
+    stretch = real(0.0)
+    if plan.line_kind[l] == SPRING:
+        data = tree.spring_data[plan.line_of[2 * l]]
+        stiffness = data[0]
+        damping = data[1]
+        stretch = g - data[2]
+    else:
+        k = plan.line_link[l]
+        lv = plan.line_of[2 * l + 1]
+        inertia = loops.armature[lv]
+        stiffness = loops.stiffness[lv]
+        damping = loops.damping[lv]
+        kind = loops.kind[k]
+        j = plan.line_of[2 * l] - 6 * k
+        if (kind == SPHERICAL or kind == FREE) and j >= 3:
+            first = loops.q_start[k] + wp.where(kind == FREE, 3, 0)
+            t = turn_vector(state.loop_q, loops.rest, first, w)
+            stretch = t[j - 3]
+        else:
+            stretch = g - loops.rest[plan.line_q[l]]
+    speed = state.speed[l, w]
+    quarter = real(0.25) * h * stiffness
+    E = inertia + quarter * dt
+    share = damping_share(h * damping * K / (real(1.0) + K * E))
+    before = (inertia + quarter * state.clock[0, w] - (real(1.0) - share) * h * damping) * speed
+    E = E + share * h * damping
+    put(work.soft_speed, l, w, (before - h * stiffness * stretch) / E)
+    put(work.soft_give, l, w, real(1.0) / E)
+
+
+@wp.func
+def find_contacts(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, dt: real, w: int):
+    """Which points touch or are about to: their gaps, rows and blocks."""
+    n = int(0)
+    c = int(0)
+    while c < plan.contacts:
+        link = plan.contact_link[c]
+        normal = plan.plane_normal[plan.contact_plane[c]]
+        r = get3(ws.x, link, w) + get33(ws.R, link, w) * plan.contact_point[c] - normal * plan.contact_radius[c]
+        gap = wp.dot(normal, pivot(tree, ws, link, w) + r - plan.plane_point[plan.contact_plane[c]])
+        put(work.contact_gap, c, w, gap)
+        if gap < real(0.02):
+            whiten_contact(tree, ws, plan, work, c, link, r, normal, w)
+            n += 1
+            put_count(work, n, c, w)
+        else:
+            p = plan.first_contact + 3 * c
+            put(work.p, p, w, real(0.0))
+            put(work.p, p + 1, w, real(0.0))
+            put(work.p, p + 2, w, real(0.0))
+        c += 1
+    put_count(work, 0, n, w)
+
+
+@wp.func
+def column_of(work: Work, w: int):
+    """Column of a world in the scratch."""
+    return wp.min(w, work.touching.shape[1] - 1)
+
+
+@wp.func
+def put_count(work: Work, item: int, value: int, w: int):
+    work.touching[item, column_of(work, w)] = value
+
+
+@wp.func
+def get_count(work: Work, item: int, w: int):
+    return work.touching[item, column_of(work, w)]
+
+
+@wp.func
+def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, work: Work, c: int, link: int, r: vec3, normal: vec3, w: int):
+    """Rows along the normal and two tangents, and what a block solve needs."""
+    side = vec3(real(0.0), real(1.0), real(0.0))
+    if wp.abs(normal[1]) > real(0.9):
+        side = vec3(real(0.0), real(0.0), real(1.0))
+    t1 = wp.normalize(wp.cross(side, normal))
+    t2 = wp.cross(normal, t1)
+    length = plan.link_length[link]
+    n_row = plan.contact_start[c]
+    t_row = n_row + length
+    s_row = t_row + length
+    none = vec3()
+    walk_row(tree, ws, link, normal, wp.cross(r, normal), -1, none, none, work.W, n_row, w)
+    walk_row(tree, ws, link, t1, wp.cross(r, t1), -1, none, none, work.W, t_row, w)
+    walk_row(tree, ws, link, t2, wp.cross(r, t2), -1, none, none, work.W, s_row, w)
+    Knn = row_product(work.W, n_row, n_row, length, w)
+    Ktt = row_product(work.W, t_row, t_row, length, w)
+    Kss = row_product(work.W, s_row, s_row, length, w)
+    Knt = row_product(work.W, n_row, t_row, length, w)
+    Kns = row_product(work.W, n_row, s_row, length, w)
+    Kts = row_product(work.W, t_row, s_row, length, w)
+    K = mat33(Knn, Knt, Kns, Knt, Ktt, Kts, Kns, Kts, Kss)
+    inverse = mat33()
+    if wp.determinant(K) > REDUNDANT * Knn * Ktt * Kss:
+        inverse = wp.inverse(K)
+    at = 13 * c
+    i = int(0)
+    while i < 9:
+        put(work.contact_K, at + i, w, inverse[i / 3, i % 3])
+        i += 1
+    put(work.contact_K, at + 9, w, wp.where(Knn > NOTHING, real(1.0) / Knn, real(0.0)))
+    half = real(0.5) * (Ktt + Kss)
+    spread = real(0.5) * (Ktt - Kss)
+    largest = half + wp.sqrt(spread * spread + Kts * Kts)
+    put(work.contact_K, at + 10, w, wp.where(largest > NOTHING, real(1.0) / largest, real(0.0)))
+    put(work.contact_K, at + 11, w, Knt)
+    put(work.contact_K, at + 12, w, Kns)

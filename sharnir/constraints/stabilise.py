@@ -1,0 +1,112 @@
+"""Position errors by split impulses: pseudo-velocities that move positions and are then forgotten (M-43, M-44)."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.constraints.loops import Loops
+from sharnir.constraints.plan import HOLD, Plan
+from sharnir.constraints.rows import get_count
+from sharnir.constraints.sweep import sweep_joint
+from sharnir.constraints.work import Work
+from sharnir.maths import array2, get, put, real, row_add, row_dot
+
+SLOP = wp.constant(real(1.0e-6))  # m, of contact that is left alone, so that touching points keep touching
+PUSH = wp.constant(real(3.0))  # m/s, the most that penetration is undone with
+
+
+@wp.func
+def seek_positions(loops: Loops, plan: Plan, work: Work, dt: real, erp: real, w: int):
+    """Pseudo-speeds that leave 1 − ERP of the errors there were at the start and nothing of those the step made;
+    returns the largest distance sought."""
+    worst = real(0.0)
+    keep = real(1.0) - erp
+    k = int(0)
+    while k < plan.joints:
+        j = int(0)
+        while j < loops.fixed[loops.kind[k]]:
+            r = 6 * k + j
+            error = get(work.gap_next, r, w) - keep * get(work.gap, r, w)
+            put(work.joint_target, r, w, -error / dt)
+            worst = wp.max(worst, wp.abs(error))
+            j += 1
+        k += 1
+    l = int(0)
+    while l < plan.lines:
+        if (plan.line_acts[l] & HOLD) != 0:
+            here = get(work.g_next, l, w)
+            start = get(work.g, l, w)
+            lower = plan.line_lower[l]
+            upper = plan.line_upper[l]
+            low = lower + keep * wp.min(start - lower, real(0.0)) - here
+            high = upper + keep * wp.max(start - upper, real(0.0)) - here
+            put(work.lower, l, w, low / dt)
+            put(work.upper, l, w, high / dt)
+            worst = wp.max(worst, wp.max(low, -high))
+        l += 1
+    n = get_count(work, 0, w)
+    k = int(0)
+    while k < n:
+        depth = -get(work.contact_gap, get_count(work, k + 1, w), w) - SLOP
+        worst = wp.max(worst, erp * depth)
+        k += 1
+    return worst
+
+
+@wp.func
+def sweep_hold(plan: Plan, work: Work, l: int, z: array2, p: array2, w: int):
+    """A limit or equality alone."""
+    K = get(work.K, l, w)
+    change = real(0.0)
+    if K > real(0.0) and (plan.line_acts[l] & HOLD) != 0:
+        first = plan.line_first[l]
+        start = plan.line_start[l]
+        at = plan.first_line + 4 * l
+        before = get(p, at, w)
+        s = row_dot(work.W, start, plan.line_length[l], plan.index, first, z, w) - K * before
+        after = (wp.clamp(s, get(work.lower, l, w), get(work.upper, l, w)) - s) / K
+        change = after - before
+        if change != real(0.0):
+            put(p, at, w, after)
+            row_add(work.W, start, plan.line_length[l], plan.index, first, change, z, w)
+    return wp.abs(change)
+
+
+@wp.func
+def sweep_normal(plan: Plan, work: Work, c: int, dt: real, erp: real, z: array2, p: array2, w: int):
+    """The normal row of a contact, pushed out at most at PUSH."""
+    link = plan.contact_link[c]
+    at = plan.first_contact + 3 * c
+    row = plan.contact_start[c]
+    length = plan.link_length[link]
+    gap = get(work.contact_gap, c, w) + SLOP
+    wanted = wp.min(-erp * gap / dt, PUSH)
+    if gap > real(0.0):
+        wanted = -gap / dt
+    s = row_dot(work.W, row, length, plan.index, plan.link_first[link], z, w)
+    before = get(p, at, w)
+    after = wp.max(before + (wanted - s) * get(work.contact_K, 13 * c + 9, w), real(0.0))
+    if after != before:
+        put(p, at, w, after)
+        row_add(work.W, row, length, plan.index, plan.link_first[link], after - before, z, w)
+    return wp.abs(after - before)
+
+
+@wp.func
+def sweep_positions(loops: Loops, plan: Plan, work: Work, dt: real, erp: real, z: array2, p: array2, w: int):
+    """All blocks once, pseudo-impulses."""
+    worst = real(0.0)
+    k = int(0)
+    while k < plan.joints:
+        worst = wp.max(worst, sweep_joint(loops, plan, work, k, z, p, w))
+        k += 1
+    l = int(0)
+    while l < plan.lines:
+        worst = wp.max(worst, sweep_hold(plan, work, l, z, p, w))
+        l += 1
+    n = get_count(work, 0, w)
+    k = int(0)
+    while k < n:
+        worst = wp.max(worst, sweep_normal(plan, work, get_count(work, k + 1, w), dt, erp, z, p, w))
+        k += 1
+    return worst

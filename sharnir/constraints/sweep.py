@@ -1,0 +1,200 @@
+"""One Gauss–Seidel sweep of sequential impulses over all blocks, in whitened coordinates (M-39..M-42).
+
+The speed of a row is W·z, an impulse p moves z by Wᵀp. Impulses are accumulated, and bounds hold for the accumulated
+impulse; every function returns the largest change of an impulse.
+"""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.constraints.loops import Loops
+from sharnir.constraints.plan import FRICTION, HOLD, MOTOR, SOFT, Plan
+from sharnir.constraints.rows import get_count
+from sharnir.constraints.work import Work
+from sharnir.maths import array2, get, put, real, row_add, row_dot, vec3, vec6
+
+
+@wp.func
+def sweep_joint(loops: Loops, plan: Plan, work: Work, k: int, z: array2, p: array2, w: int):
+    """Solve the block of a loop joint (L15-14)."""
+    m = loops.fixed[loops.kind[k]]
+    length = plan.joint_length[k]
+    first = plan.joint_first[k]
+    start = plan.joint_start[k]
+    at = 36 * k
+    x = vec6()
+    i = int(0)
+    while i < m:
+        value = get(work.joint_target, 6 * k + i, w)
+        value = value - row_dot(work.W, start + i * length, length, plan.index, first, z, w)
+        j = int(0)
+        while j < i:
+            value = value - get(work.joint_factor, at + 6 * i + j, w) * x[j]
+            j += 1
+        x[i] = value
+        i += 1
+    worst = real(0.0)
+    i = m - 1
+    while i >= 0:
+        value = x[i] * get(work.joint_factor, at + 7 * i, w)
+        j = i + 1
+        while j < m:
+            value = value - get(work.joint_factor, at + 6 * j + i, w) * x[j]
+            j += 1
+        x[i] = value
+        row_add(work.W, start + i * length, length, plan.index, first, value, z, w)
+        put(p, 6 * k + i, w, get(p, 6 * k + i, w) + value)
+        worst = wp.max(worst, wp.abs(value))
+        i -= 1
+    return worst
+
+
+@wp.func
+def sweep_line(plan: Plan, work: Work, l: int, z: array2, p: array2, w: int):
+    """Motor, friction, soft force and limit of a line, in this order, on its one speed."""
+    K = get(work.K, l, w)
+    worst = real(0.0)
+    acts = plan.line_acts[l]
+    if K > real(0.0) and acts != 0:
+        length = plan.line_length[l]
+        first = plan.line_first[l]
+        start = plan.line_start[l]
+        at = plan.first_line + 4 * l
+        s = row_dot(work.W, start, length, plan.index, first, z, w)
+        total = real(0.0)
+        if (acts & MOTOR) != 0:
+            bound = get(work.motor_bound, l, w)
+            before = get(p, at + 2, w)
+            after = wp.clamp(before - (s - get(work.motor_speed, l, w)) / K, -bound, bound)
+            put(p, at + 2, w, after)
+            worst = wp.max(worst, wp.abs(after - before))
+            s = s + K * (after - before)
+            total = total + (after - before)
+        if (acts & FRICTION) != 0:
+            bound = get(work.friction, l, w)
+            before = get(p, at + 1, w)
+            after = wp.clamp(before - s / K, -bound, bound)
+            put(p, at + 1, w, after)
+            worst = wp.max(worst, wp.abs(after - before))
+            s = s + K * (after - before)
+            total = total + (after - before)
+        if (acts & SOFT) != 0:
+            give = get(work.soft_give, l, w)
+            before = get(p, at + 3, w)
+            change = (get(work.soft_speed, l, w) - s - give * before) / (K + give)
+            put(p, at + 3, w, before + change)
+            worst = wp.max(worst, wp.abs(change))
+            s = s + K * change
+            total = total + change
+        if (acts & HOLD) != 0:
+            before = get(p, at, w)
+            without = s - K * before
+            after = (wp.clamp(without, get(work.lower, l, w), get(work.upper, l, w)) - without) / K
+            put(p, at, w, after)
+            worst = wp.max(worst, wp.abs(after - before))
+            total = total + (after - before)
+        if total != real(0.0):
+            row_add(work.W, start, length, plan.index, first, total, z, w)
+    return worst
+
+
+@wp.func
+def sweep_contact(plan: Plan, work: Work, c: int, dt: real, z: array2, p: array2, w: int):
+    """Sticking if the cone allows it; otherwise the normal alone, then sliding on the circle μ p_n."""
+    link = plan.contact_link[c]
+    length = plan.link_length[link]
+    first = plan.link_first[link]
+    n_row = plan.contact_start[c]
+    t_row = n_row + length
+    s_row = t_row + length
+    at = plan.first_contact + 3 * c
+    k = 13 * c
+    old = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
+    s = vec3(
+        row_dot(work.W, n_row, length, plan.index, first, z, w) + wp.max(get(work.contact_gap, c, w), real(0.0)) / dt,
+        row_dot(work.W, t_row, length, plan.index, first, z, w),
+        row_dot(work.W, s_row, length, plan.index, first, z, w),
+    )
+    mu = plan.contact_mu[c]
+    new = old - vec3(
+        get(work.contact_K, k, w) * s[0] + get(work.contact_K, k + 1, w) * s[1] + get(work.contact_K, k + 2, w) * s[2],
+        get(work.contact_K, k + 3, w) * s[0] + get(work.contact_K, k + 4, w) * s[1] + get(work.contact_K, k + 5, w) * s[2],
+        get(work.contact_K, k + 6, w) * s[0] + get(work.contact_K, k + 7, w) * s[1] + get(work.contact_K, k + 8, w) * s[2],
+    )
+    solid = get(work.contact_K, k, w) > real(0.0)
+    if (not solid) or new[0] < real(0.0) or new[1] * new[1] + new[2] * new[2] > mu * mu * new[0] * new[0]:
+        n = wp.max(old[0] - s[0] * get(work.contact_K, k + 9, w), real(0.0))
+        change = n - old[0]
+        step = get(work.contact_K, k + 10, w)
+        a = old[1] - (s[1] + get(work.contact_K, k + 11, w) * change) * step
+        b = old[2] - (s[2] + get(work.contact_K, k + 12, w) * change) * step
+        size = wp.sqrt(a * a + b * b)
+        scale = real(1.0)
+        if size > mu * n:
+            scale = mu * n / size
+        new = vec3(n, a * scale, b * scale)
+    d = new - old
+    put(p, at, w, new[0])
+    put(p, at + 1, w, new[1])
+    put(p, at + 2, w, new[2])
+    row_add(work.W, n_row, length, plan.index, first, d[0], z, w)
+    row_add(work.W, t_row, length, plan.index, first, d[1], z, w)
+    row_add(work.W, s_row, length, plan.index, first, d[2], z, w)
+    return wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
+
+
+@wp.func
+def sweep(loops: Loops, plan: Plan, work: Work, dt: real, z: array2, p: array2, w: int):
+    """All blocks once, in L15's order: each joint's block, then what acts on its coordinates; the tree's; contacts."""
+    worst = real(0.0)
+    k = int(0)
+    l = int(0)
+    while k < plan.joints:
+        worst = wp.max(worst, sweep_joint(loops, plan, work, k, z, p, w))
+        while l < plan.joint_lines[k + 1]:
+            worst = wp.max(worst, sweep_line(plan, work, l, z, p, w))
+            l += 1
+        k += 1
+    while l < plan.lines:
+        worst = wp.max(worst, sweep_line(plan, work, l, z, p, w))
+        l += 1
+    n = get_count(work, 0, w)
+    k = int(0)
+    while k < n:
+        worst = wp.max(worst, sweep_contact(plan, work, get_count(work, k + 1, w), dt, z, p, w))
+        k += 1
+    return worst
+
+
+@wp.func
+def apply_impulses(loops: Loops, plan: Plan, work: Work, z: array2, p: array2, w: int):
+    """z += Wᵀ p."""
+    k = int(0)
+    while k < plan.joints:
+        j = int(0)
+        while j < loops.fixed[loops.kind[k]]:
+            start = plan.joint_start[k] + j * plan.joint_length[k]
+            row_add(work.W, start, plan.joint_length[k], plan.index, plan.joint_first[k], get(p, 6 * k + j, w), z, w)
+            j += 1
+        k += 1
+    l = int(0)
+    while l < plan.lines:
+        at = plan.first_line + 4 * l
+        total = get(p, at, w) + get(p, at + 1, w) + get(p, at + 2, w) + get(p, at + 3, w)
+        if total != real(0.0):
+            row_add(work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], total, z, w)
+        l += 1
+    n = get_count(work, 0, w)
+    k = int(0)
+    while k < n:
+        c = get_count(work, k + 1, w)
+        link = plan.contact_link[c]
+        length = plan.link_length[link]
+        j = int(0)
+        while j < 3:
+            row = plan.contact_start[c] + j * length
+            value = get(p, plan.first_contact + 3 * c + j, w)
+            row_add(work.W, row, length, plan.index, plan.link_first[link], value, z, w)
+            j += 1
+        k += 1

@@ -1,0 +1,118 @@
+"""State, input and scratch of a step of sequential impulses, as Warp structs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import warp as wp
+
+from sharnir.constraints.plan import Plan
+from sharnir.maths import array2, real
+
+if TYPE_CHECKING:
+    from sharnir.model import Model
+
+counts2 = wp.array(dtype=int, ndim=2)
+
+# Settings of a step, by their place in `State.settings`.
+DT, EPSILON, ERP, GAP, PASSES, SWEEPS, BUDGET, METHOD, ACCELERATE, DIRECT = range(10)
+SETTINGS = 10
+# What a step reports, by place in `State.report`.
+SWEPT, RESIDUAL, POSITION_ERROR, REASON, TICKS, PASSED, GUARDED = range(7)
+REPORTS = 7
+# Reasons of stopping.
+CONVERGED, CAPPED, OUT_OF_TIME = range(3)
+CONTACT_K = 13
+# Methods.
+PREDICTIVE, PAPER = range(2)
+
+
+@wp.struct
+class State:
+    """What evolves and what comes in; a column per world on every device."""
+
+    q: array2  # [nq] positions
+    v: array2  # [nv] velocities of the step that led here
+    P: array2  # [6 link] momenta (p, L about the centre of mass)
+    loop_q: array2  # [loop q] coordinates of loop joints, angles counted
+    speed: array2  # [line] speeds of the step that led here
+    p: array2  # [impulse] accumulated impulses
+    clock: array2  # [2] the step that led here and the time its impulses acted, s; 0 at the start
+    control: array2  # [nc] N or N m on all coordinates
+    f_ext: array2  # [6 link] wrench about the centre of mass, world axes
+    target: array2  # [motor] targets
+    settings: array2  # [SETTINGS, 1]
+    report: array2  # [REPORTS]
+    q_next: array2  # [nq]
+    v_next: array2  # [nv]
+    tau: array2  # [nv] joint impulses
+    loop_next: array2  # [loop q]
+    history: array2  # [REPORTS · steps] reports of the steps of a launch
+
+
+STATE_SAVED = ("q", "v", "P", "loop_q", "speed", "p", "clock")
+
+
+@wp.struct
+class Work:
+    """Scratch in workspace columns."""
+
+    W: array2  # whitened rows
+    zP: array2  # [nv] of the momenta before the step
+    base: array2  # [nv] z without the rows' impulses
+    zc: array2  # [nv] of the chord momenta
+    z_tangent: array2  # [nv]
+    p: array2  # [impulse]
+    p_tangent: array2
+    p_old: array2
+    z_old: array2
+    p_way: array2  # directions of the accelerated sweep
+    z_way: array2
+    gap: array2  # [6 joint] errors at the start of the step
+    gap_next: array2
+    joint_target: array2  # [6 joint] speeds sought
+    joint_factor: array2  # [36 joint] LDLᵀ, inverse pivots on the diagonal
+    g: array2  # [line] positions at the start
+    g_next: array2
+    K: array2  # [line] W·W, 0 for none
+    lower: array2  # [line] bounds of the speed
+    upper: array2
+    friction: array2  # [line] bound, N s
+    motor_speed: array2  # [line]
+    motor_bound: array2  # [line] N s
+    soft_speed: array2  # [line] where the soft force vanishes
+    soft_give: array2  # [line] γ, 1/kg
+    contact_gap: array2  # [contact] m
+    contact_K: array2  # [CONTACT_K contact] inverse of the block W Wᵀ, 1/K_nn, tangential step, K_tn (2)
+    touching: counts2  # [contact + 1] how many touch, and which
+
+
+def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -> State:
+    """Zeroed state."""
+    loop_q = int(model.loop_q_start[-1])
+    sizes = {
+        "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.impulses,
+        "clock": 2, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
+        "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
+    }  # fmt: skip
+    out = State()
+    for name, size in sizes.items():
+        setattr(out, name, wp.zeros((size, worlds), dtype=real, device=device))
+    out.settings = wp.zeros((SETTINGS, 1), dtype=real, device=device)
+    return out
+
+
+def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
+    """Zeroed scratch."""
+    nv, np_, joints, lines = model.nv, plan.impulses, plan.joints, plan.lines
+    sizes = {"W": plan.W_size, "gap": 6 * joints, "gap_next": 6 * joints, "joint_target": 6 * joints}
+    sizes |= {"joint_factor": 36 * joints, "contact_gap": plan.contacts, "contact_K": CONTACT_K * plan.contacts}
+    sizes |= dict.fromkeys(("zP", "base", "zc", "z_tangent", "z_old", "z_way"), nv)
+    sizes |= dict.fromkeys(("p", "p_tangent", "p_old", "p_way"), np_)
+    per_line = ("g", "g_next", "K", "lower", "upper", "friction", "motor_speed", "motor_bound", "soft_speed")
+    sizes |= dict.fromkeys((*per_line, "soft_give"), lines)
+    out = Work()
+    for name, size in sizes.items():
+        setattr(out, name, wp.zeros((size, columns), dtype=real, device=device))
+    out.touching = wp.zeros((plan.contacts + 1, columns), dtype=int, device=device)
+    return out

@@ -1,0 +1,558 @@
+"""A step of sequential impulses in generalised coordinates, for every world (docs/method.md, M-30..M-45).
+
+Maximal coordinates are the same step on a model whose bodies are all free and whose joints all close loops.
+"""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.constraints.loops import Loops, loop_ends, row_form
+from sharnir.constraints.lines import line_position
+from sharnir.constraints.plan import HOLD, Plan
+from sharnir.constraints.rows import (
+    bound_speed,
+    factor_joints,
+    find_contacts,
+    joint_gaps,
+    prepare_lines,
+    whiten_joints,
+)  # fmt: skip
+from sharnir.constraints.stabilise import seek_positions, sweep_positions
+from sharnir.constraints.sweep import apply_impulses, sweep
+from sharnir.constraints.work import (
+    ACCELERATE,
+    BUDGET,
+    CAPPED,
+    CONVERGED,
+    DT,
+    EPSILON,
+    ERP,
+    GUARDED,
+    METHOD,
+    OUT_OF_TIME,
+    PAPER,
+    PASSED,
+    PASSES,
+    POSITION_ERROR,
+    REASON,
+    REPORTS,
+    RESIDUAL,
+    SWEEPS,
+    SWEPT,
+    TICKS,
+    State,
+    Work,
+)  # fmt: skip
+from sharnir.dynamics.aba import inward_implicit, inward_momentum, outward
+from sharnir.dynamics.advance import advance
+from sharnir.dynamics.forces import applied_wrenches, passive_forces, turn_vector
+from sharnir.dynamics.kinematics import kinematics, poses
+from sharnir.dynamics.momentum import chord_momenta, tangent_momenta, whitened_momentum, whitened_velocity
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.kinds import BALL, SHIFT, STILL
+from sharnir.maths import KERNEL_OPTIONS, array2, get, get3, get33, put, put3, real, row_dot, ticks, vec3
+
+wp.set_module_options(KERNEL_OPTIONS)
+
+SETTLED = wp.constant(real(1.0e-12))  # residual of a pass, of the kinetic energy, below which passes end (squared 1e-6)
+GUARD = wp.constant(real(1.0e-6))  # and above which they are dropped
+
+
+@wp.func
+def kick(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, w: int):
+    """F: momenta of the links after external forces have acted for h, as wrenches about the pivots (M-30)."""
+    i = int(0)
+    while i < tree.links:
+        r = get3(ws.x, i, w) + get33(ws.R, i, w) * tree.com[i]
+        force = vec3(state.f_ext[6 * i, w], state.f_ext[6 * i + 1, w], state.f_ext[6 * i + 2, w])
+        torque = vec3(state.f_ext[6 * i + 3, w], state.f_ext[6 * i + 4, w], state.f_ext[6 * i + 5, w])
+        p = vec3(state.P[6 * i, w], state.P[6 * i + 1, w], state.P[6 * i + 2, w])
+        L = vec3(state.P[6 * i + 3, w], state.P[6 * i + 4, w], state.P[6 * i + 5, w])
+        p = p + (tree.gravity * tree.mass[i] + force) * h
+        put3(ws.F, 2 * i, w, p)
+        put3(ws.F, 2 * i + 1, w, L + torque * h + wp.cross(r, p))
+        i += 1
+    kick_loops(tree, ws, loops, state, h, w)
+
+
+@wp.func
+def kick_loops(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, w: int):
+    """Constant efforts and control of the loop joints."""
+    k = int(0)
+    while k < loops.count:
+        kind = loops.kind[k]
+        j = loops.fixed[kind]
+        while j < 6:
+            lv = loops.v_start[k] + j - loops.fixed[kind]
+            impulse = h * (loops.effort[lv] + state.control[loops.dofs + lv, w])
+            if impulse != real(0.0):
+                s = loop_ends(tree, ws, loops, k, w)
+                g, f, n = row_form(loops, s, k, (6 * kind + j) * 3)
+                if s.a >= 0:
+                    put3(ws.F, 2 * s.a, w, get3(ws.F, 2 * s.a, w) - f * impulse)
+                    moment = (n + wp.cross(s.ra, f)) * impulse
+                    put3(ws.F, 2 * s.a + 1, w, get3(ws.F, 2 * s.a + 1, w) - moment)
+                if s.b >= 0:
+                    put3(ws.F, 2 * s.b, w, get3(ws.F, 2 * s.b, w) + f * impulse)
+                    moment = (n + wp.cross(s.rb, f)) * impulse
+                    put3(ws.F, 2 * s.b + 1, w, get3(ws.F, 2 * s.b + 1, w) + moment)
+            j += 1
+        k += 1
+
+
+@wp.func
+def joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, before: real, w: int):
+    """tau: joint impulses of efforts, control and springs, with the momenta of rotors; E, hc: what rotors, springs and
+    dampers add to the joints' inertia (M-31). h: time the forces act, dt: the step, before: the one that led here."""
+    e = int(0)
+    while e < tree.part[tree.links]:
+        kind = tree.kind[e]
+        qi = tree.part_q[e]
+        d = tree.part_v[e]
+        n = int(0)
+        turn = vec3()
+        if kind == BALL:
+            n = 3
+            if tree.stiffness[d] > real(0.0):
+                turn = turn_vector(state.q, tree.rest, qi, w)
+        elif kind == SHIFT:
+            n = 3
+        elif kind != STILL:
+            n = 1
+        k = int(0)
+        while k < n:
+            c = d + k
+            stiffness = tree.stiffness[c]
+            stretch = turn[k]
+            if kind != BALL:
+                stretch = state.q[qi + k, w] - tree.rest[qi + k]
+            quarter = real(0.25) * h * stiffness
+            put(ws.E, c, w, tree.armature[c] + quarter * dt)
+            put(ws.hc, c, w, h * tree.damping[c])
+            force = tree.effort[c] + state.control[c, w] - stiffness * stretch
+            state.tau[c, w] = h * force + (tree.armature[c] + quarter * before) * state.v[c, w]
+            k += 1
+        e += 1
+
+
+@wp.func
+def free_motion(tree: Tree, ws: Workspace, loops: Loops, state: State, work: Work, h: real, dt: real, w: int):
+    """Factor at q and z of the motion without rows, from momenta."""
+    kick(tree, ws, loops, state, h, w)
+    joint_impulses(tree, ws, state, h, dt, state.clock[0, w], w)
+    inward_momentum(tree, ws, state.tau, state.v, 1, w)
+
+
+@wp.func
+def copy_column(source: array2, target: array2, n: int, w: int):
+    i = int(0)
+    while i < n:
+        put(target, i, w, get(source, i, w))
+        i += 1
+
+
+@wp.func
+def clear_column(target: array2, n: int, w: int):
+    i = int(0)
+    while i < n:
+        put(target, i, w, real(0.0))
+        i += 1
+
+
+@wp.func
+def load_impulses(plan: Plan, state: State, work: Work, scale: real, w: int):
+    i = int(0)
+    while i < plan.impulses:
+        put(work.p, i, w, state.p[i, w] * scale)
+        i += 1
+
+
+@wp.func
+def extrapolate(x: array2, old: array2, way: array2, beta: real, n: int, w: int):
+    """Nonsmooth conjugate gradients: x += β way; way = (x before that − old) + β way."""
+    i = int(0)
+    while i < n:
+        gone = get(x, i, w) - get(old, i, w)
+        ahead = beta * get(way, i, w)
+        put(x, i, w, get(x, i, w) + ahead)
+        put(way, i, w, gone + ahead)
+        i += 1
+
+
+@wp.func
+def distance2(x: array2, old: array2, n: int, w: int):
+    total = real(0.0)
+    i = int(0)
+    while i < n:
+        d = get(x, i, w) - get(old, i, w)
+        total = total + d * d
+        i += 1
+    return total
+
+
+@wp.func
+def sweeps(
+    loops: Loops, plan: Plan, state: State, work: Work, z: array2, dt: real, most: int, end: wp.float64, w: int
+):
+    """Sweep until impulses change by less than ε, `most` sweeps are done or the clock passes `end` (M-42); returns how
+    many, the last change and the reason of stopping."""
+    accelerate = state.settings[ACCELERATE, 0] > real(0.0)
+    epsilon = state.settings[EPSILON, 0]
+    worst = real(0.0)
+    last = real(0.0)
+    n = int(0)
+    going = int(1)
+    if accelerate:
+        clear_column(work.p_way, plan.impulses, w)
+        clear_column(work.z_way, plan.dofs, w)
+    while going == 1 and n < most:
+        if accelerate:
+            copy_column(work.p, work.p_old, plan.impulses, w)
+            copy_column(z, work.z_old, plan.dofs, w)
+        worst = sweep(loops, plan, work, dt, z, work.p, w)
+        n += 1
+        if worst <= epsilon:
+            going = 0
+        elif ticks() > end:
+            going = 2
+        elif accelerate and n < most:
+            gone = distance2(work.p, work.p_old, plan.impulses, w)
+            beta = real(0.0)
+            if last > real(0.0) and gone < last:
+                beta = gone / last
+            extrapolate(work.p, work.p_old, work.p_way, beta, plan.impulses, w)
+            extrapolate(z, work.z_old, work.z_way, beta, plan.dofs, w)
+            last = gone
+    reason = int(CONVERGED)
+    if going == 2:
+        reason = int(OUT_OF_TIME)
+    elif going == 1 and worst > epsilon:
+        reason = int(CAPPED)
+    return n, worst, reason
+
+
+@wp.func
+def solve(
+    loops: Loops, plan: Plan, state: State, work: Work, z: array2, dt: real, most: int, end: wp.float64, w: int
+):
+    """Sweeps, reported."""
+    n, worst, reason = sweeps(loops, plan, state, work, z, dt, most, end, w)
+    state.report[SWEPT, w] = state.report[SWEPT, w] + real(n)
+    state.report[RESIDUAL, w] = worst
+    state.report[REASON, w] = real(reason)
+
+
+@wp.func
+def look(
+    tree: Tree, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, w: int
+):
+    """Poses at the end of a step with v_next, and the errors of joints and lines there."""
+    advance(tree, state.q, state.v_next, dt, state.q_next, w)
+    poses(tree, trial, state.q_next, state.q_next, w)
+    worst = joint_gaps(tree, trial, loops, work.gap_next, state.loop_q, state.loop_next, w)
+    l = int(0)
+    while l < plan.lines:
+        if (plan.line_acts[l] & HOLD) != 0:
+            put(work.g_next, l, w, line_position(tree, trial, plan, l, state.q_next, state.loop_next, w))
+        l += 1
+    return worst
+
+
+@wp.func
+def aim(loops: Loops, plan: Plan, work: Work, z: array2, dt: real, w: int):
+    """Speeds the rows must have so that errors do not grow over the step, judged from where it would lead (M-36)."""
+    k = int(0)
+    while k < plan.joints:
+        j = int(0)
+        while j < loops.fixed[loops.kind[k]]:
+            r = 6 * k + j
+            start = plan.joint_start[k] + j * plan.joint_length[k]
+            s = row_dot(work.W, start, plan.joint_length[k], plan.index, plan.joint_first[k], z, w)
+            put(work.joint_target, r, w, s + (get(work.gap, r, w) - get(work.gap_next, r, w)) / dt)
+            j += 1
+        k += 1
+    l = int(0)
+    while l < plan.lines:
+        if (plan.line_acts[l] & HOLD) != 0:
+            s = row_dot(work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], z, w)
+            bound_speed(plan, work, l, s, get(work.g_next, l, w), get(work.g, l, w), dt, 1, w)
+        l += 1
+
+
+@wp.func
+def chord_residual(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, dt: real, w: int):
+    """zc ← what is missing of the momentum equation over the step, ρ = zP + Wᵀp − zc(v) (M-33); returns |ρ|²."""
+    chord_momenta(tree, ws, state.v_next, dt, w)
+    d = int(0)
+    while d < plan.dofs:
+        state.tau[d, w] = get(ws.E, d, w) * state.v_next[d, w]
+        d += 1
+    whitened_momentum(tree, ws, state.tau, work.zc, w)
+    total = real(0.0)
+    d = int(0)
+    while d < plan.dofs:
+        rho = get(work.zP, d, w) + get(ws.z, d, w) - get(work.base, d, w) - get(work.zc, d, w)
+        put(work.zc, d, w, rho)
+        total = total + rho * rho
+        d += 1
+    return total
+
+
+@wp.func
+def kinetic2(z: array2, n: int, w: int):
+    """|z|², twice the kinetic energy."""
+    total = real(0.0)
+    d = int(0)
+    while d < n:
+        total = total + get(z, d, w) * get(z, d, w)
+        d += 1
+    return total
+
+
+@wp.func
+def velocity_passes(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real,
+    end: wp.float64, w: int,
+):  # fmt: skip
+    """From the tangent solution to the step's own equations: momenta over the step, joints closed at its end (M-32)."""
+    n = plan.dofs
+    copy_column(ws.z, work.z_tangent, n, w)
+    copy_column(work.p, work.p_tangent, plan.impulses, w)
+    passes = int(state.settings[PASSES, 0])
+    most = int(state.settings[SWEEPS, 0])
+    k = int(0)
+    going = int(1)
+    guarded = int(0)
+    while going == 1:
+        outward(tree, ws, state.v_next, w)
+        missing = chord_residual(tree, ws, plan, state, work, dt, w)
+        look(tree, trial, loops, plan, state, work, dt, w)
+        energy = kinetic2(ws.z, n, w)
+        if k == passes or (missing <= SETTLED * SETTLED * energy and plan.joints == 0) or ticks() > end:
+            going = 0
+            if missing > GUARD * energy:
+                guarded = 1
+        else:
+            aim(loops, plan, work, ws.z, dt, w)
+            d = int(0)
+            while d < n:
+                put(ws.z, d, w, get(ws.z, d, w) + get(work.zc, d, w))
+                put(work.base, d, w, get(work.base, d, w) + get(work.zc, d, w))
+                d += 1
+            solve(loops, plan, state, work, ws.z, dt, most, end, w)
+            k += 1
+    state.report[PASSED, w] = real(k)
+    state.report[GUARDED, w] = real(guarded)
+    if guarded == 1:
+        take_tangent(tree, ws, trial, loops, plan, state, work, dt, w)
+
+
+@wp.func
+def take_tangent(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, w: int
+):
+    """The solution before the passes, with momenta at the start of the step: loses energy, never gains it."""
+    copy_column(work.z_tangent, ws.z, plan.dofs, w)
+    copy_column(work.p_tangent, work.p, plan.impulses, w)
+    outward(tree, ws, state.v_next, w)
+    tangent_momenta(tree, ws, w)
+    look(tree, trial, loops, plan, state, work, dt, w)
+
+
+@wp.func
+def stabilise(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, end: wp.float64, w: int
+):
+    """Positions ← v_next and the pseudo-velocities that undo position errors; 1 if there were any (M-43)."""
+    erp = state.settings[ERP, 0]
+    moved = int(0)
+    if seek_positions(loops, plan, work, dt, erp, w) > real(1.0e-13):
+        moved = 1
+        clear_column(work.p_old, plan.impulses, w)
+        clear_column(ws.z, plan.dofs, w)
+        epsilon = state.settings[EPSILON, 0]
+        worst = real(2.0) * epsilon
+        n = int(0)
+        while worst > epsilon and n < int(state.settings[SWEEPS, 0]) and ticks() < end:
+            worst = sweep_positions(loops, plan, work, dt, erp, ws.z, work.p_old, w)
+            n += 1
+        outward(tree, ws, state.tau, w)
+        d = int(0)
+        while d < plan.dofs:
+            state.tau[d, w] = state.tau[d, w] + state.v_next[d, w]
+            d += 1
+        advance(tree, state.q, state.tau, dt, state.q_next, w)
+    return moved
+
+
+@wp.func
+def finish(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real,
+    moved: int, w: int,
+):  # fmt: skip
+    """The step's result becomes the state."""
+    l = int(0)
+    while l < plan.lines:
+        state.speed[l, w] = row_dot(
+            work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], ws.z, w
+        )
+        l += 1
+    i = int(0)
+    while i < plan.impulses:
+        state.p[i, w] = get(work.p, i, w)
+        i += 1
+    i = int(0)
+    while i < tree.links:
+        p = get3(ws.C, 2 * i, w)
+        L = get3(ws.C, 2 * i + 1, w)
+        state.P[6 * i, w] = p[0]
+        state.P[6 * i + 1, w] = p[1]
+        state.P[6 * i + 2, w] = p[2]
+        state.P[6 * i + 3, w] = L[0]
+        state.P[6 * i + 4, w] = L[1]
+        state.P[6 * i + 5, w] = L[2]
+        i += 1
+    state.clock[0, w] = dt
+    state.clock[1, w] = h
+
+
+@wp.func
+def settle(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, w: int):
+    """Positions ← next positions, with poses and coordinates of loops there; the position error is reported."""
+    i = int(0)
+    while i < state.q.shape[0]:
+        state.q[i, w] = state.q_next[i, w]
+        i += 1
+    i = int(0)
+    while i < plan.dofs:
+        state.v[i, w] = state.v_next[i, w]
+        i += 1
+    poses(tree, ws, state.q, state.q, w)
+    worst = joint_gaps(tree, ws, loops, work.gap_next, state.loop_q, state.loop_q, w)
+    l = int(0)
+    while l < plan.lines:
+        if (plan.line_acts[l] & HOLD) != 0:
+            g = line_position(tree, ws, plan, l, state.q, state.loop_q, w)
+            worst = wp.max(worst, wp.max(g - plan.line_upper[l], plan.line_lower[l] - g))
+        l += 1
+    state.report[POSITION_ERROR, w] = worst
+
+
+@wp.func
+def step(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, w: int
+):
+    """Advance world w by the step in its settings, from poses that are in the workspace."""
+    began = ticks()
+    dt = state.settings[DT, 0]
+    h = real(0.5) * (state.clock[0, w] + dt)
+    end = began + wp.float64(state.settings[BUDGET, 0])
+    state.report[SWEPT, w] = real(0.0)
+    free_motion(tree, ws, loops, state, work, h, dt, w)
+    copy_column(ws.z, work.zP, plan.dofs, w)
+    scale = real(0.0)
+    if state.clock[1, w] > real(0.0):
+        scale = h / state.clock[1, w]
+    load_impulses(plan, state, work, scale, w)
+    whiten_joints(tree, ws, loops, plan, work, w)
+    factor_joints(loops, plan, work, w)
+    prepare_lines(tree, ws, loops, plan, state, work, h, dt, 1, w)
+    find_contacts(tree, ws, plan, state, work, dt, w)
+    copy_column(ws.z, work.base, plan.dofs, w)
+    apply_impulses(loops, plan, work, ws.z, work.p, w)
+    solve(loops, plan, state, work, ws.z, dt, int(state.settings[SWEEPS, 0]), end, w)
+    velocity_passes(tree, ws, trial, loops, plan, state, work, dt, end, w)
+    finish(tree, ws, trial, loops, plan, state, work, h, dt, 0, w)
+    stabilise(tree, ws, loops, plan, state, work, dt, end, w)
+    settle(tree, ws, loops, plan, state, work, w)
+    state.report[TICKS, w] = real(ticks() - began)
+
+
+@wp.kernel
+def step_kernel(tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, steps: wp.array(dtype=int)):
+    """Some steps of every world; their reports go to the history."""
+    w = wp.tid()
+    poses(tree, ws, state.q, state.q, w)
+    n = int(0)
+    while n < steps[0]:
+        step(tree, ws, trial, loops, plan, state, work, w)
+        i = int(0)
+        while i < REPORTS:
+            state.history[REPORTS * n + i, w] = state.report[i, w]
+            i += 1
+        n += 1
+
+
+@wp.kernel
+def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work):
+    """Momenta, loop coordinates and line speeds of a state that has only positions and velocities."""
+    w = wp.tid()
+    poses(tree, ws, state.q, state.q, w)
+    joint_gaps(tree, ws, loops, work.gap, state.loop_q, state.loop_q, w)
+    d = int(0)
+    while d < plan.dofs:
+        put(ws.E, d, w, tree.armature[d])
+        put(ws.hc, d, w, real(0.0))
+        state.tau[d, w] = real(0.0)
+        d += 1
+    inward_momentum(tree, ws, state.tau, state.v, 0, w)
+    whitened_velocity(tree, ws, state.v, ws.z, w)
+    tangent_momenta(tree, ws, w)
+    prepare_lines(tree, ws, loops, plan, state, work, real(1.0), real(1.0), 1, w)
+    put_zero_contacts(work, w)
+    load_impulses(plan, state, work, real(0.0), w)
+    state.clock[0, w] = real(0.0)
+    finish(tree, ws, ws, loops, plan, state, work, real(0.0), real(0.0), 0, w)
+
+
+@wp.func
+def put_zero_contacts(work: Work, w: int):
+    work.touching[0, wp.min(w, work.touching.shape[1] - 1)] = 0
+
+
+@wp.kernel
+def observe_kernel(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, v: array2, loop_v: array2
+):
+    """Velocities at the time of the positions: half a step of all forces on the momenta, rows solved there (M-45)."""
+    w = wp.tid()
+    dt = state.clock[0, w]
+    h = real(0.5) * dt
+    poses(tree, ws, state.q, state.q, w)
+    kick(tree, ws, loops, state, h, w)
+    joint_impulses(tree, ws, state, h, real(2.0) * dt, real(2.0) * dt, w)
+    inward_momentum(tree, ws, state.tau, state.v, 1, w)
+    scale = real(0.0)
+    if state.clock[1, w] > real(0.0):
+        scale = h / state.clock[1, w]
+    load_impulses(plan, state, work, scale, w)
+    whiten_joints(tree, ws, loops, plan, work, w)
+    factor_joints(loops, plan, work, w)
+    prepare_lines(tree, ws, loops, plan, state, work, h, state.settings[DT, 0], 1, w)
+    find_contacts(tree, ws, plan, state, work, dt, w)
+    apply_impulses(loops, plan, work, ws.z, work.p, w)
+    sweeps(loops, plan, state, work, ws.z, state.settings[DT, 0], int(state.settings[SWEEPS, 0]), ticks() + wp.float64(1.0e12), w)
+    outward(tree, ws, v, w)
+    loop_rates(tree, ws, loops, loop_v, w)
+
+
+@wp.func
+def loop_rates(tree: Tree, ws: Workspace, loops: Loops, loop_v: array2, w: int):
+    """Rates of the loop joints' coordinates at the link velocities a."""
+    k = int(0)
+    while k < loops.count:
+        s = loop_ends(tree, ws, loops, k, w)
+        kind = loops.kind[k]
+        j = loops.fixed[kind]
+        while j < 6:
+            g, f, n = row_form(loops, s, k, (6 * kind + j) * 3)
+            rate = real(0.0)
+            if s.b >= 0:
+                rate = wp.dot(f, get3(ws.a, 2 * s.b, w)) + wp.dot(n + wp.cross(s.rb, f), get3(ws.a, 2 * s.b + 1, w))
+            if s.a >= 0:
+                rate = rate - wp.dot(f, get3(ws.a, 2 * s.a, w))
+                rate = rate - wp.dot(n + wp.cross(s.ra, f), get3(ws.a, 2 * s.a + 1, w))
+            loop_v[loops.v_start[k] + j - loops.fixed[kind], w] = rate
+            j += 1
+        k += 1
