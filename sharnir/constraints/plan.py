@@ -34,8 +34,10 @@ from sharnir.maths import np_real, real, vec3
 if TYPE_CHECKING:
     from sharnir.model import Model
 
-HOLD, FRICTION, MOTOR, SOFT = 1, 2, 4, 8  # what acts on a line
+ACT_HOLD, ACT_FRICTION, ACT_MOTOR, ACT_SOFT = range(4)  # what acts on a line, by place among its impulses
+HOLD, FRICTION, MOTOR, SOFT = (1 << act for act in range(4))  # and as a set
 ACTIONS = 4
+OF_JOINT = -1  # a row of B that belongs to a loop joint
 
 
 @wp.struct
@@ -82,6 +84,26 @@ class Plan:
     plane_normal: wp.array(dtype=vec3)
     plane_point: wp.array(dtype=vec3)
     W_size: int
+    # rows that bind both ways, solved directly
+    bound: int
+    bind_start: ints  # [b] where its row starts in W
+    bind_length: ints
+    bind_first: ints
+    bind_p: ints  # [b] its impulse
+    bind_act: ints  # [b] OF_JOINT, ACT_HOLD, ACT_MOTOR or ACT_SOFT
+    bind_of: ints  # [b] row of the joint, or line
+    bind_slack: ints  # [b] place of a soft row's slack in z, else -1
+    envelope_left: ints  # [b] first column of its row of L
+    envelope_start: ints  # [b] where that row starts in L
+    near_start: ints  # [b + 1] rows before it that share a coordinate, in `near`
+    near: ints
+    line_loose: ints  # [line] what acts on it one way or within bounds
+    width: int  # nv and slacks
+    every: int  # where 0, 1, … width - 1 starts in `index`
+    dense_line: int  # where projected rows start in W
+    dense_contact: int
+    L_size: int
+    bent: int  # 1 if rows measure what is not linear in the velocity coordinates
 
 
 class Lines:
@@ -234,6 +256,83 @@ def _coordinates(lines: Lines, coordinates: np.ndarray, wanted: np.ndarray, driv
             lines.turns(c)
 
 
+def bound_arrays(model: Model, lines: Lines, joints: list[list[int]], at: dict[str, Any]) -> dict[str, Any]:
+    """Rows solved directly, in the order of elimination, with the envelope of their factor."""
+    rows: list[dict[str, Any]] = []
+    for k, entries in enumerate(joints):
+        for j in range(CONSTRAINED[model.loop_kind[k]]):
+            start = at["joint_start"][k] + j * len(entries)
+            rows.append({"start": start, "first": at["joint_first"][k], "p": 6 * k + j, "act": OF_JOINT,
+                         "of": 6 * k + j, "entries": entries})  # fmt: skip
+    first_line = 6 * model.loops
+    loose = []
+    for l, r in enumerate(lines.rows):
+        binding = binding_acts(model, r)
+        loose.append(r["acts"] & ~sum(1 << act for act in binding))
+        rows += [{"start": r["start"], "first": r["first"], "p": first_line + ACTIONS * l + act, "act": act, "of": l,
+                  "entries": r["entries"]} for act in binding]  # fmt: skip
+    if not rows or not model.loops + len(model.coupling_names):
+        rows, loose = [], [r["acts"] for r in lines.rows]  # nothing but lines of their own: a sweep does as well
+    rows = [rows[b] for b in elimination_order([r["entries"] for r in rows])]
+    near = neighbours([r["entries"] for r in rows])
+    left = [min([b, *near[b]]) for b in range(len(rows))]
+    slacks = np.cumsum([r["act"] == ACT_SOFT for r in rows])
+    width = model.nv + (int(slacks[-1]) if rows else 0)
+    sizes = [b - left[b] for b in range(len(rows))]
+    return {
+        **{f"bind_{name}": [r[name] for r in rows] for name in ("start", "first", "p", "act", "of")},
+        "bind_length": [len(r["entries"]) for r in rows],
+        "bind_slack": [model.nv + slacks[b] - 1 if r["act"] == ACT_SOFT else -1 for b, r in enumerate(rows)],
+        "envelope_left": left, "envelope_start": np.cumsum([0, *sizes])[:-1],
+        "near_start": np.cumsum([0, *(len(n) for n in near)]), "near": [j for n in near for j in n],
+        "line_loose": loose,
+        "facts": {"bound": len(rows), "width": width, "every": lines.pattern(list(range(width))), "L_size": sum(sizes)},
+    }  # fmt: skip
+
+
+def binding_acts(model: Model, row: dict[str, Any]) -> list[int]:
+    """What on a line binds both ways."""
+    out = []
+    if row["acts"] & HOLD and row["lower"] == row["upper"]:
+        out.append(ACT_HOLD)
+    if row["acts"] & MOTOR and np.isinf(model.motor_max_force[row["motor"]]):
+        out.append(ACT_MOTOR)
+    if row["acts"] & SOFT:
+        out.append(ACT_SOFT)
+    return out
+
+
+def neighbours(entries: list[list[int]]) -> list[list[int]]:
+    """For every row the rows before it that share a velocity coordinate."""
+    users: dict[int, list[int]] = {}
+    out = []
+    for b, row in enumerate(entries):
+        out.append(sorted({j for d in row for j in users.get(d, [])}))
+        for d in row:
+            users.setdefault(d, []).append(b)
+    return out
+
+
+def elimination_order(entries: list[list[int]]) -> list[int]:
+    """The order with the smaller envelope: from the tips inward, or that of Cuthill and McKee."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    inward = sorted(range(len(entries)), key=lambda b: (-max(entries[b], default=0), b))
+    near = neighbours(entries)
+    pairs = np.array([(b, j) for b, n in enumerate(near) for j in n]).reshape(-1, 2)
+    if not len(pairs):
+        return inward
+    graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(len(entries),) * 2)
+    banded = [int(b) for b in reverse_cuthill_mckee((graph + graph.T).tocsr(), symmetric_mode=True)]
+    return min((inward, banded), key=lambda order: _work(entries, order))
+
+
+def _work(entries: list[list[int]], order: list[int]) -> int:
+    near = neighbours([entries[b] for b in order])
+    return sum((b - min([b, *n])) ** 2 for b, n in enumerate(near))
+
+
 def plan_on(model: Model, device: str) -> Plan:
     """The model's blocks on a device."""
     lines, starts = collect(model)
@@ -257,6 +356,8 @@ def plan_on(model: Model, device: str) -> Plan:
     integers |= {name: contacts[name] for name in ("contact_link", "contact_plane")}
     integers["contact_start"] = [lines.space(3 * len(links[link])) for link in contacts["contact_link"]]
     reals |= {name: contacts[name] for name in ("contact_radius", "contact_mu")}
+    integers |= bound_arrays(model, lines, joints, integers)
+    facts = integers.pop("facts")
     integers["index"] = lines.index
     for name, values in integers.items():
         setattr(out, name, wp.array(np.array(values, dtype=np.int32).reshape(-1), dtype=int, device=device))
@@ -269,5 +370,10 @@ def plan_on(model: Model, device: str) -> Plan:
     out.first_line = 6 * model.loops
     out.first_contact = out.first_line + ACTIONS * len(rows)
     out.impulses = out.first_contact + 3 * out.contacts
+    for name, value in facts.items():
+        setattr(out, name, value)
+    out.dense_line = lines.space(out.width * out.lines if out.bound else 0)
+    out.dense_contact = lines.space(3 * out.width * out.contacts if out.bound else 0)
     out.W_size = lines.W_size
+    out.bent = int(model.loops > 0 or any(r["kind"] == TURN for r in rows))
     return out

@@ -8,15 +8,16 @@ import warp as wp
 from sharnir.constraints.lines import line_position, whiten_line
 from sharnir.constraints.loops import Loops, loop_coordinates, loop_ends, row_form
 from sharnir.constraints.plan import FRICTION, HOLD, MOTOR, SOFT, Plan
-from sharnir.constraints.walks import row_product, walk_row
+from sharnir.constraints.walks import walk_row, walk_three
 from sharnir.constraints.work import State, Work
 from sharnir.dynamics.aba import damping_share
 from sharnir.dynamics.forces import pivot, turn_vector
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import FREE, LOOP_ROW, SPHERICAL, SPRING, VELOCITY
-from sharnir.maths import array2, get, get3, get33, mat33, put, put33, real, row_dot, vec3
+from sharnir.maths import array2, get, get3, get33, mat33, put, real, row_product, vec3
 
 REDUNDANT = wp.constant(real(1.0e-10))  # of a row's own weight: less is left of it by the rows before it
+SURPRISE = wp.constant(real(20.0))  # rad/s or m/s, by which the speed of a limited coordinate may change in a step
 NOTHING = wp.constant(real(1.0e-14))  # weight of a row, 1/kg, that moves nothing
 
 
@@ -106,13 +107,18 @@ def prepare_lines(
     while l < plan.lines:
         g = line_position(tree, ws, plan, l, state.q, state.loop_q, w)
         put(work.g, l, w, g)
-        whiten_line(tree, ws, loops, plan, work.W, l, state.q, state.loop_q, w)
-        start = plan.line_start[l]
-        K = row_product(work.W, start, start, plan.line_length[l], w)
-        if K <= NOTHING:
-            K = real(0.0)
-        put(work.K, l, w, K)
         acts = plan.line_acts[l]
+        K = real(0.0)
+        if acts == HOLD and ahead > 0 and out_of_reach(plan, g, state.speed[l, w], dt, l):
+            put(work.p, plan.first_line + 4 * l, w, real(0.0))
+            acts = int(0)
+        else:
+            whiten_line(tree, ws, loops, plan, work.W, l, state.q, state.loop_q, w)
+            start = plan.line_start[l]
+            K = row_product(work.W, start, start, plan.line_length[l], w)
+            if K <= NOTHING:
+                K = real(0.0)
+        put(work.K, l, w, K)
         if (acts & HOLD) != 0:
             bound_speed(plan, work, l, real(0.0), g, g, dt, ahead, w)
         if (acts & FRICTION) != 0:
@@ -122,6 +128,13 @@ def prepare_lines(
         if (acts & SOFT) != 0:
             set_soft(tree, loops, plan, state, work, l, K, g, h, dt, w)
         l += 1
+
+
+@wp.func
+def out_of_reach(plan: Plan, g: real, speed: real, dt: real, l: int):
+    """Whether a limit is too far to be met in this step, even if the speed changes much."""
+    reach = dt * (real(2.0) * wp.abs(speed) + SURPRISE)
+    return g - plan.line_lower[l] > reach and plan.line_upper[l] - g > reach
 
 
 @wp.func
@@ -241,20 +254,37 @@ def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, work: Work, c: int, li
         side = vec3(real(0.0), real(0.0), real(1.0))
     t1 = wp.normalize(wp.cross(side, normal))
     t2 = wp.cross(normal, t1)
+    start = plan.contact_start[c]
     length = plan.link_length[link]
-    n_row = plan.contact_start[c]
-    t_row = n_row + length
-    s_row = t_row + length
-    none = vec3()
-    walk_row(tree, ws, link, normal, wp.cross(r, normal), -1, none, none, work.W, n_row, w)
-    walk_row(tree, ws, link, t1, wp.cross(r, t1), -1, none, none, work.W, t_row, w)
-    walk_row(tree, ws, link, t2, wp.cross(r, t2), -1, none, none, work.W, s_row, w)
-    Knn = row_product(work.W, n_row, n_row, length, w)
-    Ktt = row_product(work.W, t_row, t_row, length, w)
-    Kss = row_product(work.W, s_row, s_row, length, w)
-    Knt = row_product(work.W, n_row, t_row, length, w)
-    Kns = row_product(work.W, n_row, s_row, length, w)
-    Kts = row_product(work.W, t_row, s_row, length, w)
+    own, cross = walk_three(tree, ws, link, r, normal, t1, t2, work.W, start, length, w)
+    put_block(work, c, own, cross, w)
+
+
+@wp.func
+def block_of_contact(work: Work, c: int, start: int, length: int, w: int):
+    """The block of a contact from three rows in W that follow each other."""
+    t = start + length
+    s = t + length
+    own = vec3(
+        row_product(work.W, start, start, length, w), row_product(work.W, t, t, length, w),
+        row_product(work.W, s, s, length, w),
+    )  # fmt: skip
+    cross = vec3(
+        row_product(work.W, start, t, length, w), row_product(work.W, start, s, length, w),
+        row_product(work.W, t, s, length, w),
+    )  # fmt: skip
+    put_block(work, c, own, cross, w)
+
+
+@wp.func
+def put_block(work: Work, c: int, own: vec3, cross: vec3, w: int):
+    """What the solve of a contact needs of its block W Wᵀ: diagonal `own`, entries 01, 02, 12 `cross`."""
+    Knn = own[0]
+    Ktt = own[1]
+    Kss = own[2]
+    Knt = cross[0]
+    Kns = cross[1]
+    Kts = cross[2]
     K = mat33(Knn, Knt, Kns, Knt, Ktt, Kts, Kns, Kts, Kss)
     inverse = mat33()
     if wp.determinant(K) > REDUNDANT * Knn * Ktt * Kss:

@@ -54,59 +54,73 @@ def seek_positions(loops: Loops, plan: Plan, work: Work, dt: real, erp: real, w:
 
 
 @wp.func
-def sweep_hold(plan: Plan, work: Work, l: int, z: array2, p: array2, w: int):
+def sweep_hold(plan: Plan, work: Work, l: int, held: int, z: array2, p: array2, w: int):
     """A limit or equality alone."""
     K = get(work.K, l, w)
     change = real(0.0)
-    if K > real(0.0) and (plan.line_acts[l] & HOLD) != 0:
-        first = plan.line_first[l]
-        start = plan.line_start[l]
+    acts = plan.line_acts[l]
+    length = plan.line_length[l]
+    first = plan.line_first[l]
+    start = plan.line_start[l]
+    if held == 1:
+        acts = plan.line_loose[l]
+        length = plan.width
+        first = plan.every
+        start = plan.dense_line + l * plan.width
+        if K > real(0.0):
+            K = get(work.K_held, l, w)
+    if K > real(0.0) and (acts & HOLD) != 0:
         at = plan.first_line + 4 * l
         before = get(p, at, w)
-        s = row_dot(work.W, start, plan.line_length[l], plan.index, first, z, w) - K * before
+        s = row_dot(work.W, start, length, plan.index, first, z, w) + get(work.offset, l, w) - K * before
         after = (wp.clamp(s, get(work.lower, l, w), get(work.upper, l, w)) - s) / K
         change = after - before
         if change != real(0.0):
             put(p, at, w, after)
-            row_add(work.W, start, plan.line_length[l], plan.index, first, change, z, w)
+            row_add(work.W, start, length, plan.index, first, change, z, w)
     return wp.abs(change)
 
 
 @wp.func
-def sweep_normal(plan: Plan, work: Work, c: int, dt: real, erp: real, z: array2, p: array2, w: int):
+def sweep_normal(plan: Plan, work: Work, c: int, held: int, dt: real, erp: real, z: array2, p: array2, w: int):
     """The normal row of a contact, pushed out at most at PUSH."""
     link = plan.contact_link[c]
     at = plan.first_contact + 3 * c
     row = plan.contact_start[c]
     length = plan.link_length[link]
+    first = plan.link_first[link]
+    if held == 1:
+        row = plan.dense_contact + 3 * c * plan.width
+        length = plan.width
+        first = plan.every
     gap = get(work.contact_gap, c, w) + SLOP
     wanted = wp.min(-erp * gap / dt, PUSH)
     if gap > real(0.0):
         wanted = -gap / dt
-    s = row_dot(work.W, row, length, plan.index, plan.link_first[link], z, w)
+    s = row_dot(work.W, row, length, plan.index, first, z, w) + get(work.offset, plan.lines + 3 * c, w)
     before = get(p, at, w)
     after = wp.max(before + (wanted - s) * get(work.contact_K, 13 * c + 9, w), real(0.0))
     if after != before:
         put(p, at, w, after)
-        row_add(work.W, row, length, plan.index, plan.link_first[link], after - before, z, w)
+        row_add(work.W, row, length, plan.index, first, after - before, z, w)
     return wp.abs(after - before)
 
 
 @wp.func
-def sweep_positions(loops: Loops, plan: Plan, work: Work, dt: real, erp: real, z: array2, p: array2, w: int):
+def sweep_positions(loops: Loops, plan: Plan, work: Work, held: int, dt: real, erp: real, z: array2, p: array2, w: int):
     """All blocks once, pseudo-impulses."""
     worst = real(0.0)
     k = int(0)
-    while k < plan.joints:
+    while k < plan.joints and held == 0:
         worst = wp.max(worst, sweep_joint(loops, plan, work, k, z, p, w))
         k += 1
     l = int(0)
     while l < plan.lines:
-        worst = wp.max(worst, sweep_hold(plan, work, l, z, p, w))
+        worst = wp.max(worst, sweep_hold(plan, work, l, held, z, p, w))
         l += 1
     n = get_count(work, 0, w)
     k = int(0)
     while k < n:
-        worst = wp.max(worst, sweep_normal(plan, work, get_count(work, k + 1, w), dt, erp, z, p, w))
+        worst = wp.max(worst, sweep_normal(plan, work, get_count(work, k + 1, w), held, dt, erp, z, p, w))
         k += 1
     return worst

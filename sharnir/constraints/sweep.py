@@ -12,7 +12,7 @@ from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import FRICTION, HOLD, MOTOR, SOFT, Plan
 from sharnir.constraints.rows import get_count
 from sharnir.constraints.work import Work
-from sharnir.maths import array2, get, put, real, row_add, row_dot, vec3, vec6
+from sharnir.maths import array2, get, put, real, row_add, row_dot, three_add, three_dot, vec3, vec6
 
 
 @wp.func
@@ -51,17 +51,26 @@ def sweep_joint(loops: Loops, plan: Plan, work: Work, k: int, z: array2, p: arra
 
 
 @wp.func
-def sweep_line(plan: Plan, work: Work, l: int, z: array2, p: array2, w: int):
-    """Motor, friction, soft force and limit of a line, in this order, on its one speed."""
+def sweep_line(plan: Plan, work: Work, l: int, held: int, z: array2, p: array2, w: int):
+    """Motor, friction, soft force and limit of a line, in this order, on its one speed; held: with B solved directly."""
     K = get(work.K, l, w)
     worst = real(0.0)
     acts = plan.line_acts[l]
+    length = plan.line_length[l]
+    first = plan.line_first[l]
+    start = plan.line_start[l]
+    beyond = real(0.0)
+    if held == 1:
+        acts = plan.line_loose[l]
+        length = plan.width
+        first = plan.every
+        start = plan.dense_line + l * plan.width
+        if K > real(0.0) and acts != 0:
+            K = get(work.K_held, l, w)
+            beyond = get(work.offset, l, w)
     if K > real(0.0) and acts != 0:
-        length = plan.line_length[l]
-        first = plan.line_first[l]
-        start = plan.line_start[l]
         at = plan.first_line + 4 * l
-        s = row_dot(work.W, start, length, plan.index, first, z, w)
+        s = row_dot(work.W, start, length, plan.index, first, z, w) + beyond
         total = real(0.0)
         if (acts & MOTOR) != 0:
             bound = get(work.motor_bound, l, w)
@@ -100,22 +109,24 @@ def sweep_line(plan: Plan, work: Work, l: int, z: array2, p: array2, w: int):
 
 
 @wp.func
-def sweep_contact(plan: Plan, work: Work, c: int, dt: real, z: array2, p: array2, w: int):
+def sweep_contact(plan: Plan, work: Work, c: int, held: int, dt: real, z: array2, p: array2, w: int):
     """Sticking if the cone allows it; otherwise the normal alone, then sliding on the circle μ p_n."""
     link = plan.contact_link[c]
     length = plan.link_length[link]
     first = plan.link_first[link]
-    n_row = plan.contact_start[c]
-    t_row = n_row + length
-    s_row = t_row + length
+    start = plan.contact_start[c]
+    beyond = vec3()
+    if held == 1:
+        length = plan.width
+        first = plan.every
+        start = plan.dense_contact + 3 * c * plan.width
+        o = plan.lines + 3 * c
+        beyond = vec3(get(work.offset, o, w), get(work.offset, o + 1, w), get(work.offset, o + 2, w))
     at = plan.first_contact + 3 * c
     k = 13 * c
     old = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
-    s = vec3(
-        row_dot(work.W, n_row, length, plan.index, first, z, w) + wp.max(get(work.contact_gap, c, w), real(0.0)) / dt,
-        row_dot(work.W, t_row, length, plan.index, first, z, w),
-        row_dot(work.W, s_row, length, plan.index, first, z, w),
-    )
+    s = three_dot(work.W, start, length, plan.index, first, z, w) + beyond
+    s[0] = s[0] + wp.max(get(work.contact_gap, c, w), real(0.0)) / dt
     mu = plan.contact_mu[c]
     new = old - vec3(
         get(work.contact_K, k, w) * s[0] + get(work.contact_K, k + 1, w) * s[1] + get(work.contact_K, k + 2, w) * s[2],
@@ -138,31 +149,30 @@ def sweep_contact(plan: Plan, work: Work, c: int, dt: real, z: array2, p: array2
     put(p, at, w, new[0])
     put(p, at + 1, w, new[1])
     put(p, at + 2, w, new[2])
-    row_add(work.W, n_row, length, plan.index, first, d[0], z, w)
-    row_add(work.W, t_row, length, plan.index, first, d[1], z, w)
-    row_add(work.W, s_row, length, plan.index, first, d[2], z, w)
+    three_add(work.W, start, length, plan.index, first, d, z, w)
     return wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
 
 
 @wp.func
-def sweep(loops: Loops, plan: Plan, work: Work, dt: real, z: array2, p: array2, w: int):
+def sweep(loops: Loops, plan: Plan, work: Work, held: int, dt: real, z: array2, p: array2, w: int):
     """All blocks once, in L15's order: each joint's block, then what acts on its coordinates; the tree's; contacts."""
     worst = real(0.0)
     k = int(0)
     l = int(0)
-    while k < plan.joints:
-        worst = wp.max(worst, sweep_joint(loops, plan, work, k, z, p, w))
-        while l < plan.joint_lines[k + 1]:
-            worst = wp.max(worst, sweep_line(plan, work, l, z, p, w))
-            l += 1
-        k += 1
+    if held == 0:
+        while k < plan.joints:
+            worst = wp.max(worst, sweep_joint(loops, plan, work, k, z, p, w))
+            while l < plan.joint_lines[k + 1]:
+                worst = wp.max(worst, sweep_line(plan, work, l, held, z, p, w))
+                l += 1
+            k += 1
     while l < plan.lines:
-        worst = wp.max(worst, sweep_line(plan, work, l, z, p, w))
+        worst = wp.max(worst, sweep_line(plan, work, l, held, z, p, w))
         l += 1
     n = get_count(work, 0, w)
     k = int(0)
     while k < n:
-        worst = wp.max(worst, sweep_contact(plan, work, get_count(work, k + 1, w), dt, z, p, w))
+        worst = wp.max(worst, sweep_contact(plan, work, get_count(work, k + 1, w), held, dt, z, p, w))
         k += 1
     return worst
 
@@ -191,10 +201,7 @@ def apply_impulses(loops: Loops, plan: Plan, work: Work, z: array2, p: array2, w
         c = get_count(work, k + 1, w)
         link = plan.contact_link[c]
         length = plan.link_length[link]
-        j = int(0)
-        while j < 3:
-            row = plan.contact_start[c] + j * length
-            value = get(p, plan.first_contact + 3 * c + j, w)
-            row_add(work.W, row, length, plan.index, plan.link_first[link], value, z, w)
-            j += 1
+        at = plan.first_contact + 3 * c
+        three = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
+        three_add(work.W, plan.contact_start[c], length, plan.index, plan.link_first[link], three, z, w)
         k += 1

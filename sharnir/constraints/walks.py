@@ -5,7 +5,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, get, get3, put, real, vec3
+from sharnir.maths import array2, get, get3, put, vec3
 
 
 @wp.func
@@ -81,11 +81,43 @@ def walk_coordinate(tree: Tree, ws: Workspace, link: int, coordinate: int, W: ar
 
 
 @wp.func
-def row_product(W: array2, first: int, second: int, length: int, w: int):
-    """Σ W[first + k] W[second + k]."""
-    total = real(0.0)
-    k = int(0)
-    while k < length:
-        total = total + get(W, first + k, w) * get(W, second + k, w)
-        k += 1
-    return total
+def walk_three(tree: Tree, ws: Workspace, link: int, r: vec3, e0: vec3, e1: vec3, e2: vec3, W: array2, start: int, length: int, w: int):
+    """Three rows of unit forces e0, e1, e2 on a link at r from its pivot, one after the other; returns W Wᵀ: its diagonal,
+    and its entries 01, 02, 12."""
+    f0 = e0
+    n0 = wp.cross(r, e0)
+    f1 = e1
+    n1 = wp.cross(r, e1)
+    f2 = e2
+    n2 = wp.cross(r, e2)
+    own = vec3()
+    cross = vec3()
+    k = int(start)
+    i = int(link)
+    while i >= 0:
+        d = tree.dof[i + 1] - 1
+        first = tree.dof[i]
+        while d >= first:
+            Sv = get3(ws.S, 2 * d, w)
+            Sw = get3(ws.S, 2 * d + 1, w)
+            Uv = get3(ws.U, 2 * d, w)
+            Uw = get3(ws.U, 2 * d + 1, w)
+            rsD = get(ws.rsD, d, w)
+            w0 = (wp.dot(Sv, f0) + wp.dot(Sw, n0)) * rsD
+            w1 = (wp.dot(Sv, f1) + wp.dot(Sw, n1)) * rsD
+            w2 = (wp.dot(Sv, f2) + wp.dot(Sw, n2)) * rsD
+            put(W, k, w, w0)
+            put(W, k + length, w, w1)
+            put(W, k + 2 * length, w, w2)
+            f0 = f0 - Uv * w0
+            n0 = n0 - Uw * w0
+            f1 = f1 - Uv * w1
+            n1 = n1 - Uw * w1
+            f2 = f2 - Uv * w2
+            n2 = n2 - Uw * w2
+            own = own + vec3(w0 * w0, w1 * w1, w2 * w2)
+            cross = cross + vec3(w0 * w1, w0 * w2, w1 * w2)
+            k += 1
+            d -= 1
+        i = tree.parent[i]
+    return own, cross

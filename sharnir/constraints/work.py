@@ -18,8 +18,8 @@ counts2 = wp.array(dtype=int, ndim=2)
 DT, EPSILON, ERP, GAP, PASSES, SWEEPS, BUDGET, METHOD, ACCELERATE, DIRECT = range(10)
 SETTINGS = 10
 # What a step reports, by place in `State.report`.
-SWEPT, RESIDUAL, POSITION_ERROR, REASON, TICKS, PASSED, GUARDED = range(7)
-REPORTS = 7
+SWEPT, RESIDUAL, POSITION_ERROR, REASON, TICKS, PASSED, GUARDED, WEAKEST = range(8)
+REPORTS = 8
 # Reasons of stopping.
 CONVERGED, CAPPED, OUT_OF_TIME = range(3)
 CONTACT_K = 13
@@ -84,6 +84,13 @@ class Work:
     soft_give: array2  # [line] γ, 1/kg
     contact_gap: array2  # [contact] m
     contact_K: array2  # [CONTACT_K contact] inverse of the block W Wᵀ, 1/K_nn, tangential step, K_tn (2)
+    L: array2  # factor of the rows that bind both ways
+    pivot: array2  # [b] its inverse pivots
+    x: array2  # [b]
+    dense: array2  # [width] kept zero
+    K_held: array2  # [line] |Ŵ|²
+    offset: array2  # [line, 3 contact] speeds of projected rows beyond Ŵ·z
+    p_start: array2  # [impulse]
     touching: counts2  # [contact + 1] how many touch, and which
 
 
@@ -107,8 +114,10 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     nv, np_, joints, lines = model.nv, plan.impulses, plan.joints, plan.lines
     sizes = {"W": plan.W_size, "gap": 6 * joints, "gap_next": 6 * joints, "joint_target": 6 * joints}
     sizes |= {"joint_factor": 36 * joints, "contact_gap": plan.contacts, "contact_K": CONTACT_K * plan.contacts}
-    sizes |= dict.fromkeys(("zP", "base", "zc", "z_tangent", "z_old", "z_way"), nv)
+    sizes |= dict.fromkeys(("zP", "base", "zc", "z_tangent", "z_old", "z_way"), plan.width)
     sizes |= dict.fromkeys(("p", "p_tangent", "p_old", "p_way"), np_)
+    sizes |= {"L": plan.L_size, "pivot": plan.bound, "x": plan.bound, "dense": plan.width, "K_held": lines}
+    sizes |= {"offset": lines + 3 * plan.contacts, "p_start": np_}
     per_line = ("g", "g_next", "K", "lower", "upper", "friction", "motor_speed", "motor_bound", "soft_speed")
     sizes |= dict.fromkeys((*per_line, "soft_give"), lines)
     out = Work()

@@ -40,12 +40,12 @@ def twist_displacement(linear: vec3, turn: vec3):
     D = Displacement()
     one = real(1.0)
     x = wp.dot(turn, turn)
-    half_sinc = real(0.5) * (one - x / real(24.0) * (one - x / real(80.0) * (one - x / real(168.0) * (
-        one - x / real(288.0) * (one - x / real(440.0))))))  # sin(α/2)/α  # fmt: skip
-    D.s = one - x / real(8.0) * (one - x / real(48.0) * (one - x / real(120.0) * (
-        one - x / real(224.0) * (one - x / real(360.0)))))  # cos(α/2)  # fmt: skip
-    C = (one - x / real(20.0) * (one - x / real(42.0) * (one - x / real(72.0) * (
-        one - x / real(110.0)))))/ real(6.0)  # (α − sin α)/α³  # fmt: skip
+    half_sinc = real(0.5) + x * (real(-2.0833333333333332e-02) + x * (real(2.6041666666666666e-04)
+        + x * (real(-1.5500992063492063e-06) + x * real(5.3822889109347443e-09))))  # sin(α/2)/α  # fmt: skip
+    D.s = one + x * (real(-0.125) + x * (real(2.6041666666666665e-03) + x * (real(-2.1701388888888888e-05)
+        + x * real(9.6881200396825401e-08))))  # cos(α/2)  # fmt: skip
+    C = real(0.16666666666666666) + x * (real(-8.3333333333333332e-03) + x * (real(1.9841269841269841e-04)
+        + x * (real(-2.7557319223985893e-06) + x * real(2.5052108385441720e-08))))  # (α − sin α)/α³  # fmt: skip
     if x > SMALL_ANGLE2:
         angle = wp.sqrt(x)
         c, s = cos_sin(real(0.5) * angle)

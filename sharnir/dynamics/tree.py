@@ -139,11 +139,12 @@ def tree_on(model: Model, device: str) -> Tree:
     return tree
 
 
-def workspace_on(model: Model, columns: int, device: str) -> Workspace:
-    """Zeroed workspace with one column per world (GPU) or one in all (CPU)."""
+def workspace_on(model: Model, columns: int, device: str, width: int = 0) -> Workspace:
+    """Zeroed workspace with one column per world (GPU) or one in all (CPU); z has at least `width` rows."""
     ws = Workspace()
     ws.O = wp.zeros((3 * model.trees, columns), dtype=real, device=device)
     for name, rows in WORKSPACE_ROWS.items():
         items = model.nv if name in PER_DOF else model.nb
-        setattr(ws, name, wp.zeros((rows * items, columns), dtype=real, device=device))
+        size = max(rows * items, width) if name == "z" else rows * items
+        setattr(ws, name, wp.zeros((size, columns), dtype=real, device=device))
     return ws

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.direct import answer_of_bound, bind, factor_bound, project_rows, set_offsets
 from sharnir.constraints.loops import Loops, loop_ends, row_form
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.plan import HOLD, Plan
@@ -14,6 +15,7 @@ from sharnir.constraints.rows import (
     bound_speed,
     factor_joints,
     find_contacts,
+    get_count,
     joint_gaps,
     prepare_lines,
     whiten_joints,
@@ -25,6 +27,7 @@ from sharnir.constraints.work import (
     BUDGET,
     CAPPED,
     CONVERGED,
+    DIRECT,
     DT,
     EPSILON,
     ERP,
@@ -41,6 +44,7 @@ from sharnir.constraints.work import (
     SWEEPS,
     SWEPT,
     TICKS,
+    WEAKEST,
     State,
     Work,
 )  # fmt: skip
@@ -51,11 +55,12 @@ from sharnir.dynamics.kinematics import kinematics, poses
 from sharnir.dynamics.momentum import chord_momenta, tangent_momenta, whitened_momentum, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BALL, SHIFT, STILL
-from sharnir.maths import KERNEL_OPTIONS, array2, get, get3, get33, put, put3, real, row_dot, ticks, vec3
+from sharnir.maths import KERNEL_OPTIONS, array2, copy, get, get3, get33, put, put3, real, row_dot, ticks, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 
-SETTLED = wp.constant(real(1.0e-12))  # residual of a pass, of the kinetic energy, below which passes end (squared 1e-6)
+SETTLED = wp.constant(real(1.0e-18))  # of the kinetic energy: residual of the passes below which they end
+CLOSED = wp.constant(real(1.0e-11))  # m or rad: growth of gaps in a step that is left to stabilisation
 GUARD = wp.constant(real(1.0e-6))  # and above which they are dropped
 
 
@@ -145,14 +150,6 @@ def free_motion(tree: Tree, ws: Workspace, loops: Loops, state: State, work: Wor
 
 
 @wp.func
-def copy_column(source: array2, target: array2, n: int, w: int):
-    i = int(0)
-    while i < n:
-        put(target, i, w, get(source, i, w))
-        i += 1
-
-
-@wp.func
 def clear_column(target: array2, n: int, w: int):
     i = int(0)
     while i < n:
@@ -193,11 +190,12 @@ def distance2(x: array2, old: array2, n: int, w: int):
 
 @wp.func
 def sweeps(
-    loops: Loops, plan: Plan, state: State, work: Work, z: array2, dt: real, most: int, end: wp.float64, w: int
+    loops: Loops, plan: Plan, state: State, work: Work, held: int, z: array2, dt: real, end: wp.float64, w: int
 ):
-    """Sweep until impulses change by less than ε, `most` sweeps are done or the clock passes `end` (M-42); returns how
+    """Sweep until impulses change by less than ε, the cap is reached or the clock passes `end` (M-42); returns how
     many, the last change and the reason of stopping."""
     accelerate = state.settings[ACCELERATE, 0] > real(0.0)
+    most = int(state.settings[SWEEPS, 0])
     epsilon = state.settings[EPSILON, 0]
     worst = real(0.0)
     last = real(0.0)
@@ -205,12 +203,14 @@ def sweeps(
     going = int(1)
     if accelerate:
         clear_column(work.p_way, plan.impulses, w)
-        clear_column(work.z_way, plan.dofs, w)
+        clear_column(work.z_way, plan.width, w)
+    if nothing_to_sweep(plan, work, held, w):
+        going = 0
     while going == 1 and n < most:
         if accelerate:
-            copy_column(work.p, work.p_old, plan.impulses, w)
-            copy_column(z, work.z_old, plan.dofs, w)
-        worst = sweep(loops, plan, work, dt, z, work.p, w)
+            copy(work.p, work.p_old, plan.impulses, w)
+            copy(z, work.z_old, plan.width, w)
+        worst = sweep(loops, plan, work, held, dt, z, work.p, w)
         n += 1
         if worst <= epsilon:
             going = 0
@@ -222,7 +222,7 @@ def sweeps(
             if last > real(0.0) and gone < last:
                 beta = gone / last
             extrapolate(work.p, work.p_old, work.p_way, beta, plan.impulses, w)
-            extrapolate(z, work.z_old, work.z_way, beta, plan.dofs, w)
+            extrapolate(z, work.z_old, work.z_way, beta, plan.width, w)
             last = gone
     reason = int(CONVERGED)
     if going == 2:
@@ -233,14 +233,63 @@ def sweeps(
 
 
 @wp.func
-def solve(
-    loops: Loops, plan: Plan, state: State, work: Work, z: array2, dt: real, most: int, end: wp.float64, w: int
+def nothing_to_sweep(plan: Plan, work: Work, held: int, w: int):
+    rows = get_count(work, 0, w)
+    if held == 0:
+        rows = rows + plan.joints
+    l = int(0)
+    while l < plan.lines and rows == 0:
+        if get(work.K, l, w) > real(0.0) and (held == 0 or plan.line_loose[l] != 0):
+            rows = 1
+        l += 1
+    return rows == 0
+
+
+@wp.func
+def settled(
+    loops: Loops, plan: Plan, state: State, work: Work, held: int, z: array2, dt: real, end: wp.float64, w: int
 ):
-    """Sweeps, reported."""
-    n, worst, reason = sweeps(loops, plan, state, work, z, dt, most, end, w)
+    """Impulses of all rows for the speeds now sought: by sweeps alone, or with the rows that bind both ways held by a
+    direct solution (M-42, M-48). Returns sweeps, the last change of an impulse and the reason of stopping."""
+    if held == 0:
+        return sweeps(loops, plan, state, work, 0, z, dt, end, w)
+    change = bind(plan, work, z, work.p, 0, w)
+    if nothing_to_sweep(plan, work, 1, w):
+        return 1, change, CONVERGED
+    copy(work.p, work.p_start, plan.impulses, w)
+    set_offsets(plan, work, z, w)
+    n, worst, reason = sweeps(loops, plan, state, work, 1, z, dt, end, w)
+    answer_of_bound(plan, work, work.p, w)
+    return n + 1, worst, reason
+
+
+@wp.func
+def solve(
+    loops: Loops, plan: Plan, state: State, work: Work, held: int, z: array2, dt: real, end: wp.float64, w: int
+):
+    """The same, reported."""
+    n, worst, reason = settled(loops, plan, state, work, held, z, dt, end, w)
     state.report[SWEPT, w] = state.report[SWEPT, w] + real(n)
     state.report[RESIDUAL, w] = worst
     state.report[REASON, w] = real(reason)
+
+
+@wp.func
+def prepare(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, h: real, dt: real, w: int
+):
+    """All rows at the start of a step, and the factors of their blocks."""
+    whiten_joints(tree, ws, loops, plan, work, w)
+    prepare_lines(tree, ws, loops, plan, state, work, h, dt, 1, w)
+    find_contacts(tree, ws, plan, state, work, dt, w)
+    weakest = real(1.0)
+    if held == 1:
+        weakest = factor_bound(plan, work, w)
+        if not nothing_to_sweep(plan, work, 1, w):
+            project_rows(plan, work, w)
+    else:
+        factor_joints(loops, plan, work, w)
+    return weakest
 
 
 @wp.func
@@ -312,70 +361,77 @@ def kinetic2(z: array2, n: int, w: int):
 
 @wp.func
 def velocity_passes(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real,
-    end: wp.float64, w: int,
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int,
+    dt: real, end: wp.float64, w: int,
 ):  # fmt: skip
     """From the tangent solution to the step's own equations: momenta over the step, joints closed at its end (M-32)."""
     n = plan.dofs
-    copy_column(ws.z, work.z_tangent, n, w)
-    copy_column(work.p, work.p_tangent, plan.impulses, w)
+    copy(ws.z, work.z_tangent, n, w)
+    copy(work.p, work.p_tangent, plan.impulses, w)
     passes = int(state.settings[PASSES, 0])
-    most = int(state.settings[SWEEPS, 0])
     k = int(0)
     going = int(1)
     guarded = int(0)
     while going == 1:
         outward(tree, ws, state.v_next, w)
         missing = chord_residual(tree, ws, plan, state, work, dt, w)
-        look(tree, trial, loops, plan, state, work, dt, w)
-        energy = kinetic2(ws.z, n, w)
-        if k == passes or (missing <= SETTLED * SETTLED * energy and plan.joints == 0) or ticks() > end:
+        growth = real(0.0)
+        if plan.bent == 1:
+            look(tree, trial, loops, plan, state, work, dt, w)
+            growth = gap_growth(loops, work, w)
+        energy = kinetic2(ws.z, n, w) + kinetic2(work.zP, n, w)
+        if k == passes or (missing <= SETTLED * energy and growth < CLOSED) or ticks() > end:
             going = 0
             if missing > GUARD * energy:
                 guarded = 1
         else:
-            aim(loops, plan, work, ws.z, dt, w)
+            if plan.bent == 1:
+                aim(loops, plan, work, ws.z, dt, w)
             d = int(0)
             while d < n:
                 put(ws.z, d, w, get(ws.z, d, w) + get(work.zc, d, w))
                 put(work.base, d, w, get(work.base, d, w) + get(work.zc, d, w))
                 d += 1
-            solve(loops, plan, state, work, ws.z, dt, most, end, w)
+            solve(loops, plan, state, work, held, ws.z, dt, end, w)
             k += 1
     state.report[PASSED, w] = real(k)
     state.report[GUARDED, w] = real(guarded)
     if guarded == 1:
-        take_tangent(tree, ws, trial, loops, plan, state, work, dt, w)
+        take_tangent(tree, ws, plan, state, work, w)
+    if guarded == 1 or plan.bent == 0:
+        look(tree, trial, loops, plan, state, work, dt, w)
 
 
 @wp.func
-def take_tangent(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, w: int
-):
+def take_tangent(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, w: int):
     """The solution before the passes, with momenta at the start of the step: loses energy, never gains it."""
-    copy_column(work.z_tangent, ws.z, plan.dofs, w)
-    copy_column(work.p_tangent, work.p, plan.impulses, w)
+    copy(work.z_tangent, ws.z, plan.dofs, w)
+    copy(work.p_tangent, work.p, plan.impulses, w)
     outward(tree, ws, state.v_next, w)
     tangent_momenta(tree, ws, w)
-    look(tree, trial, loops, plan, state, work, dt, w)
 
 
 @wp.func
 def stabilise(
-    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, end: wp.float64, w: int
-):
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
+    end: wp.float64, w: int,
+):  # fmt: skip
     """Positions ← v_next and the pseudo-velocities that undo position errors; 1 if there were any (M-43)."""
     erp = state.settings[ERP, 0]
     moved = int(0)
     if seek_positions(loops, plan, work, dt, erp, w) > real(1.0e-13):
         moved = 1
         clear_column(work.p_old, plan.impulses, w)
-        clear_column(ws.z, plan.dofs, w)
+        clear_column(ws.z, plan.width, w)
         epsilon = state.settings[EPSILON, 0]
         worst = real(2.0) * epsilon
         n = int(0)
+        if held == 1:
+            bind(plan, work, ws.z, work.p_old, 1, w)
+            if not nothing_to_sweep(plan, work, 1, w):
+                set_offsets(plan, work, ws.z, w)
         while worst > epsilon and n < int(state.settings[SWEEPS, 0]) and ticks() < end:
-            worst = sweep_positions(loops, plan, work, dt, erp, ws.z, work.p_old, w)
+            worst = sweep_positions(loops, plan, work, held, dt, erp, ws.z, work.p_old, w)
             n += 1
         outward(tree, ws, state.tau, w)
         d = int(0)
@@ -387,16 +443,15 @@ def stabilise(
 
 
 @wp.func
-def finish(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real,
-    moved: int, w: int,
-):  # fmt: skip
-    """The step's result becomes the state."""
+def finish(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real, w: int):
+    """The step's velocities, momenta and impulses become the state."""
     l = int(0)
     while l < plan.lines:
-        state.speed[l, w] = row_dot(
-            work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], ws.z, w
-        )
+        if get(work.K, l, w) > real(0.0):
+            start = plan.line_start[l]
+            state.speed[l, w] = row_dot(work.W, start, plan.line_length[l], plan.index, plan.line_first[l], ws.z, w)
+        elif dt > real(0.0):
+            state.speed[l, w] = (get(work.g_next, l, w) - get(work.g, l, w)) / dt
         l += 1
     i = int(0)
     while i < plan.impulses:
@@ -418,7 +473,9 @@ def finish(
 
 
 @wp.func
-def settle(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, w: int):
+def settle(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, moved: int, w: int
+):
     """Positions ← next positions, with poses and coordinates of loops there; the position error is reported."""
     i = int(0)
     while i < state.q.shape[0]:
@@ -428,15 +485,57 @@ def settle(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, wo
     while i < plan.dofs:
         state.v[i, w] = state.v_next[i, w]
         i += 1
-    poses(tree, ws, state.q, state.q, w)
-    worst = joint_gaps(tree, ws, loops, work.gap_next, state.loop_q, state.loop_q, w)
+    worst = real(0.0)
+    if moved == 1:
+        poses(tree, ws, state.q, state.q, w)
+        worst = joint_gaps(tree, ws, loops, work.gap_next, state.loop_q, state.loop_q, w)
+    else:
+        copy(trial.R, ws.R, 9 * tree.links, w)
+        copy(trial.x, ws.x, 3 * tree.links, w)
+        copy(trial.S, ws.S, 6 * plan.dofs, w)
+        copy(trial.O, ws.O, trial.O.shape[0], w)
+        worst = largest_gap(loops, work, w)
+        i = int(0)
+        while i < state.loop_q.shape[0]:
+            state.loop_q[i, w] = state.loop_next[i, w]
+            i += 1
     l = int(0)
     while l < plan.lines:
         if (plan.line_acts[l] & HOLD) != 0:
-            g = line_position(tree, ws, plan, l, state.q, state.loop_q, w)
+            g = get(work.g_next, l, w)
+            if moved == 1:
+                g = line_position(tree, ws, plan, l, state.q, state.loop_q, w)
             worst = wp.max(worst, wp.max(g - plan.line_upper[l], plan.line_lower[l] - g))
         l += 1
     state.report[POSITION_ERROR, w] = worst
+
+
+@wp.func
+def gap_growth(loops: Loops, work: Work, w: int):
+    """By how much the step widens the gaps of joints."""
+    worst = real(0.0)
+    k = int(0)
+    while k < loops.count:
+        j = int(0)
+        while j < loops.fixed[loops.kind[k]]:
+            r = 6 * k + j
+            worst = wp.max(worst, wp.abs(get(work.gap_next, r, w) - get(work.gap, r, w)))
+            j += 1
+        k += 1
+    return worst
+
+
+@wp.func
+def largest_gap(loops: Loops, work: Work, w: int):
+    worst = real(0.0)
+    k = int(0)
+    while k < loops.count:
+        j = int(0)
+        while j < loops.fixed[loops.kind[k]]:
+            worst = wp.max(worst, wp.abs(get(work.gap_next, 6 * k + j, w)))
+            j += 1
+        k += 1
+    return worst
 
 
 @wp.func
@@ -450,22 +549,22 @@ def step(
     end = began + wp.float64(state.settings[BUDGET, 0])
     state.report[SWEPT, w] = real(0.0)
     free_motion(tree, ws, loops, state, work, h, dt, w)
-    copy_column(ws.z, work.zP, plan.dofs, w)
+    copy(ws.z, work.zP, plan.dofs, w)
     scale = real(0.0)
     if state.clock[1, w] > real(0.0):
         scale = h / state.clock[1, w]
     load_impulses(plan, state, work, scale, w)
-    whiten_joints(tree, ws, loops, plan, work, w)
-    factor_joints(loops, plan, work, w)
-    prepare_lines(tree, ws, loops, plan, state, work, h, dt, 1, w)
-    find_contacts(tree, ws, plan, state, work, dt, w)
-    copy_column(ws.z, work.base, plan.dofs, w)
+    held = int(state.settings[DIRECT, 0])
+    if plan.bound == 0:
+        held = 0
+    state.report[WEAKEST, w] = prepare(tree, ws, loops, plan, state, work, held, h, dt, w)
+    copy(ws.z, work.base, plan.dofs, w)
     apply_impulses(loops, plan, work, ws.z, work.p, w)
-    solve(loops, plan, state, work, ws.z, dt, int(state.settings[SWEEPS, 0]), end, w)
-    velocity_passes(tree, ws, trial, loops, plan, state, work, dt, end, w)
-    finish(tree, ws, trial, loops, plan, state, work, h, dt, 0, w)
-    stabilise(tree, ws, loops, plan, state, work, dt, end, w)
-    settle(tree, ws, loops, plan, state, work, w)
+    solve(loops, plan, state, work, held, ws.z, dt, end, w)
+    velocity_passes(tree, ws, trial, loops, plan, state, work, held, dt, end, w)
+    finish(tree, ws, loops, plan, state, work, h, dt, w)
+    moved = stabilise(tree, ws, loops, plan, state, work, held, dt, end, w)
+    settle(tree, ws, trial, loops, plan, state, work, moved, w)
     state.report[TICKS, w] = real(ticks() - began)
 
 
@@ -503,7 +602,7 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
     put_zero_contacts(work, w)
     load_impulses(plan, state, work, real(0.0), w)
     state.clock[0, w] = real(0.0)
-    finish(tree, ws, ws, loops, plan, state, work, real(0.0), real(0.0), 0, w)
+    finish(tree, ws, loops, plan, state, work, real(0.0), real(0.0), w)
 
 
 @wp.func
@@ -527,12 +626,13 @@ def observe_kernel(
     if state.clock[1, w] > real(0.0):
         scale = h / state.clock[1, w]
     load_impulses(plan, state, work, scale, w)
-    whiten_joints(tree, ws, loops, plan, work, w)
-    factor_joints(loops, plan, work, w)
-    prepare_lines(tree, ws, loops, plan, state, work, h, state.settings[DT, 0], 1, w)
-    find_contacts(tree, ws, plan, state, work, dt, w)
+    held = int(state.settings[DIRECT, 0])
+    if plan.bound == 0:
+        held = 0
+    dt = state.settings[DT, 0]
+    prepare(tree, ws, loops, plan, state, work, held, h, dt, w)
     apply_impulses(loops, plan, work, ws.z, work.p, w)
-    sweeps(loops, plan, state, work, ws.z, state.settings[DT, 0], int(state.settings[SWEEPS, 0]), ticks() + wp.float64(1.0e12), w)
+    settled(loops, plan, state, work, held, ws.z, dt, ticks() + wp.float64(1.0e12), w)
     outward(tree, ws, v, w)
     loop_rates(tree, ws, loops, loop_v, w)
 
