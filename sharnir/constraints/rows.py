@@ -57,6 +57,11 @@ def whiten_joints(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, work: Wor
             na = n + wp.cross(s.ra, f)
             start = plan.joint_start[k] + j * plan.joint_length[k]
             walk_row(tree, ws, s.a, -f, -na, s.b, f, n + wp.cross(s.rb, f), work.W, start, w)
+            K = row_product(work.W, start, start, plan.joint_length[k], w)
+            mass = real(0.0)
+            if K > NOTHING:
+                mass = real(1.0) / K
+            put(work.joint_mass, 6 * k + j, w, mass)
             j += 1
         k += 1
 

@@ -37,6 +37,9 @@ class State:
     loop_q: array2  # [loop q] coordinates of loop joints, angles counted
     speed: array2  # [line] speeds of the step that led here
     p: array2  # [impulse] accumulated impulses
+    bend: array2  # [nv] what turned tangent into chord momenta in the step that led here, whitened
+    lack: array2  # [nv] what that step left of its momentum equation, whitened
+    aim: array2  # [6 joint] speeds its joints sought
     clock: array2  # [2] the step that led here and the time its impulses acted, s; 0 at the start
     control: array2  # [nc] N or N m on all coordinates
     f_ext: array2  # [6 link] wrench about the centre of mass, world axes
@@ -50,7 +53,7 @@ class State:
     history: array2  # [REPORTS · steps] reports of the steps of a launch
 
 
-STATE_SAVED = ("q", "v", "P", "loop_q", "speed", "p", "clock")
+STATE_SAVED = ("q", "v", "P", "loop_q", "speed", "p", "bend", "lack", "aim", "clock")
 
 
 @wp.struct
@@ -61,9 +64,7 @@ class Work:
     zP: array2  # [nv] of the momenta before the step
     base: array2  # [nv] z without the rows' impulses
     zc: array2  # [nv] of the chord momenta
-    z_tangent: array2  # [nv]
     p: array2  # [impulse]
-    p_tangent: array2
     p_old: array2
     z_old: array2
     p_way: array2  # directions of the accelerated sweep
@@ -71,6 +72,7 @@ class Work:
     gap: array2  # [6 joint] errors at the start of the step
     gap_next: array2
     joint_target: array2  # [6 joint] speeds sought
+    joint_mass: array2  # [6 joint] effective masses of the rows, kg
     joint_factor: array2  # [36 joint] LDLᵀ, inverse pivots on the diagonal
     g: array2  # [line] positions at the start
     g_next: array2
@@ -99,6 +101,7 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
     loop_q = int(model.loop_q_start[-1])
     sizes = {
         "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.impulses,
+        "bend": model.nv, "lack": model.nv, "aim": 6 * plan.joints,
         "clock": 2, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
     }  # fmt: skip
@@ -112,10 +115,10 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
 def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     """Zeroed scratch."""
     nv, np_, joints, lines = model.nv, plan.impulses, plan.joints, plan.lines
-    sizes = {"W": plan.W_size, "gap": 6 * joints, "gap_next": 6 * joints, "joint_target": 6 * joints}
+    sizes = {"W": plan.W_size, "gap": 6 * joints, "gap_next": 6 * joints, "joint_target": 6 * joints, "joint_mass": 6 * joints}
     sizes |= {"joint_factor": 36 * joints, "contact_gap": plan.contacts, "contact_K": CONTACT_K * plan.contacts}
-    sizes |= dict.fromkeys(("zP", "base", "zc", "z_tangent", "z_old", "z_way"), plan.width)
-    sizes |= dict.fromkeys(("p", "p_tangent", "p_old", "p_way"), np_)
+    sizes |= dict.fromkeys(("zP", "base", "zc", "z_old", "z_way"), plan.width)
+    sizes |= dict.fromkeys(("p", "p_old", "p_way"), np_)
     sizes |= {"L": plan.L_size, "pivot": plan.bound, "x": plan.bound, "dense": plan.width, "K_held": lines}
     sizes |= {"offset": lines + 3 * plan.contacts, "p_start": np_}
     per_line = ("g", "g_next", "K", "lower", "upper", "friction", "motor_speed", "motor_bound", "soft_speed")

@@ -59,8 +59,9 @@ from sharnir.maths import KERNEL_OPTIONS, array2, copy, get, get3, get33, put, p
 
 wp.set_module_options(KERNEL_OPTIONS)
 
-SETTLED = wp.constant(real(1.0e-18))  # of the kinetic energy: residual of the passes below which they end
-CLOSED = wp.constant(real(1.0e-11))  # m or rad: growth of gaps in a step that is left to stabilisation
+SETTLED = wp.constant(real(1.0e-14))  # of the kinetic energy: residual of the passes below which they end
+CLOSED = wp.constant(real(1.0e-10))  # m or rad: growth of gaps in a step that is left to stabilisation
+SMALL = wp.constant(real(1.0e-10))
 GUARD = wp.constant(real(1.0e-6))  # and above which they are dropped
 
 
@@ -364,26 +365,33 @@ def velocity_passes(
     tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int,
     dt: real, end: wp.float64, w: int,
 ):  # fmt: skip
-    """From the tangent solution to the step's own equations: momenta over the step, joints closed at its end (M-32)."""
+    """Velocities of the step: momenta over the step balance, joints are closed at its end (M-32).
+
+    Starts from the last step's correction of the tangent momenta, and hands the rest it leaves to the next step.
+    """
     n = plan.dofs
-    copy(ws.z, work.z_tangent, n, w)
-    copy(work.p, work.p_tangent, plan.impulses, w)
     passes = int(state.settings[PASSES, 0])
     k = int(0)
     going = int(1)
-    guarded = int(0)
+    missing_last = real(0.0)
+    energy_last = real(0.0)
     while going == 1:
+        solve(loops, plan, state, work, held, ws.z, dt, end, w)
         outward(tree, ws, state.v_next, w)
         missing = chord_residual(tree, ws, plan, state, work, dt, w)
         growth = real(0.0)
         if plan.bent == 1:
             look(tree, trial, loops, plan, state, work, dt, w)
-            growth = gap_growth(loops, work, w)
+            widest, work_left = gap_growth(loops, work, dt, w)
+            growth = widest
+            missing = missing + work_left
         energy = kinetic2(ws.z, n, w) + kinetic2(work.zP, n, w)
         if k == passes or (missing <= SETTLED * energy and growth < CLOSED) or ticks() > end:
             going = 0
+            missing_last = missing
+            energy_last = energy
             if missing > GUARD * energy:
-                guarded = 1
+                going = 2
         else:
             if plan.bent == 1:
                 aim(loops, plan, work, ws.z, dt, w)
@@ -392,21 +400,56 @@ def velocity_passes(
                 put(ws.z, d, w, get(ws.z, d, w) + get(work.zc, d, w))
                 put(work.base, d, w, get(work.base, d, w) + get(work.zc, d, w))
                 d += 1
-            solve(loops, plan, state, work, held, ws.z, dt, end, w)
             k += 1
     state.report[PASSED, w] = real(k)
-    state.report[GUARDED, w] = real(guarded)
-    if guarded == 1:
-        take_tangent(tree, ws, plan, state, work, w)
-    if guarded == 1 or plan.bent == 0:
+    state.report[GUARDED, w] = wp.where(going == 2, real(1.0), real(0.0))
+    if going == 2:
+        tangent_step(tree, ws, loops, plan, state, work, held, dt, end, w)
+    else:
+        keep_correction(plan, state, work, wp.where(missing_last > SMALL * energy_last, real(0.0), real(1.0)), w)
+    if going == 2 or plan.bent == 0:
         look(tree, trial, loops, plan, state, work, dt, w)
 
 
 @wp.func
-def take_tangent(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, w: int):
-    """The solution before the passes, with momenta at the start of the step: loses energy, never gains it."""
-    copy(work.z_tangent, ws.z, plan.dofs, w)
-    copy(work.p_tangent, work.p, plan.impulses, w)
+def keep_correction(plan: Plan, state: State, work: Work, share: real, w: int):
+    """The correction of this step, to start the next with, and what it left."""
+    d = int(0)
+    while d < plan.dofs:
+        state.bend[d, w] = get(work.base, d, w) - get(work.zP, d, w)
+        state.lack[d, w] = get(work.zc, d, w) * share
+        d += 1
+    r = int(0)
+    while r < 6 * plan.joints:
+        state.aim[r, w] = get(work.joint_target, r, w)
+        r += 1
+
+
+@wp.func
+def tangent_step(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
+    end: wp.float64, w: int,
+):  # fmt: skip
+    """Velocities along the tangent at the start of the step, momenta likewise: loses energy, never gains it."""
+    d = int(0)
+    while d < plan.dofs:
+        z = get(ws.z, d, w) - get(work.base, d, w) + get(work.zP, d, w)
+        put(ws.z, d, w, z)
+        state.bend[d, w] = real(0.0)
+        state.lack[d, w] = real(0.0)
+        d += 1
+    r = int(0)
+    while r < 6 * plan.joints:
+        put(work.joint_target, r, w, real(0.0))
+        state.aim[r, w] = real(0.0)
+        r += 1
+    l = int(0)
+    while l < plan.lines:
+        if (plan.line_acts[l] & HOLD) != 0:
+            g = get(work.g, l, w)
+            bound_speed(plan, work, l, real(0.0), g, g, dt, 1, w)
+        l += 1
+    solve(loops, plan, state, work, held, ws.z, dt, end, w)
     outward(tree, ws, state.v_next, w)
     tangent_momenta(tree, ws, w)
 
@@ -511,18 +554,21 @@ def settle(
 
 
 @wp.func
-def gap_growth(loops: Loops, work: Work, w: int):
-    """By how much the step widens the gaps of joints."""
+def gap_growth(loops: Loops, work: Work, dt: real, w: int):
+    """How much the step widens the gaps of joints: the most, and the energy it would take to undo it, twice."""
     worst = real(0.0)
+    energy = real(0.0)
     k = int(0)
     while k < loops.count:
         j = int(0)
         while j < loops.fixed[loops.kind[k]]:
             r = 6 * k + j
-            worst = wp.max(worst, wp.abs(get(work.gap_next, r, w) - get(work.gap, r, w)))
+            growth = get(work.gap_next, r, w) - get(work.gap, r, w)
+            worst = wp.max(worst, wp.abs(growth))
+            energy = energy + growth * growth * get(work.joint_mass, r, w)
             j += 1
         k += 1
-    return worst
+    return worst, energy / (dt * dt)
 
 
 @wp.func
@@ -549,7 +595,14 @@ def step(
     end = began + wp.float64(state.settings[BUDGET, 0])
     state.report[SWEPT, w] = real(0.0)
     free_motion(tree, ws, loops, state, work, h, dt, w)
-    copy(ws.z, work.zP, plan.dofs, w)
+    d = int(0)
+    while d < plan.dofs:
+        z = get(ws.z, d, w) + state.lack[d, w]
+        put(work.zP, d, w, z)
+        z = z + state.bend[d, w]
+        put(ws.z, d, w, z)
+        put(work.base, d, w, z)
+        d += 1
     scale = real(0.0)
     if state.clock[1, w] > real(0.0):
         scale = h / state.clock[1, w]
@@ -558,9 +611,11 @@ def step(
     if plan.bound == 0:
         held = 0
     state.report[WEAKEST, w] = prepare(tree, ws, loops, plan, state, work, held, h, dt, w)
-    copy(ws.z, work.base, plan.dofs, w)
+    r = int(0)
+    while r < 6 * plan.joints:
+        put(work.joint_target, r, w, state.aim[r, w])
+        r += 1
     apply_impulses(loops, plan, work, ws.z, work.p, w)
-    solve(loops, plan, state, work, held, ws.z, dt, end, w)
     velocity_passes(tree, ws, trial, loops, plan, state, work, held, dt, end, w)
     finish(tree, ws, loops, plan, state, work, h, dt, w)
     moved = stabilise(tree, ws, loops, plan, state, work, held, dt, end, w)
@@ -602,6 +657,15 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
     put_zero_contacts(work, w)
     load_impulses(plan, state, work, real(0.0), w)
     state.clock[0, w] = real(0.0)
+    d = int(0)
+    while d < plan.dofs:
+        state.bend[d, w] = real(0.0)
+        state.lack[d, w] = real(0.0)
+        d += 1
+    d = int(0)
+    while d < 6 * plan.joints:
+        state.aim[d, w] = real(0.0)
+        d += 1
     finish(tree, ws, loops, plan, state, work, real(0.0), real(0.0), w)
 
 
