@@ -54,40 +54,44 @@ def factor_bound(plan: Plan, work: Work, w: int):
         first = plan.bind_first[b]
         left = plan.envelope_left[b]
         at = plan.envelope_start[b] - left
-        scatter(plan, work, start, length, first, real(1.0), w)
+        inverse = real(0.0)
         j = left
         while j < b:
             put(work.L, at + j, w, real(0.0))
             j += 1
-        n = plan.near_start[b]
-        while n < plan.near_start[b + 1]:
-            j = plan.near[n]
-            value = row_dot(
-                work.W, plan.bind_start[j], plan.bind_length[j], plan.index, plan.bind_first[j], work.dense, w
-            )
-            put(work.L, at + j, w, value)
-            n += 1
-        wipe(plan, work, length, first, w)
         weight = row_product(work.W, start, start, length, w) + give_of(plan, work, b, w)
-        pivot = weight
-        j = left
-        while j < b:
-            from_ = wp.max(left, plan.envelope_left[j])
-            other = plan.envelope_start[j] - plan.envelope_left[j]
-            entry = get(work.L, at + j, w) - row_product(work.L, at + from_, other + from_, j - from_, w)
-            put(work.L, at + j, w, entry)
-            j += 1
-        j = left
-        while j < b:
-            entry = get(work.L, at + j, w)
-            scaled = entry * get(work.pivot, j, w)
-            pivot = pivot - entry * scaled
-            put(work.L, at + j, w, scaled)
-            j += 1
-        inverse = real(0.0)
-        if pivot > DEPENDENT * weight and weight > NOTHING:
-            inverse = real(1.0) / pivot
-            weakest = wp.min(weakest, pivot / weight)
+        if weight > NOTHING:
+            scatter(plan, work, start, length, first, real(1.0), w)
+            n = plan.near_start[b]
+            while n < plan.near_start[b + 1]:
+                j = plan.near[n]
+                if get(work.pivot, j, w) > real(0.0):
+                    value = row_dot(
+                        work.W, plan.bind_start[j], plan.bind_length[j], plan.index, plan.bind_first[j], work.dense, w
+                    )
+                    put(work.L, at + j, w, value)
+                n += 1
+            wipe(plan, work, length, first, w)
+            pivot = weight
+            j = left
+            while j < b:
+                if get(work.pivot, j, w) > real(0.0):
+                    from_ = wp.max(left, plan.envelope_left[j])
+                    other = plan.envelope_start[j] - plan.envelope_left[j]
+                    entry = get(work.L, at + j, w) - row_product(work.L, at + from_, other + from_, j - from_, w)
+                    put(work.L, at + j, w, entry)
+                j += 1
+            j = left
+            while j < b:
+                entry = get(work.L, at + j, w)
+                if entry != real(0.0):
+                    scaled = entry * get(work.pivot, j, w)
+                    pivot = pivot - entry * scaled
+                    put(work.L, at + j, w, scaled)
+                j += 1
+            if pivot > DEPENDENT * weight:
+                inverse = real(1.0) / pivot
+                weakest = wp.min(weakest, pivot / weight)
         put(work.pivot, b, w, inverse)
         b += 1
     return weakest
@@ -95,31 +99,35 @@ def factor_bound(plan: Plan, work: Work, w: int):
 
 @wp.func
 def solve_bound(plan: Plan, x: array2, work: Work, w: int):
-    """x ← (W_B W_Bᵀ + Γ)⁻¹ x."""
+    """x ← (W_B W_Bᵀ + Γ)⁻¹ x, 0 for rows that others imply."""
     b = int(0)
     while b < plan.bound:
-        left = plan.envelope_left[b]
-        at = plan.envelope_start[b]
-        value = get(x, b, w)
-        n = left
-        while n < b:
-            value = value - get(work.L, at + n - left, w) * get(x, n, w)
-            n += 1
-        put(x, b, w, value)
+        if get(work.pivot, b, w) > real(0.0):
+            left = plan.envelope_left[b]
+            at = plan.envelope_start[b] - left
+            n = left
+            value = get(x, b, w)
+            while n < b:
+                value = value - get(work.L, at + n, w) * get(x, n, w)
+                n += 1
+            put(x, b, w, value)
+        else:
+            put(x, b, w, real(0.0))
         b += 1
     b = plan.bound - 1
     while b >= 0:
-        put(x, b, w, get(x, b, w) * get(work.pivot, b, w))
-        b -= 1
-    b = plan.bound - 1
-    while b >= 0:
-        left = plan.envelope_left[b]
-        at = plan.envelope_start[b]
-        value = get(x, b, w)
-        n = left
-        while n < b:
-            put(x, n, w, get(x, n, w) - get(work.L, at + n - left, w) * value)
-            n += 1
+        pivot = get(work.pivot, b, w)
+        if pivot > real(0.0):
+            left = plan.envelope_left[b]
+            at = plan.envelope_start[b] - left
+            value = get(x, b, w)  # the rows after it have taken their part; divide by the pivot last
+            value = value * pivot - get(work.back, b, w)
+            put(x, b, w, value)
+            n = left
+            while n < b:
+                put(work.back, n, w, get(work.back, n, w) + get(work.L, at + n, w) * value)
+                n += 1
+        put(work.back, b, w, real(0.0))
         b -= 1
 
 
@@ -147,9 +155,9 @@ def bind(plan: Plan, work: Work, z: array2, p: array2, positions: int, w: int):
     Returns the largest impulse."""
     b = int(0)
     while b < plan.bound:
-        lack = missing_of(plan, work, b, z, p, w)
-        if positions == 1 and plan.bind_act[b] >= ACT_MOTOR:
-            lack = real(0.0)
+        lack = real(0.0)
+        if get(work.pivot, b, w) > real(0.0) and (positions == 0 or plan.bind_act[b] < ACT_MOTOR):
+            lack = missing_of(plan, work, b, z, p, w)
         put(work.x, b, w, lack)
         b += 1
     solve_bound(plan, work.x, work, w)

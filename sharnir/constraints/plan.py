@@ -103,6 +103,7 @@ class Plan:
     dense_line: int  # where projected rows start in W
     dense_contact: int
     L_size: int
+    loop_lines: int  # 1 if lines measure coordinates of loop joints
     bent: int  # 1 if rows measure what is not linear in the velocity coordinates
 
 
@@ -375,5 +376,6 @@ def plan_on(model: Model, device: str) -> Plan:
     out.dense_line = lines.space(out.width * out.lines if out.bound else 0)
     out.dense_contact = lines.space(3 * out.width * out.contacts if out.bound else 0)
     out.W_size = lines.W_size
+    out.loop_lines = int(any(r["acts"] & HOLD for r in rows) and model.loops > 0)
     out.bent = int(model.loops > 0 or any(r["kind"] == TURN for r in rows))
     return out

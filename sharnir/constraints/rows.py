@@ -18,14 +18,19 @@ from sharnir.maths import array2, get, get3, get33, mat33, put, real, row_produc
 
 REDUNDANT = wp.constant(real(1.0e-10))  # of a row's own weight: less is left of it by the rows before it
 SURPRISE = wp.constant(real(20.0))  # rad/s or m/s, by which the speed of a limited coordinate may change in a step
+OWN = wp.constant(real(1.0e-8))  # m or rad: position errors of this size are the solver's own
 NOTHING = wp.constant(real(1.0e-14))  # weight of a row, 1/kg, that moves nothing
 
 
 @wp.func
-def joint_gaps(
-    tree: Tree, ws: Workspace, loops: Loops, gap: array2, near: array2, loop_q: array2, w: int
-):  # fmt: skip
-    """Errors and coordinates of the loop joints at the poses in the workspace; returns the largest error."""
+def kept(gap: real):
+    """The error a step may keep: one so small that it is the solver's own is undone by the velocities themselves."""
+    return wp.where(wp.abs(gap) > OWN, gap, real(0.0))
+
+
+@wp.func
+def joint_gaps(tree: Tree, ws: Workspace, loops: Loops, gap: array2, w: int):
+    """Errors of the loop joints at the poses in the workspace; returns the largest."""
     worst = real(0.0)
     k = int(0)
     while k < loops.count:
@@ -37,9 +42,17 @@ def joint_gaps(
             put(gap, 6 * k + j, w, g)
             worst = wp.max(worst, wp.abs(g))
             j += 1
-        loop_coordinates(loops, loop_q, near, s, k, kind, w)
         k += 1
     return worst
+
+
+@wp.func
+def joint_coordinates(tree: Tree, ws: Workspace, loops: Loops, near: array2, loop_q: array2, w: int):
+    """Coordinates of the loop joints at the poses in the workspace, angles counted from `near`."""
+    k = int(0)
+    while k < loops.count:
+        loop_coordinates(loops, loop_q, near, loop_ends(tree, ws, loops, k, w), k, loops.kind[k], w)
+        k += 1
 
 
 @wp.func

@@ -37,9 +37,9 @@ class State:
     loop_q: array2  # [loop q] coordinates of loop joints, angles counted
     speed: array2  # [line] speeds of the step that led here
     p: array2  # [impulse] accumulated impulses
-    bend: array2  # [nv] what turned tangent into chord momenta in the step that led here, whitened
+    bend: array2  # [2 nv] what turned tangent into chord momenta in the step that led here, whitened, and its change
     lack: array2  # [nv] what that step left of its momentum equation, whitened
-    aim: array2  # [6 joint] speeds its joints sought
+    aim: array2  # [12 joint] speeds its joints sought, and their change
     clock: array2  # [2] the step that led here and the time its impulses acted, s; 0 at the start
     control: array2  # [nc] N or N m on all coordinates
     f_ext: array2  # [6 link] wrench about the centre of mass, world axes
@@ -89,6 +89,7 @@ class Work:
     L: array2  # factor of the rows that bind both ways
     pivot: array2  # [b] its inverse pivots
     x: array2  # [b]
+    back: array2  # [b] kept zero
     dense: array2  # [width] kept zero
     K_held: array2  # [line] |Ŵ|²
     offset: array2  # [line, 3 contact] speeds of projected rows beyond Ŵ·z
@@ -101,7 +102,7 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
     loop_q = int(model.loop_q_start[-1])
     sizes = {
         "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.impulses,
-        "bend": model.nv, "lack": model.nv, "aim": 6 * plan.joints,
+        "bend": 2 * model.nv, "lack": model.nv, "aim": 12 * plan.joints,
         "clock": 2, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
     }  # fmt: skip
@@ -119,7 +120,7 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     sizes |= {"joint_factor": 36 * joints, "contact_gap": plan.contacts, "contact_K": CONTACT_K * plan.contacts}
     sizes |= dict.fromkeys(("zP", "base", "zc", "z_old", "z_way"), plan.width)
     sizes |= dict.fromkeys(("p", "p_old", "p_way"), np_)
-    sizes |= {"L": plan.L_size, "pivot": plan.bound, "x": plan.bound, "dense": plan.width, "K_held": lines}
+    sizes |= {"L": plan.L_size, "pivot": plan.bound, "x": plan.bound, "back": plan.bound, "dense": plan.width, "K_held": lines}
     sizes |= {"offset": lines + 3 * plan.contacts, "p_start": np_}
     per_line = ("g", "g_next", "K", "lower", "upper", "friction", "motor_speed", "motor_bound", "soft_speed")
     sizes |= dict.fromkeys((*per_line, "soft_give"), lines)

@@ -12,11 +12,14 @@ from sharnir.constraints.loops import Loops, loop_ends, row_form
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.plan import HOLD, Plan
 from sharnir.constraints.rows import (
+    OWN,
     bound_speed,
     factor_joints,
     find_contacts,
     get_count,
+    joint_coordinates,
     joint_gaps,
+    kept,
     prepare_lines,
     whiten_joints,
 )  # fmt: skip
@@ -59,8 +62,8 @@ from sharnir.maths import KERNEL_OPTIONS, array2, copy, get, get3, get33, put, p
 
 wp.set_module_options(KERNEL_OPTIONS)
 
-SETTLED = wp.constant(real(1.0e-14))  # of the kinetic energy: residual of the passes below which they end
-CLOSED = wp.constant(real(1.0e-10))  # m or rad: growth of gaps in a step that is left to stabilisation
+SETTLED = wp.constant(real(1.0e-12))  # of the kinetic energy: residual of the passes below which they end
+CLOSED = wp.constant(real(1.0e-9))  # m or rad: growth of gaps in a step that is left to stabilisation
 SMALL = wp.constant(real(1.0e-10))
 GUARD = wp.constant(real(1.0e-6))  # and above which they are dropped
 
@@ -300,7 +303,9 @@ def look(
     """Poses at the end of a step with v_next, and the errors of joints and lines there."""
     advance(tree, state.q, state.v_next, dt, state.q_next, w)
     poses(tree, trial, state.q_next, state.q_next, w)
-    worst = joint_gaps(tree, trial, loops, work.gap_next, state.loop_q, state.loop_next, w)
+    worst = joint_gaps(tree, trial, loops, work.gap_next, w)
+    if plan.loop_lines == 1:
+        joint_coordinates(tree, trial, loops, state.loop_q, state.loop_next, w)
     l = int(0)
     while l < plan.lines:
         if (plan.line_acts[l] & HOLD) != 0:
@@ -319,7 +324,7 @@ def aim(loops: Loops, plan: Plan, work: Work, z: array2, dt: real, w: int):
             r = 6 * k + j
             start = plan.joint_start[k] + j * plan.joint_length[k]
             s = row_dot(work.W, start, plan.joint_length[k], plan.index, plan.joint_first[k], z, w)
-            put(work.joint_target, r, w, s + (get(work.gap, r, w) - get(work.gap_next, r, w)) / dt)
+            put(work.joint_target, r, w, s + (kept(get(work.gap, r, w)) - get(work.gap_next, r, w)) / dt)
             j += 1
         k += 1
     l = int(0)
@@ -416,12 +421,30 @@ def keep_correction(plan: Plan, state: State, work: Work, share: real, w: int):
     """The correction of this step, to start the next with, and what it left."""
     d = int(0)
     while d < plan.dofs:
-        state.bend[d, w] = get(work.base, d, w) - get(work.zP, d, w)
+        bend = get(work.base, d, w) - get(work.zP, d, w)
+        state.bend[plan.dofs + d, w] = bend - state.bend[d, w]
+        state.bend[d, w] = bend
         state.lack[d, w] = get(work.zc, d, w) * share
         d += 1
     r = int(0)
     while r < 6 * plan.joints:
-        state.aim[r, w] = get(work.joint_target, r, w)
+        sought = get(work.joint_target, r, w)
+        state.aim[6 * plan.joints + r, w] = sought - state.aim[r, w]
+        state.aim[r, w] = sought
+        r += 1
+
+
+@wp.func
+def forget_correction(plan: Plan, state: State, w: int):
+    d = int(0)
+    while d < plan.dofs:
+        state.bend[d, w] = real(0.0)
+        state.bend[plan.dofs + d, w] = real(0.0)
+        state.lack[d, w] = real(0.0)
+        d += 1
+    r = int(0)
+    while r < 12 * plan.joints:
+        state.aim[r, w] = real(0.0)
         r += 1
 
 
@@ -435,13 +458,11 @@ def tangent_step(
     while d < plan.dofs:
         z = get(ws.z, d, w) - get(work.base, d, w) + get(work.zP, d, w)
         put(ws.z, d, w, z)
-        state.bend[d, w] = real(0.0)
-        state.lack[d, w] = real(0.0)
         d += 1
+    forget_correction(plan, state, w)
     r = int(0)
     while r < 6 * plan.joints:
         put(work.joint_target, r, w, real(0.0))
-        state.aim[r, w] = real(0.0)
         r += 1
     l = int(0)
     while l < plan.lines:
@@ -462,7 +483,7 @@ def stabilise(
     """Positions ← v_next and the pseudo-velocities that undo position errors; 1 if there were any (M-43)."""
     erp = state.settings[ERP, 0]
     moved = int(0)
-    if seek_positions(loops, plan, work, dt, erp, w) > real(1.0e-13):
+    if seek_positions(loops, plan, work, dt, erp, w) > OWN:
         moved = 1
         clear_column(work.p_old, plan.impulses, w)
         clear_column(ws.z, plan.width, w)
@@ -531,17 +552,14 @@ def settle(
     worst = real(0.0)
     if moved == 1:
         poses(tree, ws, state.q, state.q, w)
-        worst = joint_gaps(tree, ws, loops, work.gap_next, state.loop_q, state.loop_q, w)
+        worst = joint_gaps(tree, ws, loops, work.gap_next, w)
     else:
         copy(trial.R, ws.R, 9 * tree.links, w)
         copy(trial.x, ws.x, 3 * tree.links, w)
         copy(trial.S, ws.S, 6 * plan.dofs, w)
         copy(trial.O, ws.O, trial.O.shape[0], w)
         worst = largest_gap(loops, work, w)
-        i = int(0)
-        while i < state.loop_q.shape[0]:
-            state.loop_q[i, w] = state.loop_next[i, w]
-            i += 1
+    joint_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
     l = int(0)
     while l < plan.lines:
         if (plan.line_acts[l] & HOLD) != 0:
@@ -563,7 +581,7 @@ def gap_growth(loops: Loops, work: Work, dt: real, w: int):
         j = int(0)
         while j < loops.fixed[loops.kind[k]]:
             r = 6 * k + j
-            growth = get(work.gap_next, r, w) - get(work.gap, r, w)
+            growth = get(work.gap_next, r, w) - kept(get(work.gap, r, w))
             worst = wp.max(worst, wp.abs(growth))
             energy = energy + growth * growth * get(work.joint_mass, r, w)
             j += 1
@@ -595,11 +613,14 @@ def step(
     end = began + wp.float64(state.settings[BUDGET, 0])
     state.report[SWEPT, w] = real(0.0)
     free_motion(tree, ws, loops, state, work, h, dt, w)
+    ratio = real(0.0)
+    if state.clock[0, w] > real(0.0):
+        ratio = dt / state.clock[0, w]
     d = int(0)
     while d < plan.dofs:
         z = get(ws.z, d, w) + state.lack[d, w]
         put(work.zP, d, w, z)
-        z = z + state.bend[d, w]
+        z = z + ratio * (state.bend[d, w] + state.bend[plan.dofs + d, w])
         put(ws.z, d, w, z)
         put(work.base, d, w, z)
         d += 1
@@ -613,7 +634,7 @@ def step(
     state.report[WEAKEST, w] = prepare(tree, ws, loops, plan, state, work, held, h, dt, w)
     r = int(0)
     while r < 6 * plan.joints:
-        put(work.joint_target, r, w, state.aim[r, w])
+        put(work.joint_target, r, w, ratio * (state.aim[r, w] + state.aim[6 * plan.joints + r, w]))
         r += 1
     apply_impulses(loops, plan, work, ws.z, work.p, w)
     velocity_passes(tree, ws, trial, loops, plan, state, work, held, dt, end, w)
@@ -643,7 +664,7 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
     """Momenta, loop coordinates and line speeds of a state that has only positions and velocities."""
     w = wp.tid()
     poses(tree, ws, state.q, state.q, w)
-    joint_gaps(tree, ws, loops, work.gap, state.loop_q, state.loop_q, w)
+    joint_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
     d = int(0)
     while d < plan.dofs:
         put(ws.E, d, w, tree.armature[d])
@@ -657,15 +678,7 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
     put_zero_contacts(work, w)
     load_impulses(plan, state, work, real(0.0), w)
     state.clock[0, w] = real(0.0)
-    d = int(0)
-    while d < plan.dofs:
-        state.bend[d, w] = real(0.0)
-        state.lack[d, w] = real(0.0)
-        d += 1
-    d = int(0)
-    while d < 6 * plan.joints:
-        state.aim[d, w] = real(0.0)
-        d += 1
+    forget_correction(plan, state, w)
     finish(tree, ws, loops, plan, state, work, real(0.0), real(0.0), w)
 
 
