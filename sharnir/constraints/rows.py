@@ -8,13 +8,14 @@ import warp as wp
 from sharnir.constraints.lines import line_position, whiten_line
 from sharnir.constraints.loops import Loops, loop_coordinates, loop_ends, row_form
 from sharnir.constraints.plan import FRICTION, HOLD, MOTOR, SOFT, Plan
-from sharnir.constraints.walks import walk_row, walk_three
+from sharnir.constraints.walks import Three, walk_three
 from sharnir.constraints.work import State, Work
 from sharnir.dynamics.aba import damping_share
 from sharnir.dynamics.forces import pivot, turn_vector
+from sharnir.dynamics.momentum import turned_by
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import FREE, LOOP_ROW, SPHERICAL, SPRING, VELOCITY
-from sharnir.maths import array2, get, get3, get33, mat33, put, real, row_product, vec3
+from sharnir.maths import array2, column, get, get3, get33, mat33, put, real, row_product, vec3
 
 REDUNDANT = wp.constant(real(1.0e-10))  # of a row's own weight: less is left of it by the rows before it
 SURPRISE = wp.constant(real(20.0))  # rad/s or m/s, by which the speed of a limited coordinate may change in a step
@@ -47,6 +48,48 @@ def joint_gaps(tree: Tree, ws: Workspace, loops: Loops, gap: array2, w: int):
 
 
 @wp.func
+def displaced(tree: Tree, ws: Workspace, link: int, y: vec3, w: int):
+    """Where a point at y from a link's pivot is after the step whose displacements are in the workspace."""
+    out = y
+    if link >= 0:
+        out = y + turned_by(get3(ws.Qu, link, w), get(ws.Qs, link, w), y) + get3(ws.t, link, w)
+    return out
+
+
+@wp.func
+def turned_frame(ws: Workspace, link: int, R: mat33, w: int):
+    """Axes of a frame on a link after the step."""
+    out = R
+    if link >= 0:
+        u = get3(ws.Qu, link, w)
+        s = get(ws.Qs, link, w)
+        x = column(R, 0) + turned_by(u, s, column(R, 0))
+        y = column(R, 1) + turned_by(u, s, column(R, 1))
+        z = wp.cross(x, y)
+        out = mat33(x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
+    return out
+
+
+@wp.func
+def displaced_gaps(tree: Tree, ws: Workspace, loops: Loops, gap: array2, w: int):
+    """Errors of the loop joints after the step whose displacements are in the workspace."""
+    k = int(0)
+    while k < loops.count:
+        s = loop_ends(tree, ws, loops, k, w)
+        apart = s.ra - s.rb  # of the pivots
+        s.P = turned_frame(ws, s.a, s.P, w)
+        s.C = turned_frame(ws, s.b, s.C, w)
+        s.d = displaced(tree, ws, s.b, s.rb, w) + apart - displaced(tree, ws, s.a, s.ra - s.d, w)
+        kind = loops.kind[k]
+        j = int(0)
+        while j < loops.fixed[kind]:
+            g, f, n = row_form(loops, s, k, (6 * kind + j) * 3)
+            put(gap, 6 * k + j, w, g)
+            j += 1
+        k += 1
+
+
+@wp.func
 def joint_coordinates(tree: Tree, ws: Workspace, loops: Loops, near: array2, loop_q: array2, w: int):
     """Coordinates of the loop joints at the poses in the workspace, angles counted from `near`."""
     k = int(0)
@@ -56,25 +99,46 @@ def joint_coordinates(tree: Tree, ws: Workspace, loops: Loops, near: array2, loo
 
 
 @wp.func
-def whiten_joints(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, work: Work, w: int):
-    """W and gaps of the loop joints at the start of the step."""
+def whiten_joints(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, work: Work, gap: array2, w: int):
+    """W and effective masses of the loop joints' rows, and their errors, at the poses in the workspace."""
     k = int(0)
     while k < loops.count:
         s = loop_ends(tree, ws, loops, k, w)
         kind = loops.kind[k]
+        m = loops.fixed[kind]
+        length = plan.joint_length[k]
         j = int(0)
-        while j < loops.fixed[kind]:
-            g, f, n = row_form(loops, s, k, (6 * kind + j) * 3)
-            put(work.gap, 6 * k + j, w, g)
-            put(work.joint_target, 6 * k + j, w, real(0.0))
-            na = n + wp.cross(s.ra, f)
-            start = plan.joint_start[k] + j * plan.joint_length[k]
-            walk_row(tree, ws, s.a, -f, -na, s.b, f, n + wp.cross(s.rb, f), work.W, start, w)
-            K = row_product(work.W, start, start, plan.joint_length[k], w)
-            mass = real(0.0)
-            if K > NOTHING:
-                mass = real(1.0) / K
-            put(work.joint_mass, 6 * k + j, w, mass)
+        while j < m:
+            t = (6 * kind + j) * 3
+            pa = Three()
+            pb = Three()
+            g, f, n = row_form(loops, s, k, t)
+            put(gap, 6 * k + j, w, g)
+            pa.f0 = -f
+            pa.n0 = -n - wp.cross(s.ra, f)
+            pb.f0 = f
+            pb.n0 = n + wp.cross(s.rb, f)
+            if j + 1 < m:
+                g, f, n = row_form(loops, s, k, t + 3)
+                put(gap, 6 * k + j + 1, w, g)
+                pa.f1 = -f
+                pa.n1 = -n - wp.cross(s.ra, f)
+                pb.f1 = f
+                pb.n1 = n + wp.cross(s.rb, f)
+            if j + 2 < m:
+                g, f, n = row_form(loops, s, k, t + 6)
+                put(gap, 6 * k + j + 2, w, g)
+                pa.f2 = -f
+                pa.n2 = -n - wp.cross(s.ra, f)
+                pb.f2 = f
+                pb.n2 = n + wp.cross(s.rb, f)
+            walk_three(tree, ws, s.a, pa, s.b, pb, work.W, plan.joint_start[k] + j * length, length, w)
+            j += 3
+        j = int(0)
+        while j < m:
+            start = plan.joint_start[k] + j * length
+            K = row_product(work.W, start, start, length, w)
+            put(work.joint_mass, 6 * k + j, w, wp.where(K > NOTHING, real(1.0) / K, real(0.0)))
             j += 1
         k += 1
 
@@ -274,8 +338,15 @@ def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, work: Work, c: int, li
     t2 = wp.cross(normal, t1)
     start = plan.contact_start[c]
     length = plan.link_length[link]
-    own, cross = walk_three(tree, ws, link, r, normal, t1, t2, work.W, start, length, w)
-    put_block(work, c, own, cross, w)
+    p = Three()
+    p.f0 = normal
+    p.n0 = wp.cross(r, normal)
+    p.f1 = t1
+    p.n1 = wp.cross(r, t1)
+    p.f2 = t2
+    p.n2 = wp.cross(r, t2)
+    walk_three(tree, ws, link, p, -1, Three(), work.W, start, length, w)
+    block_of_contact(work, c, start, length, w)
 
 
 @wp.func

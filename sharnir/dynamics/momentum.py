@@ -141,16 +141,27 @@ def chord_momenta(tree: Tree, ws: Workspace, v: array2, dt: real, w: int):
 
 
 @wp.func
-def tangent_momenta(tree: Tree, ws: Workspace, w: int):
-    """C: momenta of the links moving with the velocities a that the last outward pass left."""
+def add_tangent_momenta(tree: Tree, ws: Workspace, w: int):
+    """C += momenta of the links moving with the velocities a that the last outward pass left."""
     i = int(0)
     while i < tree.links:
         R = get33(ws.R, i, w)
         om = get3(ws.a, 2 * i + 1, w)
         r = get3(ws.x, i, w) + R * tree.com[i]
-        put3(ws.C, 2 * i, w, (get3(ws.a, 2 * i, w) + wp.cross(om, r)) * tree.mass[i])
-        put3(ws.C, 2 * i + 1, w, R * (tree.inertia[i] * (wp.transpose(R) * om)))
+        p = (get3(ws.a, 2 * i, w) + wp.cross(om, r)) * tree.mass[i]
+        put3(ws.C, 2 * i, w, get3(ws.C, 2 * i, w) + p)
+        put3(ws.C, 2 * i + 1, w, get3(ws.C, 2 * i + 1, w) + R * (tree.inertia[i] * (wp.transpose(R) * om)))
         i += 1
+
+
+@wp.func
+def tangent_momenta(tree: Tree, ws: Workspace, w: int):
+    """C: those momenta."""
+    i = int(0)
+    while i < 2 * tree.links:
+        put3(ws.C, i, w, vec3())
+        i += 1
+    add_tangent_momenta(tree, ws, w)
 
 
 @wp.func

@@ -14,6 +14,7 @@ from sharnir.constraints.plan import HOLD, Plan
 from sharnir.constraints.rows import (
     OWN,
     bound_speed,
+    displaced_gaps,
     factor_joints,
     find_contacts,
     get_count,
@@ -55,7 +56,7 @@ from sharnir.dynamics.aba import inward_implicit, inward_momentum, outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.forces import applied_wrenches, passive_forces, turn_vector
 from sharnir.dynamics.kinematics import kinematics, poses
-from sharnir.dynamics.momentum import chord_momenta, tangent_momenta, whitened_momentum, whitened_velocity
+from sharnir.dynamics.momentum import add_tangent_momenta, chord_momenta, tangent_momenta, whitened_momentum, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BALL, SHIFT, STILL
 from sharnir.maths import KERNEL_OPTIONS, array2, copy, get, get3, get33, put, put3, real, row_dot, ticks, vec3
@@ -64,7 +65,8 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 SETTLED = wp.constant(real(1.0e-12))  # of the kinetic energy: residual of the passes below which they end
 CLOSED = wp.constant(real(1.0e-9))  # m or rad: growth of gaps in a step that is left to stabilisation
-SMALL = wp.constant(real(1.0e-10))
+NEAR = wp.constant(real(1.0e-8))  # residual that one more correction along the tangent settles
+SMALL = wp.constant(real(1.0e-10))  # residual that may be left to the next step
 GUARD = wp.constant(real(1.0e-6))  # and above which they are dropped
 
 
@@ -283,7 +285,7 @@ def prepare(
     tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, h: real, dt: real, w: int
 ):
     """All rows at the start of a step, and the factors of their blocks."""
-    whiten_joints(tree, ws, loops, plan, work, w)
+    whiten_joints(tree, ws, loops, plan, work, work.gap, w)
     prepare_lines(tree, ws, loops, plan, state, work, h, dt, 1, w)
     find_contacts(tree, ws, plan, state, work, dt, w)
     weakest = real(1.0)
@@ -378,42 +380,71 @@ def velocity_passes(
     passes = int(state.settings[PASSES, 0])
     k = int(0)
     going = int(1)
-    missing_last = real(0.0)
-    energy_last = real(0.0)
     while going == 1:
         solve(loops, plan, state, work, held, ws.z, dt, end, w)
         outward(tree, ws, state.v_next, w)
         missing = chord_residual(tree, ws, plan, state, work, dt, w)
         growth = real(0.0)
         if plan.bent == 1:
-            look(tree, trial, loops, plan, state, work, dt, w)
+            if plan.loop_lines == 1:
+                look(tree, trial, loops, plan, state, work, dt, w)
+            else:
+                displaced_gaps(tree, ws, loops, work.gap_next, w)
             widest, work_left = gap_growth(loops, work, dt, w)
             growth = widest
             missing = missing + work_left
         energy = kinetic2(ws.z, n, w) + kinetic2(work.zP, n, w)
         if k == passes or (missing <= SETTLED * energy and growth < CLOSED) or ticks() > end:
             going = 0
-            missing_last = missing
-            energy_last = energy
             if missing > GUARD * energy:
                 going = 2
+            else:
+                keep_correction(plan, state, work, wp.where(missing > SMALL * energy, real(0.0), real(1.0)), w)
         else:
             if plan.bent == 1:
                 aim(loops, plan, work, ws.z, dt, w)
+            copy(ws.z, work.z_old, n, w)
             d = int(0)
             while d < n:
                 put(ws.z, d, w, get(ws.z, d, w) + get(work.zc, d, w))
                 put(work.base, d, w, get(work.base, d, w) + get(work.zc, d, w))
                 d += 1
             k += 1
+            if missing <= NEAR * energy:
+                going = 0
+                last_correction(tree, ws, loops, plan, state, work, held, dt, end, w)
     state.report[PASSED, w] = real(k)
     state.report[GUARDED, w] = wp.where(going == 2, real(1.0), real(0.0))
     if going == 2:
         tangent_step(tree, ws, loops, plan, state, work, held, dt, end, w)
-    else:
-        keep_correction(plan, state, work, wp.where(missing_last > SMALL * energy_last, real(0.0), real(1.0)), w)
-    if going == 2 or plan.bent == 0:
-        look(tree, trial, loops, plan, state, work, dt, w)
+    look(tree, trial, loops, plan, state, work, dt, w)
+
+
+@wp.func
+def last_correction(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
+    end: wp.float64, w: int,
+):  # fmt: skip
+    """Solve for the corrected momenta; velocities and momenta follow along the tangent, since so little is left."""
+    n = plan.dofs
+    copy(work.z_old, work.zc, n, w)  # before the correction; sweeps need z_old for themselves
+    solve(loops, plan, state, work, held, ws.z, dt, end, w)
+    d = int(0)
+    while d < n:
+        z = get(ws.z, d, w)
+        put(ws.z, d, w, z - get(work.zc, d, w))
+        put(work.zc, d, w, z)
+        state.tau[d, w] = state.v_next[d, w]
+        d += 1
+    outward(tree, ws, state.v_next, w)
+    d = int(0)
+    while d < n:
+        state.v_next[d, w] = state.v_next[d, w] + state.tau[d, w]
+        put(ws.z, d, w, get(work.zc, d, w))
+        put(work.zc, d, w, real(0.0))
+        d += 1
+    add_tangent_momenta(tree, ws, w)
+    keep_correction(plan, state, work, real(0.0), w)
 
 
 @wp.func
