@@ -24,7 +24,7 @@ REPORTS = 8
 CONVERGED, CAPPED, OUT_OF_TIME = range(3)
 CONTACT_K = 13
 # Methods.
-PREDICTIVE, PAPER = range(2)
+PREDICTIVE, PAPER_BODIES, PAPER_TREE = range(3)
 
 
 @wp.struct

@@ -10,7 +10,7 @@ import warp as wp
 from sharnir.constraints.loops import loops_on
 from sharnir.constraints.plan import plan_on
 from sharnir.constraints.work import (
-    REPORTS, SETTINGS, state_on, work_on, DT, EPSILON, ERP, PASSES, SWEEPS, BUDGET, ACCELERATE, DIRECT
+    REPORTS, SETTINGS, state_on, work_on, DT, EPSILON, ERP, PASSES, SWEEPS, BUDGET, ACCELERATE, DIRECT, METHOD
 )
 from sharnir.dynamics.evaluator import Dynamics
 from sharnir.dynamics.tree import workspace_on
@@ -52,7 +52,7 @@ class Impulse:
 
     def set(self, **values):
         for k, x in values.items():
-            self.settings[{"dt": DT, "eps": EPSILON, "erp": ERP, "passes": PASSES, "sweeps": SWEEPS, "budget": BUDGET, "accelerate": ACCELERATE, "direct": DIRECT}[k], 0] = x
+            self.settings[{"dt": DT, "eps": EPSILON, "erp": ERP, "passes": PASSES, "sweeps": SWEEPS, "budget": BUDGET, "accelerate": ACCELERATE, "direct": DIRECT, "method": METHOD}[k], 0] = x
         self.state.settings.assign(self.settings)
 
     def observe(self) -> None:

@@ -38,10 +38,11 @@ from sharnir.constraints.work import (
     GUARDED,
     METHOD,
     OUT_OF_TIME,
-    PAPER,
+    PAPER_TREE,
     PASSED,
     PASSES,
     POSITION_ERROR,
+    PREDICTIVE,
     REASON,
     REPORTS,
     RESIDUAL,
@@ -65,6 +66,7 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 SETTLED = wp.constant(real(1.0e-12))  # of the kinetic energy: residual of the passes below which they end
 CLOSED = wp.constant(real(1.0e-9))  # m or rad: growth of gaps in a step that is left to stabilisation
+STRAYED = wp.constant(real(1.0e-7))  # m or rad beyond what stabilisation may leave: correct again, at the new poses
 NEAR = wp.constant(real(1.0e-8))  # residual that one more correction along the tangent settles
 SMALL = wp.constant(real(1.0e-10))  # residual that may be left to the next step
 GUARD = wp.constant(real(1.0e-6))  # and above which they are dropped
@@ -73,6 +75,13 @@ GUARD = wp.constant(real(1.0e-6))  # and above which they are dropped
 @wp.func
 def kick(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, w: int):
     """F: momenta of the links after external forces have acted for h, as wrenches about the pivots (M-30)."""
+    load_links(tree, ws, state, tree.gravity, real(1.0), h, w)
+    load_loops(tree, ws, loops, state, h, w)
+
+
+@wp.func
+def load_links(tree: Tree, ws: Workspace, state: State, gravity: vec3, share: real, h: real, w: int):
+    """F: a share of the momenta, and gravity and applied wrenches times h, as wrenches about the pivots."""
     i = int(0)
     while i < tree.links:
         r = get3(ws.x, i, w) + get33(ws.R, i, w) * tree.com[i]
@@ -80,16 +89,15 @@ def kick(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, w: int)
         torque = vec3(state.f_ext[6 * i + 3, w], state.f_ext[6 * i + 4, w], state.f_ext[6 * i + 5, w])
         p = vec3(state.P[6 * i, w], state.P[6 * i + 1, w], state.P[6 * i + 2, w])
         L = vec3(state.P[6 * i + 3, w], state.P[6 * i + 4, w], state.P[6 * i + 5, w])
-        p = p + (tree.gravity * tree.mass[i] + force) * h
+        p = p * share + (gravity * tree.mass[i] + force) * h
         put3(ws.F, 2 * i, w, p)
-        put3(ws.F, 2 * i + 1, w, L + torque * h + wp.cross(r, p))
+        put3(ws.F, 2 * i + 1, w, L * share + torque * h + wp.cross(r, p))
         i += 1
-    kick_loops(tree, ws, loops, state, h, w)
 
 
 @wp.func
-def kick_loops(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, w: int):
-    """Constant efforts and control of the loop joints."""
+def load_loops(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, w: int):
+    """Add constant efforts and control of the loop joints, times h, to F."""
     k = int(0)
     while k < loops.count:
         kind = loops.kind[k]
@@ -153,6 +161,28 @@ def free_motion(tree: Tree, ws: Workspace, loops: Loops, state: State, work: Wor
     kick(tree, ws, loops, state, h, w)
     joint_impulses(tree, ws, state, h, dt, state.clock[0, w], w)
     inward_momentum(tree, ws, state.tau, state.v, 1, w)
+
+
+@wp.func
+def published_motion(tree: Tree, ws: Workspace, loops: Loops, state: State, work: Work, dt: real, w: int):
+    """z of q̇ + Δt q̈, q̈ by the articulated-body algorithm (A17-7); springs and dampers implicit."""
+    kinematics(tree, ws, state.q, state.v, w)
+    load_links(tree, ws, state, vec3(), real(0.0), real(1.0), w)
+    load_loops(tree, ws, loops, state, real(1.0), w)
+    joint_impulses(tree, ws, state, dt, dt, real(0.0), w)
+    d = int(0)
+    while d < tree.dof[tree.links]:
+        v = state.v[d, w]
+        state.tau[d, w] = (state.tau[d, w] - tree.armature[d] * v) / dt - tree.damping[d] * v
+        put(ws.E, d, w, get(ws.E, d, w) + get(ws.hc, d, w))
+        put(ws.hc, d, w, real(0.0))
+        d += 1
+    inward_implicit(tree, ws, state.tau, state.v, 1, w)
+    whitened_velocity(tree, ws, state.v, work.zc, w)
+    d = int(0)
+    while d < tree.dof[tree.links]:
+        put(ws.z, d, w, dt * get(ws.z, d, w) + get(work.zc, d, w))
+        d += 1
 
 
 @wp.func
@@ -282,11 +312,12 @@ def solve(
 
 @wp.func
 def prepare(
-    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, h: real, dt: real, w: int
-):
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, h: real, dt: real,
+    ahead: int, w: int,
+):  # fmt: skip
     """All rows at the start of a step, and the factors of their blocks."""
     whiten_joints(tree, ws, loops, plan, work, work.gap, w)
-    prepare_lines(tree, ws, loops, plan, state, work, h, dt, 1, w)
+    prepare_lines(tree, ws, loops, plan, state, work, h, dt, ahead, w)
     find_contacts(tree, ws, plan, state, work, dt, w)
     weakest = real(1.0)
     if held == 1:
@@ -511,30 +542,40 @@ def stabilise(
     tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
     end: wp.float64, w: int,
 ):  # fmt: skip
-    """Positions ← v_next and the pseudo-velocities that undo position errors; 1 if there were any (M-43)."""
-    erp = state.settings[ERP, 0]
+    """Next positions ← v_next and the pseudo-velocities that undo position errors; 1 if there were any (M-43)."""
     moved = int(0)
-    if seek_positions(loops, plan, work, dt, erp, w) > OWN:
+    if seek_positions(loops, plan, work, dt, state.settings[ERP, 0], w) > OWN:
         moved = 1
-        clear_column(work.p_old, plan.impulses, w)
-        clear_column(ws.z, plan.width, w)
-        epsilon = state.settings[EPSILON, 0]
-        worst = real(2.0) * epsilon
-        n = int(0)
-        if held == 1:
-            bind(plan, work, ws.z, work.p_old, 1, w)
-            if not nothing_to_sweep(plan, work, 1, w):
-                set_offsets(plan, work, ws.z, w)
-        while worst > epsilon and n < int(state.settings[SWEEPS, 0]) and ticks() < end:
-            worst = sweep_positions(loops, plan, work, held, dt, erp, ws.z, work.p_old, w)
-            n += 1
-        outward(tree, ws, state.tau, w)
-        d = int(0)
-        while d < plan.dofs:
-            state.tau[d, w] = state.tau[d, w] + state.v_next[d, w]
-            d += 1
+        pseudo_step(tree, ws, loops, plan, state, work, held, dt, end, w)
         advance(tree, state.q, state.tau, dt, state.q_next, w)
     return moved
+
+
+@wp.func
+def pseudo_step(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
+    end: wp.float64, w: int,
+):  # fmt: skip
+    """tau ← v_next and the pseudo-velocities sought; impulses start from nothing."""
+    clear_column(work.p_old, plan.impulses, w)
+    clear_column(ws.z, plan.width, w)
+    epsilon = state.settings[EPSILON, 0]
+    worst = real(2.0) * epsilon
+    n = int(0)
+    if held == 1:
+        bind(plan, work, ws.z, work.p_old, 1, w)
+        if nothing_to_sweep(plan, work, 1, w):
+            worst = real(0.0)
+        else:
+            set_offsets(plan, work, ws.z, w)
+    while worst > epsilon and n < int(state.settings[SWEEPS, 0]) and ticks() < end:
+        worst = sweep_positions(loops, plan, work, held, dt, state.settings[ERP, 0], ws.z, work.p_old, w)
+        n += 1
+    outward(tree, ws, state.tau, w)
+    d = int(0)
+    while d < plan.dofs:
+        state.tau[d, w] = state.tau[d, w] + state.v_next[d, w]
+        d += 1
 
 
 @wp.func
@@ -571,7 +612,8 @@ def finish(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, wo
 def settle(
     tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, moved: int, w: int
 ):
-    """Positions ← next positions, with poses and coordinates of loops there; the position error is reported."""
+    """Positions ← next positions, poses and coordinates of loops there; the position error is reported.
+    moved: the poses are in the workspace, else in the trial's."""
     i = int(0)
     while i < state.q.shape[0]:
         state.q[i, w] = state.q_next[i, w]
@@ -582,7 +624,6 @@ def settle(
         i += 1
     worst = real(0.0)
     if moved == 1:
-        poses(tree, ws, state.q, state.q, w)
         worst = joint_gaps(tree, ws, loops, work.gap_next, w)
     else:
         copy(trial.R, ws.R, 9 * tree.links, w)
@@ -634,18 +675,125 @@ def largest_gap(loops: Loops, work: Work, w: int):
 
 
 @wp.func
+def correct_positions(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
+    end: wp.float64, w: int,
+):  # fmt: skip
+    """Pseudo-velocities at the poses the step led to, as long as joints are open there by more than is allowed (M-44)."""
+    n = int(0)
+    before = real(1.0e30)
+    error = open_error(loops, state, work, w)
+    while error > STRAYED and error < real(0.5) * before and n < 5 and ticks() < end:
+        i = int(0)
+        while i < state.q.shape[0]:
+            state.q[i, w] = state.q_next[i, w]
+            i += 1
+        clear_column(ws.hc, plan.dofs, w)
+        inward_momentum(tree, ws, state.tau, state.v, 0, w)
+        whiten_joints(tree, ws, loops, plan, work, work.gap_next, w)
+        put_zero_contacts(work, w)
+        prepare_lines(tree, ws, loops, plan, state, work, dt, dt, 1, w)
+        if held == 1:
+            factor_bound(plan, work, w)
+        else:
+            factor_joints(loops, plan, work, w)
+        l = int(0)
+        while l < plan.lines:  # limits wait for the next step
+            if plan.line_lower[l] != plan.line_upper[l]:
+                put(work.K, l, w, real(0.0))
+            put(work.g_next, l, w, get(work.g, l, w))
+            l += 1
+        seek_positions(loops, plan, work, dt, state.settings[ERP, 0], w)
+        pseudo_step(tree, ws, loops, plan, state, work, held, dt, end, w)
+        d = int(0)
+        while d < plan.dofs:
+            state.tau[d, w] = state.tau[d, w] - state.v_next[d, w]
+            d += 1
+        advance(tree, state.q, state.tau, dt, state.q_next, w)
+        poses(tree, ws, state.q_next, state.q_next, w)
+        joint_gaps(tree, ws, loops, work.gap_next, w)
+        before = error
+        error = open_error(loops, state, work, w)
+        n += 1
+
+
+@wp.func
+def open_error(loops: Loops, state: State, work: Work, w: int):
+    """By how much joints are open beyond what stabilisation may leave."""
+    keep = real(1.0) - state.settings[ERP, 0]
+    worst = real(0.0)
+    k = int(0)
+    while k < loops.count:
+        j = int(0)
+        while j < loops.fixed[loops.kind[k]]:
+            r = 6 * k + j
+            worst = wp.max(worst, wp.abs(get(work.gap_next, r, w) - keep * get(work.gap, r, w)))
+            j += 1
+        k += 1
+    return worst
+
+
+@wp.func
 def step(
     tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, w: int
 ):
     """Advance world w by the step in its settings, from poses that are in the workspace."""
     began = ticks()
-    dt = state.settings[DT, 0]
-    h = real(0.5) * (state.clock[0, w] + dt)
     end = began + wp.float64(state.settings[BUDGET, 0])
     state.report[SWEPT, w] = real(0.0)
+    if int(state.settings[METHOD, 0]) == PREDICTIVE:
+        predictive_step(tree, ws, trial, loops, plan, state, work, end, w)
+    else:
+        published_step(tree, ws, trial, loops, plan, state, work, end, w)
+    state.report[TICKS, w] = real(ticks() - began)
+
+
+@wp.func
+def published_step(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """The papers' step: free motion, sweeps at the old pose, split impulses for the old errors, semi-implicit Euler."""
+    dt = state.settings[DT, 0]
+    if int(state.settings[METHOD, 0]) == PAPER_TREE:
+        published_motion(tree, ws, loops, state, work, dt, w)
+    else:
+        free_motion(tree, ws, loops, state, work, dt, dt, w)
+    scale = real(0.0)
+    if state.clock[1, w] > real(0.0):
+        scale = dt / state.clock[1, w]
+    load_impulses(plan, state, work, scale, w)
+    prepare(tree, ws, loops, plan, state, work, 0, dt, dt, 0, w)
+    clear_column(work.joint_target, 6 * plan.joints, w)
+    apply_impulses(loops, plan, work, ws.z, work.p, w)
+    solve(loops, plan, state, work, 0, ws.z, dt, end, w)
+    outward(tree, ws, state.v_next, w)
+    tangent_momenta(tree, ws, w)
+    copy(work.gap, work.gap_next, 6 * plan.joints, w)
+    copy(work.g, work.g_next, plan.lines, w)
+    finish(tree, ws, loops, plan, state, work, dt, dt, w)
+    advance(tree, state.q, state.v_next, dt, state.q_next, w)
+    stabilise(tree, ws, loops, plan, state, work, 0, dt, end, w)
+    poses(tree, ws, state.q_next, state.q_next, w)
+    settle(tree, ws, trial, loops, plan, state, work, 1, w)
+
+
+@wp.func
+def predictive_step(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """Rows act on the velocity of the whole step: chord momenta balance, joints are closed at its end."""
+    dt = state.settings[DT, 0]
+    h = real(0.5) * (state.clock[0, w] + dt)
+    held = int(state.settings[DIRECT, 0])
+    if plan.bound == 0:
+        held = 0
     free_motion(tree, ws, loops, state, work, h, dt, w)
+    scale = real(0.0)
     ratio = real(0.0)
-    if state.clock[0, w] > real(0.0):
+    if state.clock[1, w] > real(0.0):
+        scale = h / state.clock[1, w]
         ratio = dt / state.clock[0, w]
     d = int(0)
     while d < plan.dofs:
@@ -655,14 +803,8 @@ def step(
         put(ws.z, d, w, z)
         put(work.base, d, w, z)
         d += 1
-    scale = real(0.0)
-    if state.clock[1, w] > real(0.0):
-        scale = h / state.clock[1, w]
     load_impulses(plan, state, work, scale, w)
-    held = int(state.settings[DIRECT, 0])
-    if plan.bound == 0:
-        held = 0
-    state.report[WEAKEST, w] = prepare(tree, ws, loops, plan, state, work, held, h, dt, w)
+    state.report[WEAKEST, w] = prepare(tree, ws, loops, plan, state, work, held, h, dt, 1, w)
     r = int(0)
     while r < 6 * plan.joints:
         put(work.joint_target, r, w, ratio * (state.aim[r, w] + state.aim[6 * plan.joints + r, w]))
@@ -671,8 +813,11 @@ def step(
     velocity_passes(tree, ws, trial, loops, plan, state, work, held, dt, end, w)
     finish(tree, ws, loops, plan, state, work, h, dt, w)
     moved = stabilise(tree, ws, loops, plan, state, work, held, dt, end, w)
+    if moved == 1:
+        poses(tree, ws, state.q_next, state.q_next, w)
+        joint_gaps(tree, ws, loops, work.gap_next, w)
+        correct_positions(tree, ws, loops, plan, state, work, held, dt, end, w)
     settle(tree, ws, trial, loops, plan, state, work, moved, w)
-    state.report[TICKS, w] = real(ticks() - began)
 
 
 @wp.kernel
@@ -726,6 +871,8 @@ def observe_kernel(
     w = wp.tid()
     dt = state.clock[0, w]
     h = real(0.5) * dt
+    if int(state.settings[METHOD, 0]) != PREDICTIVE:
+        h = real(0.0)
     poses(tree, ws, state.q, state.q, w)
     kick(tree, ws, loops, state, h, w)
     joint_impulses(tree, ws, state, h, real(2.0) * dt, real(2.0) * dt, w)
@@ -738,7 +885,8 @@ def observe_kernel(
     if plan.bound == 0:
         held = 0
     dt = state.settings[DT, 0]
-    prepare(tree, ws, loops, plan, state, work, held, h, dt, w)
+    prepare(tree, ws, loops, plan, state, work, held, h, dt, 1, w)
+    clear_column(work.joint_target, 6 * plan.joints, w)
     apply_impulses(loops, plan, work, ws.z, work.p, w)
     settled(loops, plan, state, work, held, ws.z, dt, ticks() + wp.float64(1.0e12), w)
     outward(tree, ws, v, w)
