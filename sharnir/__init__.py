@@ -9,7 +9,6 @@ from sharnir.compiler.maximal import maximal
 from sharnir.errors import ModelError, SharnirError, SimulationError
 from sharnir.model import Model
 from sharnir.precision import get_precision, set_precision
-from sharnir.simulation import Trajectory, simulate
 from sharnir.spec.actuators import Coupling, Motor
 from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Frame, HalfSpace, Sphere, Spring
 from sharnir.spec.joints import (
@@ -24,10 +23,15 @@ from sharnir.spec.joints import (
     Universal,
 )  # fmt: skip
 from sharnir.spec.scene import Scene
+from sharnir.trajectory import Trajectory, simulate
 
 if TYPE_CHECKING:
     from sharnir import dynamics as dynamics
     from sharnir import scenes as scenes
+    from sharnir.saved import Saved as Saved
+    from sharnir.simulation import Report as Report
+    from sharnir.simulation import Settings as Settings
+    from sharnir.simulation import Simulation as Simulation
 
 __version__ = "0.1.0"
 
@@ -38,12 +42,17 @@ def __getattr__(name: str) -> Any:
         import importlib
 
         return importlib.import_module(f"sharnir.{name}")
+    if name in ("Report", "Saved", "Settings", "Simulation"):
+        from sharnir import simulation
+
+        return getattr(simulation, name)
     raise AttributeError(f"module 'sharnir' has no attribute {name!r}")
 
 
 __all__ = [
     "Body", "Box", "Capsule", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame", "Free", "HalfSpace", "Helical",
-    "Model", "ModelError", "Motor", "Planar", "Prismatic", "Revolute", "Scene", "SharnirError", "SimulationError",
+    "Model", "ModelError", "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved", "Scene", "Settings",
+    "SharnirError", "Simulation", "SimulationError",
     "Sphere", "Spherical", "Spring", "Trajectory", "Universal", "compile", "get_precision", "maximal", "set_precision",
     "simulate",
 ]  # fmt: skip

@@ -70,7 +70,7 @@ def run(
     """Simulate a scene and report on it. Interrupted, it keeps what was recorded and ends with status 130."""
     from sharnir import scenes
     from sharnir.observe.export import prepare_folder, require_plotting, write_csv, write_plot
-    from sharnir.simulation import simulate
+    from sharnir.trajectory import simulate
 
     method = method or ("dop853" if dt is None else "rk4")
     if plot:

@@ -226,7 +226,9 @@ def row_add(W: array2, start: int, length: int, index: indices, first: int, fact
     ...
 
 
-@wp.func_native(_ROW + f"""
+@wp.func_native(
+    _ROW
+    + f"""
     const {_C}* second = row + length*n;
     const {_C}* third = second + length*n;
     {_C} a = 0, b = 0, c = 0;
@@ -234,17 +236,21 @@ def row_add(W: array2, start: int, length: int, index: indices, first: int, fact
         const {_C} y = x[at[k]*n];
         a += row[k*n] * y; b += second[k*n] * y; c += third[k*n] * y;
     }}
-    return wp::vec_t<3,{_C}>(a, b, c);""")
+    return wp::vec_t<3,{_C}>(a, b, c);"""
+)
 def three_dot(W: array2, start: int, length: int, index: indices, first: int, z: array2, w: int) -> vec3:
     """`row_dot` of three rows that follow each other."""
     ...
 
 
-@wp.func_native(_ROW + f"""
+@wp.func_native(
+    _ROW
+    + f"""
     const {_C}* second = row + length*n;
     const {_C}* third = second + length*n;
     for (int k = 0; k < length; ++k)
-        x[at[k]*n] += row[k*n] * factor[0] + second[k*n] * factor[1] + third[k*n] * factor[2];""")
+        x[at[k]*n] += row[k*n] * factor[0] + second[k*n] * factor[1] + third[k*n] * factor[2];"""
+)
 def three_add(W: array2, start: int, length: int, index: indices, first: int, factor: vec3, z: array2, w: int):
     """`row_add` of three rows that follow each other."""
     ...
@@ -266,7 +272,7 @@ def row_product(W: array2, first: int, second: int, length: int, w: int) -> real
     ...
 
 
-@wp.func_native(f"""
+@wp.func_native("""
 #if defined(__CUDA_ARCH__)
     const long long n = source.shape[1];
     for (int k = 0; k < count; ++k) target.data[k*n + w] = source.data[k*n + w];

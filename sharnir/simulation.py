@@ -1,194 +1,323 @@
-"""Running a scene: `simulate` and the trajectory it returns."""
+"""Simulation: a scene that runs, step by step or in real time, with named access to what moves in it."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sharnir.compiler import compile
 from sharnir.compiler.checks import number
+from sharnir.compiler.maximal import maximal
 from sharnir.errors import SimulationError, fail, shown, unknown
 from sharnir.model import Model, Reals
+from sharnir.model import index as whole
 from sharnir.progress import bar
+from sharnir.saved import Saved
+from sharnir.solvers.settings import Settings, settings_from
 from sharnir.spec.scene import Scene
+from sharnir.views import BodyView, JointView, MotorView
 
-if TYPE_CHECKING:
-    from sharnir.solvers.system import Control, Observation, System
-
-SOLVERS = ("exact",)
-RECORDED = 401  # times, where none are asked for
-LEAST_RTOL = 1e-13  # below, rounding is all that is left
-LEAST_ATOL = 1e-20
-FIXED_STEP_DT = 1e-3  # s, where a fixed-step method is not given a step
+SOLVERS = ("simgc", "simmc")
+REASONS = ("converged", "sweeps", "time")
+FOLDED = 1e-4  # of a row's weight: what the rows before it leave of it where loops are about to lose rank
+Controller = Callable[["Simulation"], None]
 
 
-@dataclass(kw_only=True, repr=False)
-class Trajectory:
-    """What a run recorded, n times. It is complete up to its last time also when the run was interrupted."""
+class Report(NamedTuple):
+    """What a step took; with several worlds, the most of any."""
 
-    model: Model
-    solver: str
-    method: str
-    dt: float | None  # s, of a fixed-step method
-    t: Reals  # [n] s
-    q: Reals  # [n, nq]
-    v: Reals  # [n, nv]
-    control: Reals  # [n, nv] joint forces of the control, N or N m
-    loop_q: Reals  # [n, loop coordinates]
-    loop_v: Reals  # [n, loop rates]
-    kinetic: Reals  # [n] J
-    potential: Reals  # [n] J
-    work: Reals  # [n] J, by efforts, control and dampers since the start
-    loop_error: Reals  # [n, 2] largest position (m, rad) and velocity (m/s, rad/s) error of loops
-    evaluations: int  # of the equations of motion
+    time: float  # s, at the end of the step
+    iterations: int  # sweeps and direct solutions of the velocities
+    residual: float  # N s, the last change of an impulse
+    position_error: float  # m or rad, the largest of joints, couplings and limits at the end
+    reason: str  # why the iterations ended: "converged", "sweeps" (the cap) or "time" (the budget)
     seconds: float  # wall clock
-    finished: bool  # False if the run was interrupted
-    system: System = field(repr=False)
+    passes: int  # corrections of the step's momenta and gaps
+    guarded: bool  # they did not converge: the step was taken along the tangent, which loses energy
+    warning: str | None  # what a user should know
+    counts: tuple[float, ...]  # what a replay of the step needs
+
+
+@dataclass
+class Counts:
+    """What happened so far."""
+
+    steps: int = 0
+    capped: int = 0  # steps that ended at the cap of sweeps
+    out_of_time: int = 0  # steps whose iterations the budget ended
+    overruns: int = 0  # steps that took longer than the budget
+    late: int = 0  # steps that began later than real time asked for
+    guarded: int = 0
+    warned: int = 0
+
+
+class Simulation:
+    """A scene or model, running.
+
+    solver: "simgc" (generalised coordinates) or "simmc" (maximal coordinates). dt: s, the step. worlds: how many states
+    run side by side; all start alike. device: "cpu" or a GPU's name. settings: see sharnir.Settings.
+    """
+
+    def __init__(
+        self, scene: Scene | Model, *, solver: str = "simgc", dt: float = 0.01, worlds: int = 1, device: str = "cpu",
+        **settings: Any,
+    ) -> None:  # fmt: skip
+        from sharnir.dynamics.evaluator import checked_device
+        from sharnir.solvers.impulse import Impulses
+
+        self.model = scene if isinstance(scene, Model) else compile(scene)
+        if solver not in SOLVERS:
+            raise unknown("solver", solver, SOLVERS)
+        self.solver = solver
+        self.worlds = 1 + whole(
+            "simulation", "worlds - 1", worlds - 1 if isinstance(worlds, int) else worlds, 10**9, "worlds"
+        )
+        self.inner = maximal(self.model) if solver == "simmc" else self.model
+        self.settings = settings_from(settings)
+        self.impulses = Impulses(self.inner, self.worlds, checked_device(device))
+        self.counts = Counts()
+        self._controllers: list[tuple[Controller, float, float]] = []
+        self._dt = self._checked_dt(dt)
+        self.reset()
 
     def __repr__(self) -> str:
-        facts = (
-            f"{len(self.t)} records to t = {self.t[-1]:g} s by {self.method}{'' if self.finished else ', unfinished'}"
-        )
-        return f"<Trajectory of {self.model.name!r}: {facts}>"
+        return f"<Simulation of {self.model.name!r}: {self.solver}, dt {self._dt:g} s, at t = {self.time:g} s>"
 
-    def joint(self, name: str) -> tuple[Reals, Reals]:
-        """Positions [n, its nq] and velocities [n, its nv] of a joint, in the tree or closing a loop."""
-        where = self.model.joint(name)
-        q, v = (self.loop_q, self.loop_v) if where.closes_loop else (self.q, self.v)
-        return q[:, where.q], v[:, where.v]
+    # state
+
+    def reset(self) -> None:
+        """Back to the model's initial state at time 0; controllers stay, motors seek their first targets."""
+        m = self.inner
+        columns = (np.tile(x[:, None], (1, self.worlds)) for x in (m.q0, m.v0, m.loop_q0))
+        for name, values in (("control", 0.0), ("f_ext", 0.0)):
+            getattr(self.impulses.state, name).fill_(values)
+        self.impulses.state.target.assign(np.tile(m.motor_target[:, None], (1, self.worlds)))
+        self.impulses.set(self.settings, self._dt)
+        self.impulses.start(*columns)
+        self.time = 0.0
+        self.counts = Counts()
+        self._controllers = [(f, period, 0.0) for f, period, _ in self._controllers]
+        self._changed()
+
+    def save(self) -> Saved:
+        """All that a continuation needs, bit for bit."""
+        arrays = self.impulses.saved() | {
+            n: getattr(self.impulses.state, n).numpy().copy() for n in ("control", "f_ext", "target")
+        }
+        return Saved(solver=self.solver, model=self.model.name, dt=self._dt, time=self.time, arrays=arrays)
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from what `save` returned, of this or another simulation of the same model."""
+        if not isinstance(saved, Saved):
+            raise fail("restore", "not a saved state", shown(saved), "what Simulation.save returns")
+        saved.check(self.solver, self.impulses)
+        for name, values in saved.arrays.items():
+            getattr(self.impulses.state, name).assign(values)
+        self.time, self.dt = saved.time, saved.dt
+        self._controllers = [(f, period, self.time) for f, period, _ in self._controllers]
+        self._changed()
 
     @property
-    def energy_error(self) -> Reals:
-        """[n] J: energy gained that no work accounts for."""
-        total = self.kinetic + self.potential - self.work
-        return total - total[0]
+    def dt(self) -> float:
+        """The step, s; may be changed between steps."""
+        return self._dt
+
+    @dt.setter
+    def dt(self, value: float) -> None:
+        self._dt = self._checked_dt(value)
+        self.impulses.set(self.settings, self._dt)
+        self._changed()
+
+    def configure(self, **settings: Any) -> None:
+        """Change settings between steps; a change of method starts anew from the present positions and velocities."""
+        from dataclasses import asdict
+
+        before, velocities = self.settings, self.v.copy()
+        self.settings = settings_from(asdict(self.settings) | settings)
+        self.impulses.set(self.settings, self._dt)
+        if before.method != self.settings.method:
+            state = self.impulses.state
+            self.impulses.start(state.q.numpy(), velocities.reshape(-1, self.worlds), state.loop_q.numpy())
+        self._changed()
+
+    # running
+
+    def step(self, steps: int = 1, *, like: Report | None = None) -> Report:
+        """Advance by some steps; the report of the last. Controllers are called where they are due.
+
+        like: the report of a step to replay: its iterations end where that step's did, whatever the clock says.
+        """
+        steps = 1 + whole("step", "steps - 1", steps - 1 if isinstance(steps, int) else steps, 10**12, "steps")
+        report = None
+        while steps > 0:
+            chunk = min(steps, self._call_controllers(), 256 if like is None else 1)
+            report = self._advance(chunk, like)
+            steps -= chunk
+        assert report is not None
+        return report
+
+    def run(self, duration: float, *, realtime: bool = False, progress: bool = False) -> Report:
+        """Advance by `duration` seconds, rounded to whole steps; the report of the last one.
+
+        realtime: keep pace with the wall clock; steps that begin late by more than one step are counted, and not caught
+        up. Ctrl-C ends the run after the present step.
+        """
+        duration = number("run", "duration", duration, above=0)
+        steps = max(1, round(duration / self._dt))
+        report = None
+        began, late = time.perf_counter(), 0.0
+        try:
+            with bar(self.model.name, self.time + steps * self._dt, progress) as advance:
+                done = 0
+                while done < steps:
+                    chunk = 1 if realtime else min(steps - done, 256)
+                    report = self.step(chunk)
+                    done += chunk
+                    advance(self.time)
+                    if realtime:
+                        late = self._pace(began + late + done * self._dt, late)
+        except KeyboardInterrupt:
+            if report is None:
+                raise
+        assert report is not None
+        return report
+
+    def _pace(self, due: float, late: float) -> float:
+        """Wait until the wall clock shows `due`; time lost when it already has."""
+        ahead = due - time.perf_counter()
+        if ahead > 0:
+            time.sleep(ahead)
+            return late
+        if -ahead > self._dt:
+            self.counts.late += 1
+            return late - ahead
+        return late
+
+    def add_controller(self, function: Controller, rate: float | None = None) -> None:
+        """Call function(simulation) `rate` times a second of simulated time, or before every step; first at once.
+
+        It reads what it likes and writes `control`, motors' targets and applied wrenches.
+        """
+        if not callable(function):
+            raise fail("add_controller", "cannot be called", shown(function), "a function of the simulation")
+        period = 0.0 if rate is None else 1.0 / number("add_controller", "rate", rate, above=0)
+        self._controllers.append((function, period, self.time))
+
+    def _call_controllers(self) -> int:
+        """Call those that are due; steps until the next is."""
+        until = 256
+        for k, (function, period, due) in enumerate(self._controllers):
+            if self.time >= due - 1e-9 * max(period, self._dt):
+                function(self)
+                due = due + period if period > 0 else self.time
+                if period > 0 and due <= self.time:
+                    due = self.time + period
+                self._controllers[k] = (function, period, due)
+            wait = int(np.ceil((due - self.time) / self._dt - 1e-9)) if period > 0 else 1
+            until = min(until, max(1, wait))
+        return until
+
+    def _advance(self, steps: int, like: Report | None) -> Report:
+        if like is not None:
+            self.impulses.set(self.settings, self._dt, like.counts)
+        self.impulses.step(steps)
+        if like is not None:
+            self.impulses.set(self.settings, self._dt)
+        reports = self.impulses.reports(steps)
+        self.time += steps * self._dt
+        self._changed()
+        return self._judge(reports)
+
+    def _judge(self, reports: np.ndarray) -> Report:
+        """Count what happened in some steps; the report of the last."""
+        from sharnir.constraints import work as places
+        from sharnir.solvers.impulse import ticks_per_second
+
+        worst = reports.max(axis=2)
+        if not np.isfinite(worst[:, places.RESIDUAL]).all() or not np.isfinite(worst[:, places.POSITION_ERROR]).all():
+            raise SimulationError(f"t = {self.time:.6g} s: {self._what_diverged()}")
+        seconds = worst[:, places.TICKS] / ticks_per_second()
+        weakest = reports[:, places.WEAKEST].min(axis=1)
+        folded = (weakest < FOLDED) & (self.inner.loops > 0) & (self.settings.method == "default")
+        c = self.counts
+        c.steps += len(reports)
+        c.capped += int((worst[:, places.REASON] == places.CAPPED).sum())
+        c.out_of_time += int((worst[:, places.REASON] == places.OUT_OF_TIME).sum())
+        c.overruns += 0 if self.settings.budget is None else int((seconds > self.settings.budget).sum())
+        c.guarded += int((worst[:, places.GUARDED] > 0).sum())
+        c.warned += int(folded.sum())
+        last = worst[-1]
+        warning = None
+        if folded[-1]:
+            warning = f"loops nearly lose rank ({weakest[-1]:.1e} of 1): the mechanism may change its branch"
+        return Report(
+            time=self.time, iterations=int(last[places.SWEPT]), residual=float(last[places.RESIDUAL]),
+            position_error=float(last[places.POSITION_ERROR]), reason=REASONS[int(last[places.REASON])],
+            seconds=float(seconds[-1]), passes=int(last[places.PASSED]), guarded=bool(last[places.GUARDED]),
+            warning=warning, counts=tuple(float(x) for x in last[: places.CORRECTED + 1]),
+        )  # fmt: skip
+
+    def _what_diverged(self) -> str:
+        q = self.impulses.state.P.numpy().reshape(self.inner.nb, -1)
+        bad = np.flatnonzero(~np.isfinite(q).all(axis=1))
+        where = f" at body {self.inner.body_names[int(bad[0])]!r}" if len(bad) else ""
+        return f"the motion is no longer finite{where}; forces or speeds are out of range, or dt = {self._dt:g} s is too long"
+
+    # what there is to see
+
+    def _changed(self) -> None:
+        self._observed = self._reacted = False
+
+    def seen(self, name: str) -> Reals:
+        """An array of what the present state shows, computed when it is first asked for."""
+        if name in ("wrench", "loop_wrench"):
+            if not self._reacted:
+                self.impulses.react()
+                self._reacted = True
+        elif not self._observed:
+            self.impulses.observe()
+            self._observed = True
+        return self._column(self.impulses.seen[name])
+
+    def _column(self, array: Any) -> Reals:
+        """[items] for one world, [items, worlds] for more; a view on the CPU."""
+        values = array.numpy()
+        return np.asarray(values[:, 0] if self.worlds == 1 else values)
 
     @property
-    def energy_scale(self) -> float:
-        """J: the largest change of potential energy or kinetic energy seen, to judge errors by."""
-        return float(max(np.ptp(self.potential), self.kinetic.max()))
+    def q(self) -> Reals:
+        """Positions of the solver's model (`inner`), [nq] or [nq, worlds]."""
+        return self._column(self.impulses.state.q)
 
-    def joint_wrenches(self) -> Reals:
-        """[n, nb, 6] force (N) and torque about the link frame's origin (N m) of each tree joint on its link."""
-        return np.array([self._reactions(k, t)[0] for k, t in enumerate(self.t)])
+    @property
+    def v(self) -> Reals:
+        """Velocities of the solver's model at the time of q, [nv] or [nv, worlds]."""
+        return self.seen("v")
 
-    def loop_forces(self) -> Reals:
-        """[n, loops, 6] forces along the rows of the loop joints, the least where they are redundant."""
-        return np.array([self._reactions(k, t)[1] for k, t in enumerate(self.t)])
+    @property
+    def energy(self) -> tuple[float, float]:
+        """Kinetic and potential energy, J (of the first world)."""
+        kinetic, potential = self.seen("energy").reshape(2, -1)[:, 0]
+        return float(kinetic), float(potential)
 
-    def _reactions(self, k: int, t: float) -> tuple[Reals, Reals]:
-        y = np.concatenate([self.q[k], self.v[k], [self.work[k]]])
-        return self.system.reactions(t, y, self.loop_q[k], self.control[k])
+    def joint(self, name: str) -> JointView:
+        """A joint: position, velocity, control, forces."""
+        return JointView(self, name)
 
+    def body(self, name: str) -> BodyView:
+        """A body: pose, velocity, applied wrench."""
+        return BodyView(self, name)
 
-def simulate(
-    scene: Scene | Model,
-    duration: float,
-    *,
-    solver: str = "exact",
-    method: str = "dop853",
-    dt: float | None = None,
-    times: Any = None,
-    rtol: float = 1e-10,
-    atol: float = 1e-12,
-    control: Control | None = None,
-    progress: bool = False,
-) -> Trajectory:
-    """Run a scene or model from its initial state for `duration` seconds.
+    def motor(self, name: str) -> MotorView:
+        """A motor: target and force."""
+        return MotorView(self, name)
 
-    solver: "exact". method: "dop853" or "radau" (stiff systems) with adaptive steps and tolerances rtol, atol, or
-    "rk4" or "euler" (semi-implicit) with fixed steps of at most dt (s).
-    times: where to record (s, increasing, within the run); if left out, some 400 evenly spaced, on the grid of a fixed
-    step. The state at time 0 is always recorded first.
-    control(t, q, v): joint forces [nv] added to the model's own, asked at every evaluation and once for every record.
-    progress: show a bar. Ctrl-C ends the run and returns what was recorded; a SimulationError carries it as
-    `trajectory`.
-    """
-    from sharnir.solvers.exact import steps
-    from sharnir.solvers.least import one_core
-    from sharnir.solvers.system import System
-
-    model = scene if isinstance(scene, Model) else compile(scene)
-    if solver not in SOLVERS:
-        raise unknown("solver", solver, SOLVERS)
-    duration = number("simulate", "duration", duration, above=0)
-    dt = checked_step(method, dt, duration)
-    rtol = number("simulate", "rtol", rtol, least=LEAST_RTOL)
-    atol = number("simulate", "atol", atol, least=LEAST_ATOL)
-    if control is not None and not callable(control):
-        raise fail("simulate", "control cannot be called", shown(control), "a function control(t, q, v) -> [nv]")
-    recorded = step_grid(duration, dt) if times is None and dt is not None else output_times(duration, times)
-    system = System(model, control)
-    system.warm_up()
-    states: list[tuple[float, Reals, Reals, Observation]] = []
-    facts: dict[str, Any] = {"solver": solver, "method": method, "dt": dt, "started": time.perf_counter()}
-    finished = False
-    try:
-        with bar(model.name, float(recorded[-1]), progress) as advance, one_core():
-            for t, y in steps(system, method, recorded, {"rtol": rtol, "atol": atol, "dt": dt}):
-                states.append((t, y.copy(), system.ask_control(t, y), system.observe(y)))
-                advance(t)
-        finished = True
-    except KeyboardInterrupt:
-        if not states:
-            raise
-    except SimulationError as error:
-        if states:
-            error.trajectory = _trajectory(model, system, states, finished=False, **facts)
-        raise
-    return _trajectory(model, system, states, finished=finished, **facts)
+    def _checked_dt(self, dt: float) -> float:
+        return number("simulation", "dt", dt, above=0, most=1.0)
 
 
-def checked_step(method: str, dt: float | None, duration: float) -> float | None:
-    """The step of a fixed-step method; None for those that choose their own."""
-    from sharnir.solvers.exact import ADAPTIVE, METHODS
-
-    if method not in METHODS:
-        raise unknown("method", method, METHODS)
-    if dt is None:
-        return None if method in ADAPTIVE else FIXED_STEP_DT
-    dt = number("simulate", "dt", dt, above=0)
-    if dt < duration * 1e-9:
-        raise fail("simulate", "dt is too small", repr(dt), f"at least a billionth of the duration, {duration:g} s")
-    if method in ADAPTIVE:
-        raise fail("simulate", f"method {method!r} chooses its own step", f"dt={dt!r}", "dt with 'rk4' or 'euler'")
-    return dt
-
-
-def step_grid(duration: float, dt: float) -> Reals:
-    """Ends of equal steps of at most dt, thinned to some hundreds."""
-    steps = max(1, int(np.ceil(duration / dt - 1e-6)))
-    every = max(1, steps // RECORDED)
-    return np.append(np.arange(0, steps, every), steps) * (duration / steps)
-
-
-def output_times(duration: float, times: Any) -> Reals:
-    """Recording times, starting at 0."""
-    if times is None:
-        return np.linspace(0.0, duration, RECORDED)
-    allowed = f"increasing numbers from 0 to {duration:g}"
-    try:
-        wanted = np.atleast_1d(np.asarray(times, dtype=float))
-    except (TypeError, ValueError, OverflowError):
-        raise fail("simulate", "times are not numbers", shown(times), allowed) from None
-    ok = not isinstance(times, bool) and wanted.ndim == 1 and np.isfinite(wanted).all() and (np.diff(wanted) > 0).all()
-    if not ok or len(wanted) == 0 or wanted[0] < 0 or wanted[-1] > duration * (1 + 1e-12):
-        raise fail("simulate", "times are out of range", shown(times), allowed)
-    return wanted if wanted[0] == 0 else np.concatenate([[0.0], wanted])
-
-
-def _trajectory(model: Model, system: System, states: list[Any], started: float, **facts: Any) -> Trajectory:
-    y = np.array([y for _, y, _, _ in states])
-    seen = [observation for *_, observation in states]
-    return Trajectory(
-        model=model, system=system, evaluations=system.evaluations, seconds=time.perf_counter() - started,
-        t=np.array([t for t, *_ in states]), control=np.array([force for _, _, force, _ in states]),
-        q=y[:, : model.nq], v=y[:, model.nq : -1], work=y[:, -1],
-        kinetic=np.array([s.kinetic for s in seen]), potential=np.array([s.potential for s in seen]),
-        loop_q=np.array([s.loop_q for s in seen]), loop_v=np.array([s.loop_v for s in seen]),
-        loop_error=np.array([s.loop_error for s in seen]),
-        **facts,
-    )  # fmt: skip
+__all__ = ["Counts", "Report", "Settings", "Simulation"]

@@ -115,7 +115,7 @@ class Lines:
         self.index: list[int] = []
         self.W_size = 0
         self.rows: list[dict[str, Any]] = []
-        self._of_coordinate: dict[int, int] = {}
+        self.of_coordinate: dict[int, int] = {}
         self._motor = {int(c): m for m, c in enumerate(model.motor_coordinate)}
 
     def pattern(self, entries: list[int]) -> int:
@@ -143,8 +143,8 @@ class Lines:
     def coordinate(self, c: int) -> int:
         """The line of scalar coordinate c, with all that acts on it."""
         m = self.model
-        if c in self._of_coordinate:
-            return self._of_coordinate[c]
+        if c in self.of_coordinate:
+            return self.of_coordinate[c]
         facts: dict[str, Any] = {"q": max(int(m.coordinate_positions[c]), 0), "friction": m.friction[c]}
         acts = FRICTION if m.friction[c] > 0 else 0
         if m.limit_angles[c] != NO_LIMIT and m.coordinate_positions[c] >= 0:
@@ -165,8 +165,8 @@ class Lines:
             facts["q"] -= m.nq if m.coordinate_positions[c] >= 0 else 0
             if m.loop_armature[c - m.nv] > 0 or m.loop_stiffness[c - m.nv] > 0 or m.loop_damping[c - m.nv] > 0:
                 acts |= SOFT
-        self._of_coordinate[c] = self.add(kind, entries, acts=acts, **facts)
-        return self._of_coordinate[c]
+        self.of_coordinate[c] = self.add(kind, entries, acts=acts, **facts)
+        return self.of_coordinate[c]
 
     def turns(self, c: int) -> None:
         """Limits on the three angles of the ball whose coordinates start at c."""
@@ -334,8 +334,8 @@ def _work(entries: list[list[int]], order: list[int]) -> int:
     return sum((b - min([b, *n])) ** 2 for b, n in enumerate(near))
 
 
-def plan_on(model: Model, device: str) -> Plan:
-    """The model's blocks on a device."""
+def plan_on(model: Model, device: str) -> tuple[Plan, Lines]:
+    """The model's blocks on a device, and the lines among them."""
     lines, starts = collect(model)
     rows = lines.rows
     out = Plan()
@@ -378,4 +378,4 @@ def plan_on(model: Model, device: str) -> Plan:
     out.W_size = lines.W_size
     out.loop_lines = int(any(r["acts"] & HOLD for r in rows) and model.loops > 0)
     out.bent = int(model.loops > 0 or any(r["kind"] == TURN for r in rows))
-    return out
+    return out, lines

@@ -14,7 +14,7 @@ from sharnir.dynamics.aba import damping_share
 from sharnir.dynamics.forces import pivot, turn_vector
 from sharnir.dynamics.momentum import turned_by
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.kinds import FREE, LOOP_ROW, SPHERICAL, SPRING, VELOCITY
+from sharnir.kinds import FREE, SPHERICAL, SPRING, VELOCITY
 from sharnir.maths import array2, column, get, get3, get33, mat33, put, real, row_product, vec3
 
 REDUNDANT = wp.constant(real(1.0e-10))  # of a row's own weight: less is left of it by the rows before it
@@ -161,7 +161,9 @@ def factor_joints(loops: Loops, plan: Plan, work: Work, w: int):
                 entry = row_product(work.W, row_i, plan.joint_start[k] + j * length, length, w)
                 n = int(0)
                 while n < j:
-                    entry = entry - get(work.joint_factor, at + 6 * i + n, w) * get(work.joint_factor, at + 6 * j + n, w)
+                    entry = entry - get(work.joint_factor, at + 6 * i + n, w) * get(
+                        work.joint_factor, at + 6 * j + n, w
+                    )
                     n += 1
                 put(work.joint_factor, at + 6 * i + j, w, entry)  # L D for now
                 j += 1
@@ -300,7 +302,7 @@ def find_contacts(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wor
         gap = wp.dot(normal, pivot(tree, ws, link, w) + r - plan.plane_point[plan.contact_plane[c]])
         put(work.contact_gap, c, w, gap)
         if gap < real(0.02):
-            whiten_contact(tree, ws, plan, work, c, link, r, normal, w)
+            whiten_contact(tree, ws, plan, work, c, link, r, w)
             n += 1
             put_count(work, n, c, w)
         else:
@@ -329,13 +331,20 @@ def get_count(work: Work, item: int, w: int):
 
 
 @wp.func
-def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, work: Work, c: int, link: int, r: vec3, normal: vec3, w: int):
-    """Rows along the normal and two tangents, and what a block solve needs."""
+def contact_frame(plan: Plan, c: int):
+    """Normal and two tangents of a contact."""
+    normal = plan.plane_normal[plan.contact_plane[c]]
     side = vec3(real(0.0), real(1.0), real(0.0))
     if wp.abs(normal[1]) > real(0.9):
         side = vec3(real(0.0), real(0.0), real(1.0))
     t1 = wp.normalize(wp.cross(side, normal))
-    t2 = wp.cross(normal, t1)
+    return normal, t1, wp.cross(normal, t1)
+
+
+@wp.func
+def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, work: Work, c: int, link: int, r: vec3, w: int):
+    """Rows along the normal and two tangents, and what a block solve needs."""
+    normal, t1, t2 = contact_frame(plan, c)
     start = plan.contact_start[c]
     length = plan.link_length[link]
     p = Three()

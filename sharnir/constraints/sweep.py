@@ -130,8 +130,12 @@ def sweep_contact(plan: Plan, work: Work, c: int, held: int, dt: real, z: array2
     mu = plan.contact_mu[c]
     new = old - vec3(
         get(work.contact_K, k, w) * s[0] + get(work.contact_K, k + 1, w) * s[1] + get(work.contact_K, k + 2, w) * s[2],
-        get(work.contact_K, k + 3, w) * s[0] + get(work.contact_K, k + 4, w) * s[1] + get(work.contact_K, k + 5, w) * s[2],
-        get(work.contact_K, k + 6, w) * s[0] + get(work.contact_K, k + 7, w) * s[1] + get(work.contact_K, k + 8, w) * s[2],
+        get(work.contact_K, k + 3, w) * s[0]
+        + get(work.contact_K, k + 4, w) * s[1]
+        + get(work.contact_K, k + 5, w) * s[2],
+        get(work.contact_K, k + 6, w) * s[0]
+        + get(work.contact_K, k + 7, w) * s[1]
+        + get(work.contact_K, k + 8, w) * s[2],
     )
     solid = get(work.contact_K, k, w) > real(0.0)
     if (not solid) or new[0] < real(0.0) or new[1] * new[1] + new[2] * new[2] > mu * mu * new[0] * new[0]:

@@ -147,7 +147,9 @@ def climb(tree: Tree, ws: Workspace, link: int, p: Three, W: array2, start: int,
 
 
 @wp.func
-def walk_three(tree: Tree, ws: Workspace, a: int, pa: Three, b: int, pb: Three, W: array2, start: int, length: int, w: int):
+def walk_three(
+    tree: Tree, ws: Workspace, a: int, pa: Three, b: int, pb: Three, W: array2, start: int, length: int, w: int
+):
     """Three rows, one after the other, of wrenches on link a and on link b; −1 for none."""
     k = int(0)
     while a >= 0 or b >= 0:

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 counts2 = wp.array(dtype=int, ndim=2)
 
 # Settings of a step, by their place in `State.settings`.
-DT, EPSILON, ERP, GAP, PASSES, SWEEPS, BUDGET, METHOD, ACCELERATE, DIRECT = range(10)
-SETTINGS = 10
+DT, EPSILON, ERP, PASSES, SWEEPS, BUDGET, METHOD, ACCELERATE, DIRECT, WARM = range(10)
+MOST_SWEPT, MOST_PASSED, MOST_PSEUDO, MOST_CORRECTED = range(10, 14)  # where a step replays one that ran out of time
+SETTINGS = 14
 # What a step reports, by place in `State.report`.
-SWEPT, RESIDUAL, POSITION_ERROR, REASON, TICKS, PASSED, GUARDED, WEAKEST = range(8)
-REPORTS = 8
+SWEPT, PASSED, PSEUDO, CORRECTED, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST = range(10)
+REPORTS = 10
 # Reasons of stopping.
 CONVERGED, CAPPED, OUT_OF_TIME = range(3)
 CONTACT_K = 13
@@ -40,7 +41,7 @@ class State:
     bend: array2  # [2 nv] what turned tangent into chord momenta in the step that led here, whitened, and its change
     lack: array2  # [nv] what that step left of its momentum equation, whitened
     aim: array2  # [12 joint] speeds its joints sought, and their change
-    clock: array2  # [2] the step that led here and the time its impulses acted, s; 0 at the start
+    clock: array2  # [4] the step that led here, the time its impulses acted, s; ticks it took after its last sweep; ticks then left
     control: array2  # [nc] N or N m on all coordinates
     f_ext: array2  # [6 link] wrench about the centre of mass, world axes
     target: array2  # [motor] targets
@@ -103,7 +104,7 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
     sizes = {
         "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.impulses,
         "bend": 2 * model.nv, "lack": model.nv, "aim": 12 * plan.joints,
-        "clock": 2, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
+        "clock": 4, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
     }  # fmt: skip
     out = State()
@@ -116,11 +117,24 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
 def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     """Zeroed scratch."""
     nv, np_, joints, lines = model.nv, plan.impulses, plan.joints, plan.lines
-    sizes = {"W": plan.W_size, "gap": 6 * joints, "gap_next": 6 * joints, "joint_target": 6 * joints, "joint_mass": 6 * joints}
+    sizes = {
+        "W": plan.W_size,
+        "gap": 6 * joints,
+        "gap_next": 6 * joints,
+        "joint_target": 6 * joints,
+        "joint_mass": 6 * joints,
+    }
     sizes |= {"joint_factor": 36 * joints, "contact_gap": plan.contacts, "contact_K": CONTACT_K * plan.contacts}
     sizes |= dict.fromkeys(("zP", "base", "zc", "z_old", "z_way"), plan.width)
     sizes |= dict.fromkeys(("p", "p_old", "p_way"), np_)
-    sizes |= {"L": plan.L_size, "pivot": plan.bound, "x": plan.bound, "back": plan.bound, "dense": plan.width, "K_held": lines}
+    sizes |= {
+        "L": plan.L_size,
+        "pivot": plan.bound,
+        "x": plan.bound,
+        "back": plan.bound,
+        "dense": plan.width,
+        "K_held": lines,
+    }
     sizes |= {"offset": lines + 3 * plan.contacts, "p_start": np_}
     per_line = ("g", "g_next", "K", "lower", "upper", "friction", "motor_speed", "motor_bound", "soft_speed")
     sizes |= dict.fromkeys((*per_line, "soft_give"), lines)

@@ -12,12 +12,38 @@ TOTALS = 12  # mass, centre of mass (3), kinetic, potential energy, linear (3), 
 
 
 @wp.func
+def kinetic_of(tree: Tree, ws: Workspace, i: int, w: int):
+    """Kinetic energy of link i."""
+    R = get33(ws.R, i, w)
+    om = get3(ws.V, 2 * i + 1, w)
+    v_com = get3(ws.V, 2 * i, w) + wp.cross(om, get3(ws.x, i, w) + R * tree.com[i])
+    turning = wp.transpose(R) * om
+    return real(0.5) * (tree.mass[i] * wp.dot(v_com, v_com) + wp.dot(turning, tree.inertia[i] * turning))
+
+
+@wp.func
+def energies(tree: Tree, ws: Workspace, q: array2, v: array2, w: int):
+    """Kinetic energy, rotors included, and potential energy, springs included, of all links and tree joints."""
+    kinetic = real(0.0)
+    potential = spring_energy(tree, ws, q, w)
+    i = int(0)
+    while i < tree.links:
+        kinetic = kinetic + kinetic_of(tree, ws, i, w)
+        r = get3(ws.O, tree.root[i], w) + get3(ws.x, i, w) + get33(ws.R, i, w) * tree.com[i]
+        potential = potential - tree.mass[i] * wp.dot(tree.gravity, r)
+        i += 1
+    d = int(0)
+    while d < tree.dof[tree.links]:
+        kinetic = kinetic + real(0.5) * tree.armature[d] * v[d, w] * v[d, w]
+        d += 1
+    return kinetic, potential
+
+
+@wp.func
 def totals(tree: Tree, ws: Workspace, q: array2, v: array2, out: array2, w: int):
     """Sums over all links of world w, in the order of TOTALS."""
-    half = real(0.5)
     mass = real(0.0)
     moment = vec3()
-    kinetic = real(0.0)
     P = vec3()
     L = vec3()
     i = int(0)
@@ -27,24 +53,19 @@ def totals(tree: Tree, ws: Workspace, q: array2, v: array2, out: array2, w: int)
         om = get3(ws.V, 2 * i + 1, w)
         r = get3(ws.x, i, w) + R * tree.com[i]
         v_com = get3(ws.V, 2 * i, w) + wp.cross(om, r)
-        spin = R * (tree.inertia[i] * (wp.transpose(R) * om))
         r = r + get3(ws.O, tree.root[i], w)
         mass = mass + m
         moment = moment + r * m
-        kinetic = kinetic + half * (m * wp.dot(v_com, v_com) + wp.dot(om, spin))
         P = P + v_com * m
-        L = L + wp.cross(r, v_com * m) + spin
+        L = L + wp.cross(r, v_com * m) + R * (tree.inertia[i] * (wp.transpose(R) * om))
         i += 1
-    d = int(0)
-    while d < tree.dof[tree.links]:
-        kinetic = kinetic + half * tree.armature[d] * v[d, w] * v[d, w]
-        d += 1
+    kinetic, potential = energies(tree, ws, q, v, w)
     out[0, w] = mass
     out[1, w] = moment[0]
     out[2, w] = moment[1]
     out[3, w] = moment[2]
     out[4, w] = kinetic
-    out[5, w] = spring_energy(tree, ws, q, w) - wp.dot(tree.gravity, moment)
+    out[5, w] = potential
     out[6, w] = P[0]
     out[7, w] = P[1]
     out[8, w] = P[2]

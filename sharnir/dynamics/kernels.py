@@ -102,21 +102,27 @@ def passive_kernel(tree: Tree, q: array2, v: array2, tau: array2):
 def bodies_kernel(
     tree: Tree, ws: Workspace, q: array2, v: array2, position: array2, rotation: array2, velocity: array2
 ):
-    """Body frames: origin, rotation matrix (row by row), velocity of the origin and angular velocity; world axes."""
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
+    put_bodies(tree, ws, position, rotation, velocity, w)
+
+
+@wp.func
+def put_bodies(tree: Tree, ws: Workspace, position: array2, rotation: array2, velocity: array2, w: int):
+    """Poses and velocities of the body frames."""
     i = int(0)
     while i < tree.links:
         R = get33(ws.R, i, w)
-        x = get3(ws.x, i, w) + R * tree.body_pos[i]
+        r = get3(ws.x, i, w) + R * tree.body_pos[i]
+        x = r + get3(ws.O, tree.root[i], w)
         om = get3(ws.V, 2 * i + 1, w)
-        put_world3(position, i, w, get3(ws.O, tree.root[i], w) + x)
-        put_world3(velocity, 2 * i, w, get3(ws.V, 2 * i, w) + wp.cross(om, x))
-        put_world3(velocity, 2 * i + 1, w, om)
+        put_world3(position, i, w, x)
         B = R * tree.body_rot[i]
         put_world3(rotation, 3 * i, w, vec3(B[0, 0], B[0, 1], B[0, 2]))
         put_world3(rotation, 3 * i + 1, w, vec3(B[1, 0], B[1, 1], B[1, 2]))
         put_world3(rotation, 3 * i + 2, w, vec3(B[2, 0], B[2, 1], B[2, 2]))
+        put_world3(velocity, 2 * i, w, get3(ws.V, 2 * i, w) + wp.cross(om, r))
+        put_world3(velocity, 2 * i + 1, w, om)
         i += 1
 
 

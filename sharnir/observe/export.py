@@ -10,7 +10,7 @@ import numpy as np
 
 from sharnir.errors import ModelError, fail
 from sharnir.model import Model
-from sharnir.simulation import Trajectory
+from sharnir.trajectory import Trajectory
 
 POSITION = {
     "cylindrical": ("d", "angle"), "universal": ("angle1", "angle2"), "planar": ("x", "y", "angle"),

@@ -12,15 +12,15 @@ from sharnir.constraints.loops import (
     row_accelerations,
     whiten_rows,
 )  # fmt: skip
-from sharnir.dynamics.advance import advance
 from sharnir.dynamics.aba import inward, outward
+from sharnir.dynamics.advance import advance
 from sharnir.dynamics.forces import applied_wrenches, passive_forces, spring_dissipation, spring_wrenches, turn_vector
 from sharnir.dynamics.kernels import put_world3
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.rnea import link_forces, subtree_forces
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BALL, FREE, SHIFT, SPHERICAL, SPRINGS, STILL
-from sharnir.maths import KERNEL_OPTIONS, array2, cos_sin, get, get3, put, quat, real, vec3
+from sharnir.maths import KERNEL_OPTIONS, array2, get, get3, put, real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 

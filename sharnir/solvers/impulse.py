@@ -2,63 +2,127 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
 
+from sharnir.constraints import work as places
 from sharnir.constraints.loops import loops_on
 from sharnir.constraints.plan import plan_on
-from sharnir.constraints.work import (
-    REPORTS, SETTINGS, state_on, work_on, DT, EPSILON, ERP, PASSES, SWEEPS, BUDGET, ACCELERATE, DIRECT, METHOD
-)
-from sharnir.dynamics.evaluator import Dynamics
-from sharnir.dynamics.tree import workspace_on
+from sharnir.constraints.work import STATE_SAVED, state_on, work_on
+from sharnir.dynamics.tree import tree_on, workspace_on
 from sharnir.launch import Graphs
-from sharnir.solvers import step_kernels as kernels
+from sharnir.maths import np_real, real
+from sharnir.stepping.observe import observe_kernel
+from sharnir.stepping.reactions import reactions_kernel
+from sharnir.stepping.step import start_kernel, step_kernel, ticks_kernel
 
 if TYPE_CHECKING:
     from sharnir.model import Model
+    from sharnir.solvers.settings import Settings
 
-HISTORY = 1000
+HISTORY = 256  # steps of one launch, at most
+FOREVER = 1e6  # s, where there is no budget
+MARGIN = 0.97  # of the budget is used
+NO_END = 1e9  # sweeps, where a step replays nothing
+REPLAYED = (places.MOST_SWEPT, places.MOST_PASSED, places.MOST_PSEUDO, places.MOST_CORRECTED)
 
-class Impulse:
-    def __init__(self, model: Model, worlds: int = 1, device: str = "cpu") -> None:
+
+@cache
+def ticks_per_second() -> float:
+    """Rate of the counter kernels read, measured once against the system's clock."""
+    counter = wp.zeros(1, dtype=wp.float64, device="cpu")
+    readings = []
+    for pause in (0.0, 0.0, 0.02):
+        time.sleep(pause)
+        wp.launch(ticks_kernel, dim=1, inputs=[counter], device="cpu")
+        readings.append((time.perf_counter(), float(counter.numpy()[0])))
+    (t0, c0), (t1, c1) = readings[-2:]
+    return (c1 - c0) / (t1 - t0)
+
+
+class Impulses:
+    """One model, `worlds` states on one device. Arrays are `[item, world]`."""
+
+    def __init__(self, model: Model, worlds: int, device: str) -> None:
         self.model, self.worlds, self.device = model, worlds, device
-        self.dynamics = Dynamics(model, worlds, device)
         columns = worlds if wp.get_device(device).is_cuda else 1
+        self.tree = tree_on(model, device)
         self.loops = loops_on(model, device)
-        self.plan = plan_on(model, device)
-        self.trial = workspace_on(model, columns, device)
-        self.ws = workspace_on(model, columns, device, self.plan.width)
+        self.plan, self.lines = plan_on(model, device)
         self.state = state_on(model, self.plan, worlds, HISTORY, device)
-        self.work = work_on(model, self.plan, columns, device)
-        self.steps = wp.zeros(1, dtype=int, device=device)
+        self._work = work_on(model, self.plan, columns, device)
+        self._ws = workspace_on(model, columns, device, self.plan.width)
+        self._trial = workspace_on(model, columns, device)
+        self._steps = wp.zeros(1, dtype=int, device=device)
         self._graphs = Graphs(device)
-        self.settings = np.zeros((SETTINGS, 1))
+        self._settings = np.zeros((places.SETTINGS, 1), dtype=np_real)
+        sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
+                 "rotation": 9 * model.nb, "velocity": 6 * model.nb, "wrench": 6 * model.nb,
+                 "loop_wrench": 6 * model.loops}  # fmt: skip
+        self.seen = {n: wp.zeros((size, worlds), dtype=real, device=device) for n, size in sizes.items()}
 
-    def reset(self) -> None:
-        s, m = self.state, self.model
-        for name, values in (("q", m.q0), ("v", m.v0), ("loop_q", m.loop_q0), ("target", m.motor_target)):
-            getattr(s, name).assign(np.tile(np.asarray(values, dtype=float)[:, None], (1, self.worlds)))
-        d = self.dynamics
-        self._graphs.launch("start", kernels.start_kernel, self.worlds, [d.tree, self.ws, self.loops, self.plan, s, self.work])
+    def start(self, q: np.ndarray, v: np.ndarray, loop_q: np.ndarray) -> None:
+        """Begin from positions and velocities [.., worlds]; loop_q: where angles of loop joints are counted from."""
+        for name, values in (("q", q), ("v", v), ("loop_q", loop_q)):
+            getattr(self.state, name).assign(np.ascontiguousarray(values, dtype=np_real))
+        arguments = [self.tree, self._ws, self.loops, self.plan, self.state, self._work]
+        self._graphs.launch("start", start_kernel, self.worlds, arguments)
 
-    def step(self, n: int = 1) -> None:
-        d = self.dynamics
-        self.steps.assign(np.array([n], dtype=np.int32))
-        args = [d.tree, self.ws, self.trial, self.loops, self.plan, self.state, self.work, self.steps]
-        self._graphs.launch("step", kernels.step_kernel, self.worlds, args)
+    def set(self, settings: Settings, dt: float, like: tuple[float, ...] | None = None) -> None:
+        """Settings of the steps to come; like: sweeps, passes, pseudo-sweeps and corrections of a step to replay, which
+        then end it instead of the clock."""
+        bodies = bool((self.model.implicit_free == 1).all())
+        paper = places.PAPER_BODIES if bodies else places.PAPER_TREE
+        budget = FOREVER if settings.budget is None or like is not None else settings.budget * MARGIN
+        default = settings.method == "default"
+        values = {
+            places.DT: dt, places.EPSILON: settings.change(self.model, dt), places.ERP: settings.erp,
+            places.PASSES: settings.passes, places.BUDGET: budget * ticks_per_second(),
+            places.SWEEPS: settings.max_sweeps,
+            places.METHOD: places.PREDICTIVE if default else paper, places.WARM: settings.warm_start,
+            places.ACCELERATE: default and settings.accelerate,
+            places.DIRECT: default and settings.bilateral == "direct",
+        }  # fmt: skip
+        limits = (NO_END,) * 4 if like is None else like
+        values |= dict(zip(REPLAYED, limits, strict=True))
+        for place, value in values.items():
+            self._settings[place, 0] = value
+        self.state.settings.assign(self._settings)
 
-    def set(self, **values):
-        for k, x in values.items():
-            self.settings[{"dt": DT, "eps": EPSILON, "erp": ERP, "passes": PASSES, "sweeps": SWEEPS, "budget": BUDGET, "accelerate": ACCELERATE, "direct": DIRECT, "method": METHOD}[k], 0] = x
-        self.state.settings.assign(self.settings)
+    def step(self, steps: int) -> None:
+        """Some steps of all worlds, at most HISTORY."""
+        self._steps.fill_(steps)
+        arguments = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work, self._steps]
+        self._graphs.launch("step", step_kernel, self.worlds, arguments)
+
+    def reports(self, steps: int) -> np.ndarray:
+        """[steps, REPORTS, worlds] of the last launch."""
+        history = self.state.history.numpy()[: places.REPORTS * steps]
+        return np.asarray(history.reshape(steps, places.REPORTS, self.worlds))
 
     def observe(self) -> None:
-        d = self.dynamics
-        if not hasattr(self, "loop_v"):
-            import numpy as np
-            self.loop_v = d.array(max(1, int(self.model.loop_v_start[-1])))
-        args = [d.tree, self.ws, self.loops, self.plan, self.state, self.work, d.v, self.loop_v]
-        self._graphs.launch("observe", kernels.observe_kernel, self.worlds, args)
+        """Velocities, poses and energies at the present time, in `seen`."""
+        arguments = [self.tree, self._ws, self.loops, self.plan, self.state, self._work]
+        names = ("v", "loop_v", "position", "rotation", "velocity", "energy")
+        self._graphs.launch("observe", observe_kernel, self.worlds, arguments + [self.seen[n] for n in names])
+
+    def react(self) -> None:
+        """Wrenches of all joints at the present time, by a step that is not kept."""
+        kept = {name: wp.clone(getattr(self.state, name)) for name in ("bend", "lack", "aim", "report")}
+        arguments = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work]
+        names = ("wrench", "loop_wrench")
+        self._graphs.launch("react", reactions_kernel, self.worlds, arguments + [self.seen[n] for n in names])
+        for name, array in kept.items():
+            wp.copy(getattr(self.state, name), array)
+
+    def saved(self) -> dict[str, Any]:
+        """Copies of all that evolves."""
+        return {name: getattr(self.state, name).numpy().copy() for name in STATE_SAVED}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        for name in STATE_SAVED:
+            getattr(self.state, name).assign(saved[name])

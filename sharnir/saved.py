@@ -1,0 +1,59 @@
+"""A saved state of a simulation, in memory or in a file."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sharnir.errors import ModelError, fail
+
+if TYPE_CHECKING:
+    from sharnir.solvers.impulse import Impulses
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saved:
+    """What a continuation needs, bit for bit."""
+
+    solver: str
+    model: str  # its name
+    dt: float  # s
+    time: float  # s
+    arrays: dict[str, Any]
+
+    def check(self, solver: str, impulses: Impulses) -> None:
+        """Whether a simulation can continue from this."""
+        where = f"saved state of {self.model!r}"
+        if self.solver != solver:
+            raise fail(where, "belongs to another solver", repr(self.solver), repr(solver))
+        for name, values in self.arrays.items():
+            array = getattr(impulses.state, name, None)
+            wanted = None if array is None else tuple(array.shape)
+            if wanted != np.shape(values):
+                raise fail(where, f"{name} has the wrong shape", list(np.shape(values)), str(wanted))
+            if not np.isfinite(values).all():
+                raise fail(where, f"{name} is not finite", "NaN or inf", "finite numbers")
+
+    def write(self, path: str | Path) -> None:
+        """To a file (.npz)."""
+        facts = {"solver": self.solver, "model": self.model, "dt": self.dt, "time": self.time}
+        try:
+            with open(path, "wb") as file:
+                np.savez(file, **{f"fact_{k}": np.array(v) for k, v in facts.items()}, **self.arrays)
+        except OSError as error:
+            raise fail(f"file {path}", "cannot be written", str(error), "a writable file") from None
+
+    @staticmethod
+    def read(path: str | Path) -> Saved:
+        """From a file that `write` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                values = {name: file[name] for name in file.files}
+            facts = {k: values.pop(f"fact_{k}").item() for k in ("solver", "model", "dt", "time")}
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
+            raise ModelError(f"file {path}: not a saved state: {error}; allowed: what Saved.write wrote") from None
+        return Saved(arrays=values, **facts)

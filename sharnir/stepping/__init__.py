@@ -1,0 +1,1 @@
+"""One step of sequential impulses, as device functions and kernels."""

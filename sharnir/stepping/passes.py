@@ -1,0 +1,263 @@
+"""Velocities of a step from its own equations: momenta over the step balance, joints are closed at its end (M-32..M-36)."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.constraints.lines import line_position
+from sharnir.constraints.loops import Loops
+from sharnir.constraints.plan import HOLD, Plan
+from sharnir.constraints.rows import (
+    bound_speed,
+    displaced_gaps,
+    joint_coordinates,
+    joint_gaps,
+    kept,
+)
+from sharnir.constraints.work import GUARDED, MOST_PASSED, PASSED, PASSES, State, Work
+from sharnir.dynamics.aba import outward
+from sharnir.dynamics.advance import advance
+from sharnir.dynamics.kinematics import poses
+from sharnir.dynamics.momentum import add_tangent_momenta, chord_momenta, tangent_momenta, whitened_momentum
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.maths import (
+    array2,
+    copy,
+    get,
+    put,
+    real,
+    row_dot,
+    ticks,
+)
+from sharnir.stepping.solve import solve
+
+SETTLED = wp.constant(real(1.0e-12))  # of the kinetic energy: residual of the passes below which they end
+CLOSED = wp.constant(real(1.0e-9))  # m or rad: growth of gaps in a step that is left to stabilisation
+NEAR = wp.constant(real(1.0e-8))  # residual that one more correction along the tangent settles
+SMALL = wp.constant(real(1.0e-10))  # residual that may be left to the next step
+GUARD = wp.constant(real(1.0e-6))  # and above which they are dropped
+
+
+@wp.func
+def look(tree: Tree, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, w: int):
+    """Poses at the end of a step with v_next, and the errors of joints and lines there."""
+    advance(tree, state.q, state.v_next, dt, state.q_next, w)
+    poses(tree, trial, state.q_next, state.q_next, w)
+    worst = joint_gaps(tree, trial, loops, work.gap_next, w)
+    if plan.loop_lines == 1:
+        joint_coordinates(tree, trial, loops, state.loop_q, state.loop_next, w)
+    l = int(0)
+    while l < plan.lines:
+        if (plan.line_acts[l] & HOLD) != 0:
+            put(work.g_next, l, w, line_position(tree, trial, plan, l, state.q_next, state.loop_next, w))
+        l += 1
+    return worst
+
+
+@wp.func
+def aim(loops: Loops, plan: Plan, work: Work, z: array2, dt: real, w: int):
+    """Speeds the rows must have so that errors do not grow over the step, judged from where it would lead (M-36)."""
+    k = int(0)
+    while k < plan.joints:
+        j = int(0)
+        while j < loops.fixed[loops.kind[k]]:
+            r = 6 * k + j
+            start = plan.joint_start[k] + j * plan.joint_length[k]
+            s = row_dot(work.W, start, plan.joint_length[k], plan.index, plan.joint_first[k], z, w)
+            put(work.joint_target, r, w, s + (kept(get(work.gap, r, w)) - get(work.gap_next, r, w)) / dt)
+            j += 1
+        k += 1
+    l = int(0)
+    while l < plan.lines:
+        if (plan.line_acts[l] & HOLD) != 0:
+            s = row_dot(work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], z, w)
+            bound_speed(plan, work, l, s, get(work.g_next, l, w), get(work.g, l, w), dt, 1, w)
+        l += 1
+
+
+@wp.func
+def chord_residual(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, dt: real, w: int):
+    """zc ← what is missing of the momentum equation over the step, ρ = zP + Wᵀp − zc(v) (M-33); returns |ρ|²."""
+    chord_momenta(tree, ws, state.v_next, dt, w)
+    d = int(0)
+    while d < plan.dofs:
+        state.tau[d, w] = get(ws.E, d, w) * state.v_next[d, w]
+        d += 1
+    whitened_momentum(tree, ws, state.tau, work.zc, w)
+    total = real(0.0)
+    d = int(0)
+    while d < plan.dofs:
+        rho = get(work.zP, d, w) + get(ws.z, d, w) - get(work.base, d, w) - get(work.zc, d, w)
+        put(work.zc, d, w, rho)
+        total = total + rho * rho
+        d += 1
+    return total
+
+
+@wp.func
+def kinetic2(z: array2, n: int, w: int):
+    """|z|², twice the kinetic energy."""
+    total = real(0.0)
+    d = int(0)
+    while d < n:
+        total = total + get(z, d, w) * get(z, d, w)
+        d += 1
+    return total
+
+
+@wp.func
+def gap_growth(loops: Loops, work: Work, dt: real, w: int):
+    """How much the step widens the gaps of joints: the most, and the energy it would take to undo it, twice."""
+    worst = real(0.0)
+    energy = real(0.0)
+    k = int(0)
+    while k < loops.count:
+        j = int(0)
+        while j < loops.fixed[loops.kind[k]]:
+            r = 6 * k + j
+            growth = get(work.gap_next, r, w) - kept(get(work.gap, r, w))
+            worst = wp.max(worst, wp.abs(growth))
+            energy = energy + growth * growth * get(work.joint_mass, r, w)
+            j += 1
+        k += 1
+    return worst, energy / (dt * dt)
+
+
+@wp.func
+def velocity_passes(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int,
+    dt: real, end: wp.float64, w: int,
+):  # fmt: skip
+    """Velocities of the step: momenta over the step balance, joints are closed at its end (M-32).
+
+    Starts from the last step's correction of the tangent momenta, and hands the rest it leaves to the next step.
+    """
+    n = plan.dofs
+    passes = int(state.settings[PASSES, 0])
+    k = int(0)
+    going = int(1)
+    while going == 1:
+        solve(loops, plan, state, work, held, ws.z, dt, end, w)
+        outward(tree, ws, state.v_next, w)
+        missing = chord_residual(tree, ws, plan, state, work, dt, w)
+        growth = real(0.0)
+        if plan.bent == 1:
+            if plan.loop_lines == 1:
+                look(tree, trial, loops, plan, state, work, dt, w)
+            else:
+                displaced_gaps(tree, ws, loops, work.gap_next, w)
+            widest, work_left = gap_growth(loops, work, dt, w)
+            growth = widest
+            missing = missing + work_left
+        energy = kinetic2(ws.z, n, w) + kinetic2(work.zP, n, w)
+        out_of_time = ticks() > end or real(k) >= state.settings[MOST_PASSED, 0]
+        if k == passes or (missing <= SETTLED * energy and growth < CLOSED) or out_of_time:
+            going = 0
+            if missing > GUARD * energy:
+                going = 2
+            else:
+                keep_correction(plan, state, work, wp.where(missing > SMALL * energy, real(0.0), real(1.0)), w)
+        else:
+            if plan.bent == 1:
+                aim(loops, plan, work, ws.z, dt, w)
+            copy(ws.z, work.z_old, n, w)
+            d = int(0)
+            while d < n:
+                put(ws.z, d, w, get(ws.z, d, w) + get(work.zc, d, w))
+                put(work.base, d, w, get(work.base, d, w) + get(work.zc, d, w))
+                d += 1
+            k += 1
+            if missing <= NEAR * energy:
+                going = 0
+                last_correction(tree, ws, loops, plan, state, work, held, dt, end, w)
+    state.report[PASSED, w] = real(k)
+    state.report[GUARDED, w] = wp.where(going == 2, real(1.0), real(0.0))
+    if going == 2:
+        tangent_step(tree, ws, loops, plan, state, work, held, dt, end, w)
+    look(tree, trial, loops, plan, state, work, dt, w)
+
+
+@wp.func
+def last_correction(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
+    end: wp.float64, w: int,
+):  # fmt: skip
+    """Solve for the corrected momenta; velocities and momenta follow along the tangent, since so little is left."""
+    n = plan.dofs
+    copy(work.z_old, work.zc, n, w)  # before the correction; sweeps need z_old for themselves
+    solve(loops, plan, state, work, held, ws.z, dt, end, w)
+    d = int(0)
+    while d < n:
+        z = get(ws.z, d, w)
+        put(ws.z, d, w, z - get(work.zc, d, w))
+        put(work.zc, d, w, z)
+        state.tau[d, w] = state.v_next[d, w]
+        d += 1
+    outward(tree, ws, state.v_next, w)
+    d = int(0)
+    while d < n:
+        state.v_next[d, w] = state.v_next[d, w] + state.tau[d, w]
+        put(ws.z, d, w, get(work.zc, d, w))
+        put(work.zc, d, w, real(0.0))
+        d += 1
+    add_tangent_momenta(tree, ws, w)
+    keep_correction(plan, state, work, real(0.0), w)
+
+
+@wp.func
+def keep_correction(plan: Plan, state: State, work: Work, share: real, w: int):
+    """The correction of this step, to start the next with, and what it left."""
+    d = int(0)
+    while d < plan.dofs:
+        bend = get(work.base, d, w) - get(work.zP, d, w)
+        state.bend[plan.dofs + d, w] = bend - state.bend[d, w]
+        state.bend[d, w] = bend
+        state.lack[d, w] = get(work.zc, d, w) * share
+        d += 1
+    r = int(0)
+    while r < 6 * plan.joints:
+        sought = get(work.joint_target, r, w)
+        state.aim[6 * plan.joints + r, w] = sought - state.aim[r, w]
+        state.aim[r, w] = sought
+        r += 1
+
+
+@wp.func
+def forget_correction(plan: Plan, state: State, w: int):
+    d = int(0)
+    while d < plan.dofs:
+        state.bend[d, w] = real(0.0)
+        state.bend[plan.dofs + d, w] = real(0.0)
+        state.lack[d, w] = real(0.0)
+        d += 1
+    r = int(0)
+    while r < 12 * plan.joints:
+        state.aim[r, w] = real(0.0)
+        r += 1
+
+
+@wp.func
+def tangent_step(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
+    end: wp.float64, w: int,
+):  # fmt: skip
+    """Velocities along the tangent at the start of the step, momenta likewise: loses energy, never gains it."""
+    d = int(0)
+    while d < plan.dofs:
+        z = get(ws.z, d, w) - get(work.base, d, w) + get(work.zP, d, w)
+        put(ws.z, d, w, z)
+        d += 1
+    forget_correction(plan, state, w)
+    r = int(0)
+    while r < 6 * plan.joints:
+        put(work.joint_target, r, w, real(0.0))
+        r += 1
+    l = int(0)
+    while l < plan.lines:
+        if (plan.line_acts[l] & HOLD) != 0:
+            g = get(work.g, l, w)
+            bound_speed(plan, work, l, real(0.0), g, g, dt, 1, w)
+        l += 1
+    solve(loops, plan, state, work, held, ws.z, dt, end, w)
+    outward(tree, ws, state.v_next, w)
+    tangent_momenta(tree, ws, w)

@@ -1,0 +1,149 @@
+"""Position errors: pseudo-velocities, and corrections at the poses a step led to (M-43, M-44)."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.constraints.direct import bind, factor_bound, set_offsets
+from sharnir.constraints.loops import Loops
+from sharnir.constraints.plan import Plan
+from sharnir.constraints.rows import (
+    OWN,
+    factor_joints,
+    joint_gaps,
+    prepare_lines,
+    whiten_joints,
+)
+from sharnir.constraints.stabilise import seek_positions, sweep_positions
+from sharnir.constraints.work import CORRECTED, EPSILON, ERP, MOST_CORRECTED, MOST_PSEUDO, PSEUDO, SWEEPS, State, Work
+from sharnir.dynamics.aba import inward_momentum, outward
+from sharnir.dynamics.advance import advance
+from sharnir.dynamics.kinematics import poses
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.maths import get, put, real, ticks
+from sharnir.stepping.solve import clear_column, nothing_to_sweep
+
+STRAYED = wp.constant(real(1.0e-7))  # m or rad beyond what stabilisation may leave: correct again, at the new poses
+
+
+@wp.func
+def stabilise(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
+    end: wp.float64, w: int,
+):  # fmt: skip
+    """Next positions ← v_next and the pseudo-velocities that undo position errors; 1 if there were any (M-43)."""
+    moved = int(0)
+    if seek_positions(loops, plan, work, dt, state.settings[ERP, 0], w) > OWN:
+        moved = 1
+        pseudo_step(tree, ws, loops, plan, state, work, held, dt, end, w)
+        advance(tree, state.q, state.tau, dt, state.q_next, w)
+    return moved
+
+
+@wp.func
+def pseudo_step(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
+    end: wp.float64, w: int,
+):  # fmt: skip
+    """tau ← v_next and the pseudo-velocities sought; impulses start from nothing."""
+    clear_column(work.p_old, plan.impulses, w)
+    clear_column(ws.z, plan.width, w)
+    epsilon = state.settings[EPSILON, 0]
+    worst = real(2.0) * epsilon
+    n = int(0)
+    if held == 1:
+        bind(plan, work, ws.z, work.p_old, 1, w)
+        if nothing_to_sweep(plan, work, 1, w):
+            worst = real(0.0)
+        else:
+            set_offsets(plan, work, ws.z, w)
+    most = wp.min(int(state.settings[SWEEPS, 0]), int(state.settings[MOST_PSEUDO, 0] - state.report[PSEUDO, w]))
+    while worst > epsilon and n < most and ticks() < end:
+        worst = sweep_positions(loops, plan, work, held, dt, state.settings[ERP, 0], ws.z, work.p_old, w)
+        n += 1
+    state.report[PSEUDO, w] = state.report[PSEUDO, w] + real(n)
+    state.clock[3, w] = real(end - ticks())
+    outward(tree, ws, state.tau, w)
+    d = int(0)
+    while d < plan.dofs:
+        state.tau[d, w] = state.tau[d, w] + state.v_next[d, w]
+        d += 1
+
+
+@wp.func
+def open_error(loops: Loops, state: State, work: Work, w: int):
+    """By how much joints are open beyond what stabilisation may leave."""
+    keep = real(1.0) - state.settings[ERP, 0]
+    worst = real(0.0)
+    k = int(0)
+    while k < loops.count:
+        j = int(0)
+        while j < loops.fixed[loops.kind[k]]:
+            r = 6 * k + j
+            worst = wp.max(worst, wp.abs(get(work.gap_next, r, w) - keep * get(work.gap, r, w)))
+            j += 1
+        k += 1
+    return worst
+
+
+@wp.func
+def put_zero_contacts(work: Work, w: int):
+    work.touching[0, wp.min(w, work.touching.shape[1] - 1)] = 0
+
+
+@wp.func
+def correct_positions(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
+    end: wp.float64, w: int,
+):  # fmt: skip
+    """Pseudo-velocities at the poses the step led to, as long as joints are open there by more than is allowed (M-44)."""
+    n = int(0)
+    before = real(1.0e30)
+    error = open_error(loops, state, work, w)
+    most = wp.min(5, int(state.settings[MOST_CORRECTED, 0]))
+    while error > STRAYED and error < real(0.5) * before and n < most and ticks() < end:
+        i = int(0)
+        while i < state.q.shape[0]:
+            state.q[i, w] = state.q_next[i, w]
+            i += 1
+        clear_column(ws.hc, plan.dofs, w)
+        inward_momentum(tree, ws, state.tau, state.v, 0, w)
+        whiten_joints(tree, ws, loops, plan, work, work.gap_next, w)
+        put_zero_contacts(work, w)
+        prepare_lines(tree, ws, loops, plan, state, work, dt, dt, 1, w)
+        if held == 1:
+            factor_bound(plan, work, w)
+        else:
+            factor_joints(loops, plan, work, w)
+        l = int(0)
+        while l < plan.lines:  # limits wait for the next step
+            if plan.line_lower[l] != plan.line_upper[l]:
+                put(work.K, l, w, real(0.0))
+            put(work.g_next, l, w, get(work.g, l, w))
+            l += 1
+        seek_positions(loops, plan, work, dt, state.settings[ERP, 0], w)
+        pseudo_step(tree, ws, loops, plan, state, work, held, dt, end, w)
+        d = int(0)
+        while d < plan.dofs:
+            state.tau[d, w] = state.tau[d, w] - state.v_next[d, w]
+            d += 1
+        advance(tree, state.q, state.tau, dt, state.q_next, w)
+        poses(tree, ws, state.q_next, state.q_next, w)
+        joint_gaps(tree, ws, loops, work.gap_next, w)
+        before = error
+        error = open_error(loops, state, work, w)
+        n += 1
+    state.report[CORRECTED, w] = real(n)
+
+
+@wp.func
+def largest_gap(loops: Loops, work: Work, w: int):
+    worst = real(0.0)
+    k = int(0)
+    while k < loops.count:
+        j = int(0)
+        while j < loops.fixed[loops.kind[k]]:
+            worst = wp.max(worst, wp.abs(get(work.gap_next, 6 * k + j, w)))
+            j += 1
+        k += 1
+    return worst

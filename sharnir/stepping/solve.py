@@ -1,0 +1,197 @@
+"""Impulses of all rows for the speeds sought: sweeps to ε, a cap or the end of time, with or without a direct solution (M-39..M-42, M-48)."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.constraints.direct import (
+    answer_of_bound,
+    bind,
+    factor_bound,
+    project_rows,
+    set_offsets,
+)
+from sharnir.constraints.loops import Loops
+from sharnir.constraints.plan import Plan
+from sharnir.constraints.rows import (
+    factor_joints,
+    find_contacts,
+    get_count,
+    prepare_lines,
+    whiten_joints,
+)
+from sharnir.constraints.sweep import sweep
+from sharnir.constraints.work import (
+    ACCELERATE,
+    CAPPED,
+    CONVERGED,
+    DIRECT,
+    EPSILON,
+    MOST_SWEPT,
+    OUT_OF_TIME,
+    REASON,
+    RESIDUAL,
+    SWEEPS,
+    SWEPT,
+    State,
+    Work,
+)
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.maths import (
+    array2,
+    copy,
+    get,
+    put,
+    real,
+    ticks,
+)
+
+
+@wp.func
+def load_impulses(plan: Plan, state: State, work: Work, scale: real, w: int):
+    i = int(0)
+    while i < plan.impulses:
+        put(work.p, i, w, state.p[i, w] * scale)
+        i += 1
+
+
+@wp.func
+def clear_column(target: array2, n: int, w: int):
+    i = int(0)
+    while i < n:
+        put(target, i, w, real(0.0))
+        i += 1
+
+
+@wp.func
+def extrapolate(x: array2, old: array2, way: array2, beta: real, n: int, w: int):
+    """Nonsmooth conjugate gradients: x += β way; way = (x before that − old) + β way."""
+    i = int(0)
+    while i < n:
+        gone = get(x, i, w) - get(old, i, w)
+        ahead = beta * get(way, i, w)
+        put(x, i, w, get(x, i, w) + ahead)
+        put(way, i, w, gone + ahead)
+        i += 1
+
+
+@wp.func
+def distance2(x: array2, old: array2, n: int, w: int):
+    total = real(0.0)
+    i = int(0)
+    while i < n:
+        d = get(x, i, w) - get(old, i, w)
+        total = total + d * d
+        i += 1
+    return total
+
+
+@wp.func
+def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: array2, dt: real, end: wp.float64, w: int):
+    """Sweep until impulses change by less than ε, the cap is reached or the clock passes `end` (M-42); returns how
+    many, the last change and the reason of stopping."""
+    accelerate = state.settings[ACCELERATE, 0] > real(0.0)
+    most = int(state.settings[SWEEPS, 0])
+    epsilon = state.settings[EPSILON, 0]
+    worst = real(0.0)
+    last = real(0.0)
+    n = int(0)
+    going = int(1)
+    if accelerate:
+        clear_column(work.p_way, plan.impulses, w)
+        clear_column(work.z_way, plan.width, w)
+    if nothing_to_sweep(plan, work, held, w):
+        going = 0
+    while going == 1 and n < most:
+        if accelerate:
+            copy(work.p, work.p_old, plan.impulses, w)
+            copy(z, work.z_old, plan.width, w)
+        worst = sweep(loops, plan, work, held, dt, z, work.p, w)
+        n += 1
+        if worst <= epsilon:
+            going = 0
+        elif ticks() > end or state.report[SWEPT, w] + real(n) >= state.settings[MOST_SWEPT, 0]:
+            going = 2
+        elif accelerate and n < most:
+            gone = distance2(work.p, work.p_old, plan.impulses, w)
+            beta = real(0.0)
+            if last > real(0.0) and gone < last:
+                beta = gone / last
+            extrapolate(work.p, work.p_old, work.p_way, beta, plan.impulses, w)
+            extrapolate(z, work.z_old, work.z_way, beta, plan.width, w)
+            last = gone
+    reason = int(CONVERGED)
+    if going == 2:
+        reason = int(OUT_OF_TIME)
+    elif going == 1 and worst > epsilon:
+        reason = int(CAPPED)
+    return n, worst, reason
+
+
+@wp.func
+def nothing_to_sweep(plan: Plan, work: Work, held: int, w: int):
+    rows = get_count(work, 0, w)
+    if held == 0:
+        rows = rows + plan.joints
+    l = int(0)
+    while l < plan.lines and rows == 0:
+        if get(work.K, l, w) > real(0.0) and (held == 0 or plan.line_loose[l] != 0):
+            rows = 1
+        l += 1
+    return rows == 0
+
+
+@wp.func
+def settled(
+    loops: Loops, plan: Plan, state: State, work: Work, held: int, z: array2, dt: real, end: wp.float64, w: int
+):
+    """Impulses of all rows for the speeds now sought: by sweeps alone, or with the rows that bind both ways held by a
+    direct solution (M-42, M-48). Returns sweeps, the last change of an impulse and the reason of stopping."""
+    if held == 0:
+        return sweeps(loops, plan, state, work, 0, z, dt, end, w)
+    change = bind(plan, work, z, work.p, 0, w)
+    if nothing_to_sweep(plan, work, 1, w):
+        return 1, change, CONVERGED
+    copy(work.p, work.p_start, plan.impulses, w)
+    set_offsets(plan, work, z, w)
+    n, worst, reason = sweeps(loops, plan, state, work, 1, z, dt, end, w)
+    answer_of_bound(plan, work, work.p, w)
+    return n + 1, worst, reason
+
+
+@wp.func
+def solve(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: array2, dt: real, end: wp.float64, w: int):
+    """The same, reported."""
+    n, worst, reason = settled(loops, plan, state, work, held, z, dt, end, w)
+    state.report[SWEPT, w] = state.report[SWEPT, w] + real(n)
+    state.report[RESIDUAL, w] = worst
+    state.report[REASON, w] = real(reason)
+    state.clock[3, w] = real(end - ticks())
+
+
+@wp.func
+def prepare(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, h: real, dt: real,
+    ahead: int, w: int,
+):  # fmt: skip
+    """All rows at the start of a step, and the factors of their blocks."""
+    whiten_joints(tree, ws, loops, plan, work, work.gap, w)
+    prepare_lines(tree, ws, loops, plan, state, work, h, dt, ahead, w)
+    find_contacts(tree, ws, plan, state, work, dt, w)
+    weakest = real(1.0)
+    if held == 1:
+        weakest = factor_bound(plan, work, w)
+        if not nothing_to_sweep(plan, work, 1, w):
+            project_rows(plan, work, w)
+    else:
+        factor_joints(loops, plan, work, w)
+    return weakest
+
+
+@wp.func
+def direct_wanted(plan: Plan, state: State):
+    """1 if rows that bind both ways exist and are to be solved directly."""
+    held = int(0)
+    if plan.bound > 0 and state.settings[DIRECT, 0] > real(0.0):
+        held = 1
+    return held

@@ -1,0 +1,276 @@
+"""A step of sequential impulses, for every world.
+
+Generalised coordinates and maximal coordinates are the same step: in maximal coordinates all bodies are free and all joints
+close loops (sharnir.compiler.maximal)."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.constraints.lines import line_position
+from sharnir.constraints.loops import Loops
+from sharnir.constraints.plan import HOLD, Plan
+from sharnir.constraints.rows import joint_coordinates, joint_gaps, prepare_lines
+from sharnir.constraints.sweep import apply_impulses
+from sharnir.constraints.work import (
+    BUDGET,
+    DT,
+    METHOD,
+    PAPER_TREE,
+    POSITION_ERROR,
+    PREDICTIVE,
+    REPORTS,
+    TICKS,
+    WARM,
+    WEAKEST,
+    State,
+    Work,
+)
+from sharnir.dynamics.aba import inward_momentum, outward
+from sharnir.dynamics.advance import advance
+from sharnir.dynamics.kinematics import poses
+from sharnir.dynamics.momentum import tangent_momenta, whitened_velocity
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.maths import (
+    KERNEL_OPTIONS,
+    copy,
+    get,
+    get3,
+    put,
+    real,
+    row_dot,
+    ticks,
+)
+from sharnir.stepping.motion import free_motion, published_motion
+from sharnir.stepping.passes import forget_correction, velocity_passes
+from sharnir.stepping.positions import correct_positions, largest_gap, put_zero_contacts, stabilise
+from sharnir.stepping.solve import (
+    clear_column,
+    direct_wanted,
+    load_impulses,
+    prepare,
+    solve,
+)
+
+wp.set_module_options(KERNEL_OPTIONS)
+
+RESERVE = wp.constant(real(0.2))  # share of the budget that velocities leave to positions
+
+
+@wp.func
+def finish(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real, w: int):
+    """The step's velocities, momenta and impulses become the state."""
+    l = int(0)
+    while l < plan.lines:
+        if get(work.K, l, w) > real(0.0):
+            start = plan.line_start[l]
+            state.speed[l, w] = row_dot(work.W, start, plan.line_length[l], plan.index, plan.line_first[l], ws.z, w)
+        elif dt > real(0.0):
+            state.speed[l, w] = (get(work.g_next, l, w) - get(work.g, l, w)) / dt
+        l += 1
+    i = int(0)
+    while i < plan.impulses:
+        state.p[i, w] = get(work.p, i, w)
+        i += 1
+    i = int(0)
+    while i < tree.links:
+        p = get3(ws.C, 2 * i, w)
+        L = get3(ws.C, 2 * i + 1, w)
+        state.P[6 * i, w] = p[0]
+        state.P[6 * i + 1, w] = p[1]
+        state.P[6 * i + 2, w] = p[2]
+        state.P[6 * i + 3, w] = L[0]
+        state.P[6 * i + 4, w] = L[1]
+        state.P[6 * i + 5, w] = L[2]
+        i += 1
+    state.clock[0, w] = dt
+    state.clock[1, w] = h
+
+
+@wp.func
+def settle(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, moved: int, w: int
+):
+    """Positions ← next positions, poses and coordinates of loops there; the position error is reported.
+    moved: the poses are in the workspace, else in the trial's."""
+    i = int(0)
+    while i < state.q.shape[0]:
+        state.q[i, w] = state.q_next[i, w]
+        i += 1
+    i = int(0)
+    while i < plan.dofs:
+        state.v[i, w] = state.v_next[i, w]
+        i += 1
+    worst = real(0.0)
+    if moved == 1:
+        worst = joint_gaps(tree, ws, loops, work.gap_next, w)
+    else:
+        copy(trial.R, ws.R, 9 * tree.links, w)
+        copy(trial.x, ws.x, 3 * tree.links, w)
+        copy(trial.S, ws.S, 6 * plan.dofs, w)
+        copy(trial.O, ws.O, trial.O.shape[0], w)
+        worst = largest_gap(loops, work, w)
+    joint_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
+    l = int(0)
+    while l < plan.lines:
+        if (plan.line_acts[l] & HOLD) != 0:
+            g = get(work.g_next, l, w)
+            if moved == 1:
+                g = line_position(tree, ws, plan, l, state.q, state.loop_q, w)
+            worst = wp.max(worst, wp.max(g - plan.line_upper[l], plan.line_lower[l] - g))
+        l += 1
+    state.report[POSITION_ERROR, w] = worst
+
+
+@wp.func
+def seek_velocities(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int,
+    h: real, dt: real, end: wp.float64, w: int,
+):  # fmt: skip
+    """v_next, momenta C and impulses p of the step."""
+    free_motion(tree, ws, loops, state, work, h, dt, w)
+    scale = real(0.0)
+    ratio = real(0.0)
+    if state.clock[1, w] > real(0.0):
+        scale = state.settings[WARM, 0] * h / state.clock[1, w]
+        ratio = dt / state.clock[0, w]
+    d = int(0)
+    while d < plan.dofs:
+        z = get(ws.z, d, w) + state.lack[d, w]
+        put(work.zP, d, w, z)
+        z = z + ratio * (state.bend[d, w] + state.bend[plan.dofs + d, w])
+        put(ws.z, d, w, z)
+        put(work.base, d, w, z)
+        d += 1
+    load_impulses(plan, state, work, scale, w)
+    state.report[WEAKEST, w] = prepare(tree, ws, loops, plan, state, work, held, h, dt, 1, w)
+    r = int(0)
+    while r < 6 * plan.joints:
+        put(work.joint_target, r, w, ratio * (state.aim[r, w] + state.aim[6 * plan.joints + r, w]))
+        r += 1
+    apply_impulses(loops, plan, work, ws.z, work.p, w)
+    velocity_passes(tree, ws, trial, loops, plan, state, work, held, dt, end, w)
+
+
+@wp.func
+def predictive_step(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """Rows act on the velocity of the whole step: chord momenta balance, joints are closed at its end."""
+    dt = state.settings[DT, 0]
+    h = real(0.5) * (state.clock[0, w] + dt)
+    held = direct_wanted(plan, state)
+    sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
+    seek_velocities(tree, ws, trial, loops, plan, state, work, held, h, dt, sooner, w)
+    finish(tree, ws, loops, plan, state, work, h, dt, w)
+    moved = stabilise(tree, ws, loops, plan, state, work, held, dt, end, w)
+    if moved == 1:
+        poses(tree, ws, state.q_next, state.q_next, w)
+        joint_gaps(tree, ws, loops, work.gap_next, w)
+        correct_positions(tree, ws, loops, plan, state, work, held, dt, end, w)
+    settle(tree, ws, trial, loops, plan, state, work, moved, w)
+
+
+@wp.func
+def published_step(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """The papers' step: free motion, sweeps at the old pose, split impulses for the old errors, semi-implicit Euler."""
+    dt = state.settings[DT, 0]
+    if int(state.settings[METHOD, 0]) == PAPER_TREE:
+        published_motion(tree, ws, loops, state, work, dt, w)
+    else:
+        free_motion(tree, ws, loops, state, work, dt, dt, w)
+    scale = real(0.0)
+    if state.clock[1, w] > real(0.0):
+        scale = state.settings[WARM, 0] * dt / state.clock[1, w]
+    load_impulses(plan, state, work, scale, w)
+    prepare(tree, ws, loops, plan, state, work, 0, dt, dt, 0, w)
+    clear_column(work.joint_target, 6 * plan.joints, w)
+    apply_impulses(loops, plan, work, ws.z, work.p, w)
+    sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
+    solve(loops, plan, state, work, 0, ws.z, dt, sooner, w)
+    outward(tree, ws, state.v_next, w)
+    tangent_momenta(tree, ws, w)
+    copy(work.gap, work.gap_next, 6 * plan.joints, w)
+    copy(work.g, work.g_next, plan.lines, w)
+    finish(tree, ws, loops, plan, state, work, dt, dt, w)
+    advance(tree, state.q, state.v_next, dt, state.q_next, w)
+    stabilise(tree, ws, loops, plan, state, work, 0, dt, end, w)
+    poses(tree, ws, state.q_next, state.q_next, w)
+    settle(tree, ws, trial, loops, plan, state, work, 1, w)
+
+
+@wp.func
+def step(tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, w: int):
+    """Advance world w by the step in its settings, from poses that are in the workspace."""
+    began = ticks()
+    budget = state.settings[BUDGET, 0]
+    tail = wp.min(state.clock[2, w], real(0.5) * budget)
+    end = began + wp.float64(budget - tail)
+    i = int(0)
+    while i < REPORTS:
+        state.report[i, w] = real(0.0)
+        i += 1
+    if int(state.settings[METHOD, 0]) == PREDICTIVE:
+        predictive_step(tree, ws, trial, loops, plan, state, work, end, w)
+    else:
+        published_step(tree, ws, trial, loops, plan, state, work, end, w)
+    now = ticks()
+    state.report[TICKS, w] = real(now - began)
+    state.clock[2, w] = wp.max(real(0.9) * tail, state.clock[3, w] - real(end - now))
+
+
+@wp.kernel
+def step_kernel(
+    tree: Tree,
+    ws: Workspace,
+    trial: Workspace,
+    loops: Loops,
+    plan: Plan,
+    state: State,
+    work: Work,
+    steps: wp.array(dtype=int),
+):
+    """Some steps of every world; their reports go to the history."""
+    w = wp.tid()
+    poses(tree, ws, state.q, state.q, w)
+    n = int(0)
+    while n < steps[0]:
+        step(tree, ws, trial, loops, plan, state, work, w)
+        i = int(0)
+        while i < REPORTS:
+            state.history[REPORTS * n + i, w] = state.report[i, w]
+            i += 1
+        n += 1
+
+
+@wp.kernel
+def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work):
+    """Momenta, loop coordinates and line speeds of a state that has only positions and velocities."""
+    w = wp.tid()
+    poses(tree, ws, state.q, state.q, w)
+    joint_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
+    d = int(0)
+    while d < plan.dofs:
+        put(ws.E, d, w, tree.armature[d])
+        put(ws.hc, d, w, real(0.0))
+        state.tau[d, w] = real(0.0)
+        d += 1
+    inward_momentum(tree, ws, state.tau, state.v, 0, w)
+    whitened_velocity(tree, ws, state.v, ws.z, w)
+    tangent_momenta(tree, ws, w)
+    prepare_lines(tree, ws, loops, plan, state, work, real(1.0), real(1.0), 1, w)
+    put_zero_contacts(work, w)
+    load_impulses(plan, state, work, real(0.0), w)
+    state.clock[0, w] = real(0.0)
+    state.clock[2, w] = real(0.0)
+    forget_correction(plan, state, w)
+    finish(tree, ws, loops, plan, state, work, real(0.0), real(0.0), w)
+
+
+@wp.kernel
+def ticks_kernel(out: wp.array(dtype=wp.float64)):
+    out[0] = ticks()

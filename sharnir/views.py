@@ -1,0 +1,176 @@
+"""Named access to what a simulation holds: numpy views on the CPU, copies from a GPU.
+
+Arrays are [items] for one world and [items, worlds] for more. What may be written is written with `view.name = values`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sharnir.constraints.plan import ACT_FRICTION, ACT_HOLD, ACT_MOTOR, ACTIONS
+from sharnir.errors import fail, shown
+from sharnir.kinds import TURN
+from sharnir.model import Reals
+
+if TYPE_CHECKING:
+    from sharnir.simulation import Simulation
+
+
+def written(simulation: Simulation, array: Any, rows: slice | int, what: str, values: Any) -> None:
+    """Put finite numbers, one for all or one for each, into rows of an input array."""
+    target = array.numpy()
+    shape = target[rows].shape if simulation.worlds > 1 else target[rows, 0].shape
+    try:
+        given = np.broadcast_to(np.asarray(values, dtype=float), shape)
+    except (TypeError, ValueError):
+        raise fail(what, "has the wrong shape", shown(values), f"a number or {list(shape)}") from None
+    if not np.isfinite(given).all():
+        raise fail(what, "is not finite", shown(values), "finite numbers")
+    target[rows] = given if simulation.worlds > 1 else given[..., None]
+    array.assign(target)
+    simulation._changed()
+
+
+class JointView:
+    """A joint of a simulation, in the tree or closing a loop."""
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self._simulation, self.name = simulation, name
+        self._where = simulation.inner.joint(name)
+        model = simulation.inner
+        first = self._where.v.start + (model.nv if self._where.closes_loop else 0)
+        self._coordinates = slice(first, first + self._where.v.stop - self._where.v.start)
+
+    @property
+    def position(self) -> Reals:
+        """Coordinates q of the joint (sharnir.spec.joints), angles counted over turns."""
+        state = self._simulation.impulses.state
+        return self._simulation._column(state.loop_q if self._where.closes_loop else state.q)[self._where.q]
+
+    @property
+    def velocity(self) -> Reals:
+        """Rates v of the joint at the time of its position."""
+        return self._simulation.seen("loop_v" if self._where.closes_loop else "v")[self._where.v]
+
+    @property
+    def control(self) -> Reals:
+        """Forces on its coordinates, N or N m, held until changed."""
+        return self._simulation._column(self._simulation.impulses.state.control)[self._coordinates]
+
+    @control.setter
+    def control(self, values: Any) -> None:
+        state = self._simulation.impulses.state
+        written(self._simulation, state.control, self._coordinates, f"control of joint {self.name!r}", values)
+
+    @property
+    def wrench(self) -> Reals:
+        """[6] force (N) and torque (N m, about the joint's frame) the joint exerts on its child, world axes; drives, limits
+        and friction included."""
+        model, k = self._simulation.inner, self._simulation.inner.joint_names.index(self.name)
+        if self._where.closes_loop:
+            k -= model.nb
+            return self._simulation.seen("loop_wrench")[6 * k : 6 * k + 6]
+        sign = 1.0 if model.joint_link[k, 1] == k else -1.0  # the joint is crossed from child to parent
+        return sign * self._simulation.seen("wrench")[6 * k : 6 * k + 6]
+
+    @property
+    def limit_force(self) -> Reals:
+        """Forces of its limits in the last step, by coordinate, N or N m."""
+        return self._forces(ACT_HOLD)
+
+    @property
+    def friction_force(self) -> Reals:
+        """Forces of dry friction in the last step, by coordinate, N or N m."""
+        return self._forces(ACT_FRICTION)
+
+    def _forces(self, act: int) -> Reals:
+        coordinates = range(self._coordinates.start, self._coordinates.stop)
+        return np.array([line_force(self._simulation, self._line(c, act), act) for c in coordinates])
+
+    def _line(self, c: int, act: int) -> int | None:
+        lines = self._simulation.impulses.lines
+        if act == ACT_HOLD and self._simulation.inner.coordinate_positions[c] < 0:
+            for l, row in enumerate(lines.rows):
+                if row["kind"] == TURN and row["of"][0] <= c == row["of"][0] + row["of"][1] % 3:
+                    return l
+            return None
+        return lines.of_coordinate.get(c)
+
+
+def line_force(simulation: Simulation, line: int | None, act: int) -> Any:
+    """Force of one of the actions on a line in the last step."""
+    impulses = simulation.impulses
+    acted = simulation._column(impulses.state.clock)[1]
+    if line is None:
+        return np.zeros_like(acted)
+    p = simulation._column(impulses.state.p)[impulses.plan.first_line + ACTIONS * line + act]
+    return np.divide(p, acted, out=np.zeros_like(p), where=acted > 0)
+
+
+class MotorView:
+    """A motor of a simulation."""
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self._simulation, self.name = simulation, name
+        self._number = simulation.inner.motor(name)
+
+    @property
+    def target(self) -> Any:
+        """What it seeks: rad/s or m/s, or rad or m."""
+        return self._simulation._column(self._simulation.impulses.state.target)[self._number]
+
+    @target.setter
+    def target(self, value: Any) -> None:
+        state = self._simulation.impulses.state
+        written(self._simulation, state.target, self._number, f"target of motor {self.name!r}", value)
+
+    @property
+    def force(self) -> Any:
+        """What it gave in the last step, N or N m."""
+        c = int(self._simulation.inner.motor_coordinate[self._number])
+        return line_force(self._simulation, self._simulation.impulses.lines.of_coordinate.get(c), ACT_MOTOR)
+
+
+class BodyView:
+    """A body of a simulation."""
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self._simulation, self.name = simulation, name
+        self._link = simulation.inner.body(name)
+
+    @property
+    def position(self) -> Reals:
+        """[3] m, origin of the body frame in the world."""
+        return self._simulation.seen("position")[3 * self._link : 3 * self._link + 3]
+
+    @property
+    def rotation(self) -> Reals:
+        """[3, 3] axes of the body frame in the world, as columns."""
+        rows = self._simulation.seen("rotation")[9 * self._link : 9 * self._link + 9]
+        return rows.reshape(3, 3, *rows.shape[1:])
+
+    @property
+    def velocity(self) -> Reals:
+        """[3] m/s, of the origin of the body frame."""
+        return self._simulation.seen("velocity")[6 * self._link : 6 * self._link + 3]
+
+    @property
+    def angular_velocity(self) -> Reals:
+        """[3] rad/s, world axes."""
+        return self._simulation.seen("velocity")[6 * self._link + 3 : 6 * self._link + 6]
+
+    @property
+    def applied(self) -> Reals:
+        """[6] force (N) and torque about the centre of mass (N m) applied from outside, world axes, held until changed."""
+        return self._simulation._column(self._simulation.impulses.state.f_ext)[self._rows]
+
+    @applied.setter
+    def applied(self, values: Any) -> None:
+        state = self._simulation.impulses.state
+        written(self._simulation, state.f_ext, self._rows, f"wrench applied to body {self.name!r}", values)
+
+    @property
+    def _rows(self) -> slice:
+        return slice(6 * self._link, 6 * self._link + 6)
