@@ -43,7 +43,8 @@ class Saved:
         facts = {"solver": self.solver, "model": self.model, "dt": self.dt, "time": self.time}
         try:
             with open(path, "wb") as file:
-                np.savez(file, **{f"fact_{k}": np.array(v) for k, v in facts.items()}, **self.arrays)
+                values: dict[str, Any] = {f"fact_{k}": np.array(v) for k, v in facts.items()}
+                np.savez(file, **values, **self.arrays)
         except OSError as error:
             raise fail(f"file {path}", "cannot be written", str(error), "a writable file") from None
 

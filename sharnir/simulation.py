@@ -105,10 +105,8 @@ class Simulation:
 
     def save(self) -> Saved:
         """All that a continuation needs, bit for bit."""
-        arrays = self.impulses.saved() | {
-            n: getattr(self.impulses.state, n).numpy().copy() for n in ("control", "f_ext", "target")
-        }
-        return Saved(solver=self.solver, model=self.model.name, dt=self._dt, time=self.time, arrays=arrays)
+        facts = {"solver": self.solver, "model": self.model.name, "dt": self._dt, "time": self.time}
+        return Saved(arrays=self.impulses.saved(), **facts)
 
     def restore(self, saved: Saved) -> None:
         """Continue from what `save` returned, of this or another simulation of the same model."""
@@ -213,11 +211,9 @@ class Simulation:
         for k, (function, period, due) in enumerate(self._controllers):
             if self.time >= due - 1e-9 * max(period, self._dt):
                 function(self)
-                due = due + period if period > 0 else self.time
-                if period > 0 and due <= self.time:
-                    due = self.time + period
-                self._controllers[k] = (function, period, due)
-            wait = int(np.ceil((due - self.time) / self._dt - 1e-9)) if period > 0 else 1
+                following = due + period
+                self._controllers[k] = (function, period, following if following > self.time else self.time + period)
+            wait = int(np.ceil((self._controllers[k][2] - self.time) / self._dt - 1e-9)) if period > 0 else 1
             until = min(until, max(1, wait))
         return until
 
@@ -265,7 +261,8 @@ class Simulation:
         q = self.impulses.state.P.numpy().reshape(self.inner.nb, -1)
         bad = np.flatnonzero(~np.isfinite(q).all(axis=1))
         where = f" at body {self.inner.body_names[int(bad[0])]!r}" if len(bad) else ""
-        return f"the motion is no longer finite{where}; forces or speeds are out of range, or dt = {self._dt:g} s is too long"
+        hint = f"forces or speeds are out of range, or dt = {self._dt:g} s is too long"
+        return f"the motion is no longer finite{where}; {hint}"
 
     # what there is to see
 

@@ -1,4 +1,4 @@
-"""Running a scene: `simulate` and the trajectory it returns."""
+"""Running a scene from start to end: `simulate` and the trajectory it returns."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from sharnir.compiler import compile
 from sharnir.compiler.checks import number
 from sharnir.errors import SimulationError, fail, shown, unknown
+from sharnir.kinds import HALF_SPACE, NO_LIMIT
 from sharnir.model import Model, Reals
 from sharnir.progress import bar
 from sharnir.spec.scene import Scene
@@ -18,7 +19,7 @@ from sharnir.spec.scene import Scene
 if TYPE_CHECKING:
     from sharnir.solvers.system import Control, Observation, System
 
-SOLVERS = ("exact",)
+SOLVERS = ("exact", "simgc", "simmc")
 RECORDED = 401  # times, where none are asked for
 LEAST_RTOL = 1e-13  # below, rounding is all that is left
 LEAST_ATOL = 1e-20
@@ -41,12 +42,12 @@ class Trajectory:
     loop_v: Reals  # [n, loop rates]
     kinetic: Reals  # [n] J
     potential: Reals  # [n] J
-    work: Reals  # [n] J, by efforts, control and dampers since the start
-    loop_error: Reals  # [n, 2] largest position (m, rad) and velocity (m/s, rad/s) error of loops
-    evaluations: int  # of the equations of motion
+    work: Reals  # [n] J, by efforts, control and dampers since the start; NaN where the solver does not know it
+    loop_error: Reals  # [n, 2] largest position (m, rad) and velocity (m/s, rad/s) error of loops; NaN where not known
+    evaluations: int  # of the equations of motion, or steps
     seconds: float  # wall clock
     finished: bool  # False if the run was interrupted
-    system: System = field(repr=False)
+    system: System | None = field(repr=False)  # of the exact solver
 
     def __repr__(self) -> str:
         facts = (
@@ -80,6 +81,9 @@ class Trajectory:
         return np.array([self._reactions(k, t)[1] for k, t in enumerate(self.t)])
 
     def _reactions(self, k: int, t: float) -> tuple[Reals, Reals]:
+        if self.system is None:
+            allowed = "'exact', or Simulation.joint(…).wrench"
+            raise fail("trajectory", "holds no reactions", f"solver {self.solver!r}", allowed)
         y = np.concatenate([self.q[k], self.v[k], [self.work[k]]])
         return self.system.reactions(t, y, self.loop_q[k], self.control[k])
 
@@ -89,7 +93,7 @@ def simulate(
     duration: float,
     *,
     solver: str = "exact",
-    method: str = "dop853",
+    method: str | None = None,
     dt: float | None = None,
     times: Any = None,
     rtol: float = 1e-10,
@@ -99,36 +103,66 @@ def simulate(
 ) -> Trajectory:
     """Run a scene or model from its initial state for `duration` seconds.
 
-    solver: "exact". method: "dop853" or "radau" (stiff systems) with adaptive steps and tolerances rtol, atol, or
-    "rk4" or "euler" (semi-implicit) with fixed steps of at most dt (s).
+    solver: "exact", or sequential impulses in generalised ("simgc") or maximal ("simmc") coordinates, which also know
+    limits, dry friction, motors, couplings and contact. method: for "exact", "dop853" (default) or "radau" (stiff
+    systems) with adaptive steps and tolerances rtol, atol, or "rk4" or "euler" (semi-implicit) with fixed steps of at
+    most dt (s); for the others, "default" or "paper", with steps of at most dt (default 1 ms).
     times: where to record (s, increasing, within the run); if left out, some 400 evenly spaced, on the grid of a fixed
     step. The state at time 0 is always recorded first.
-    control(t, q, v): joint forces [nv] added to the model's own, asked at every evaluation and once for every record.
+    control(t, q, v): joint forces [nv] added to the model's own, asked at every evaluation, or step, and record.
     progress: show a bar. Ctrl-C ends the run and returns what was recorded; a SimulationError carries it as
     `trajectory`.
     """
-    from sharnir.solvers.exact import steps
-    from sharnir.solvers.least import one_core
-    from sharnir.solvers.system import System
-
     model = scene if isinstance(scene, Model) else compile(scene)
     if solver not in SOLVERS:
         raise unknown("solver", solver, SOLVERS)
     duration = number("simulate", "duration", duration, above=0)
-    dt = checked_step(method, dt, duration)
+    exact = solver == "exact"
+    method = ("dop853" if exact else "default") if method is None else method
+    dt = checked_step(method, dt, duration, exact)
     rtol = number("simulate", "rtol", rtol, least=LEAST_RTOL)
     atol = number("simulate", "atol", atol, least=LEAST_ATOL)
     if control is not None and not callable(control):
         raise fail("simulate", "control cannot be called", shown(control), "a function control(t, q, v) -> [nv]")
     recorded = step_grid(duration, dt) if times is None and dt is not None else output_times(duration, times)
+    if not exact:
+        from sharnir.recording import record_run
+
+        assert dt is not None
+        return record_run(model, recorded, solver, method, dt, control, progress)
+    check_exact_knows(model)
+    return exact_run(model, recorded, method, {"rtol": rtol, "atol": atol, "dt": dt}, control, progress)
+
+
+def check_exact_knows(model: Model) -> None:
+    """The exact solver has equations of motion only: what is not smooth is refused, not ignored."""
+    limited = np.flatnonzero(model.limit_angles != NO_LIMIT)
+    rubbing = np.flatnonzero(model.friction > 0)
+    touching = HALF_SPACE in model.shape_kind
+    has = [("limits", len(limited) > 0), ("dry friction", len(rubbing) > 0), ("motors", len(model.motor_names) > 0),
+           ("couplings", len(model.coupling_names) > 0), ("contact", touching)]  # fmt: skip
+    given = [name for name, there in has if there]
+    if given:
+        allowed = "scenes without, or solver 'simgc' or 'simmc'"
+        raise fail(f"model {model.name!r}", "the exact solver does not know all of it", ", ".join(given), allowed)
+
+
+def exact_run(
+    model: Model, recorded: Reals, method: str, options: dict[str, Any], control: Control | None, progress: bool
+) -> Trajectory:
+    """Integrate the equations of motion to the recording times."""
+    from sharnir.solvers.exact import steps
+    from sharnir.solvers.least import one_core
+    from sharnir.solvers.system import System
+
     system = System(model, control)
     system.warm_up()
     states: list[tuple[float, Reals, Reals, Observation]] = []
-    facts: dict[str, Any] = {"solver": solver, "method": method, "dt": dt, "started": time.perf_counter()}
+    facts: dict[str, Any] = {"solver": "exact", "method": method, "dt": options["dt"], "started": time.perf_counter()}
     finished = False
     try:
         with bar(model.name, float(recorded[-1]), progress) as advance, one_core():
-            for t, y in steps(system, method, recorded, {"rtol": rtol, "atol": atol, "dt": dt}):
+            for t, y in steps(system, method, recorded, options):
                 states.append((t, y.copy(), system.ask_control(t, y), system.observe(y)))
                 advance(t)
         finished = True
@@ -142,12 +176,14 @@ def simulate(
     return _trajectory(model, system, states, finished=finished, **facts)
 
 
-def checked_step(method: str, dt: float | None, duration: float) -> float | None:
+def checked_step(method: str, dt: float | None, duration: float, exact: bool) -> float | None:
     """The step of a fixed-step method; None for those that choose their own."""
     from sharnir.solvers.exact import ADAPTIVE, METHODS
+    from sharnir.solvers.settings import METHODS as IMPULSE_METHODS
 
-    if method not in METHODS:
-        raise unknown("method", method, METHODS)
+    known = METHODS if exact else IMPULSE_METHODS
+    if method not in known:
+        raise unknown("method", method, known)
     if dt is None:
         return None if method in ADAPTIVE else FIXED_STEP_DT
     dt = number("simulate", "dt", dt, above=0)

@@ -66,8 +66,8 @@ class JointView:
 
     @property
     def wrench(self) -> Reals:
-        """[6] force (N) and torque (N m, about the joint's frame) the joint exerts on its child, world axes; drives, limits
-        and friction included."""
+        """[6] force (N) and torque (N m, about the joint's frame) the joint exerts on its child, world axes; drives,
+        limits and friction included."""
         model, k = self._simulation.inner, self._simulation.inner.joint_names.index(self.name)
         if self._where.closes_loop:
             k -= model.nb
@@ -163,7 +163,7 @@ class BodyView:
 
     @property
     def applied(self) -> Reals:
-        """[6] force (N) and torque about the centre of mass (N m) applied from outside, world axes, held until changed."""
+        """[6] force (N) and torque about the centre of mass (N m) applied to it, world axes, held until changed."""
         return self._simulation._column(self._simulation.impulses.state.f_ext)[self._rows]
 
     @applied.setter

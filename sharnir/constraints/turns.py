@@ -1,5 +1,5 @@
 """Angles of a ball that a limit may bound, and their rates by the relative angular velocity (findings: checked by
-finite differences in the tests; M-40..M-43)."""
+finite differences in the tests; M-50..M-53)."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class State:
     history: array2  # [REPORTS · steps] reports of the steps of a launch
 
 
-STATE_SAVED = ("q", "v", "P", "loop_q", "speed", "p", "bend", "lack", "aim", "clock")
+STATE_SAVED = ("q", "v", "P", "loop_q", "speed", "p", "bend", "lack", "aim", "clock", "control", "f_ext", "target")
 
 
 @wp.struct

@@ -1,0 +1,104 @@
+"""What is drawn of a model: coloured pieces in body frames, and how large the whole is. Knows nothing of a browser."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sharnir.compiler.motions import Pose
+from sharnir.kinds import BOX, CYLINDER, FREE, HALF_SPACE, SPHERE
+from sharnir.model import Model
+from sharnir.rotations import Array, frame_matrix
+
+Color = tuple[int, int, int]
+PALETTE: tuple[Color, ...] = (
+    (78, 121, 167), (242, 142, 43), (89, 161, 79), (225, 87, 89), (118, 183, 178), (237, 201, 72), (176, 122, 161),
+    (156, 117, 95),
+)  # fmt: skip
+STILL_COLOR: Color = (150, 150, 150)  # of what belongs to the world
+LONE = 0.05  # m, radius of the ball that stands for a body without shapes and without joints
+BALL_OF_ARM, ROD_OF_ARM = 0.06, 0.02  # radii of ball and rods that stand for a body, over its longest arm
+
+
+class Piece(NamedTuple):
+    """A shape at a pose in a body's frame, or in the world's."""
+
+    link: int  # -1 for the world
+    kind: int  # SPHERE, … of sharnir.kinds
+    size: Array  # [3] m, as Model.shape_size
+    pose: Pose
+    color: Color
+
+
+class Poses(NamedTuple):
+    """Where the bodies are."""
+
+    position: Array  # [nb, 3] m
+    rotation: Array  # [nb, 3, 3] axes of the body frames, as columns
+
+
+def pieces(model: Model) -> list[Piece]:
+    """All shapes of a model; bodies without one are a ball in the centre of mass with rods to their joints."""
+    body = [Pose(R, x).inverse() for R, x in zip(model.body_rot, model.body_pos, strict=True)]
+    out = []
+    for k, link in enumerate(model.shape_link.tolist()):
+        pose = Pose(model.shape_rot[k], model.shape_pos[k])
+        in_body = body[link] @ pose if link >= 0 else pose
+        out.append(Piece(link, int(model.shape_kind[k]), model.shape_size[k], in_body, color_of(link)))
+    for link in sorted(set(range(model.nb)) - set(model.shape_link.tolist())):
+        out += stand_in(model, link, body[link])
+    return out
+
+
+def color_of(link: int) -> Color:
+    """One colour for each body, from the palette in turn."""
+    return PALETTE[link % len(PALETTE)] if link >= 0 else STILL_COLOR
+
+
+def stand_in(model: Model, link: int, body: Pose) -> list[Piece]:
+    """A ball and rods for a body without shapes. body: the link frame in the body frame."""
+    center, ends = model.com[link], joint_points(model, link)
+    arms = [end - center for end in ends]
+    longest = max((float(np.linalg.norm(arm)) for arm in arms), default=0.0)
+    radius = BALL_OF_ARM * longest or LONE
+    ball = Pose(np.eye(3), center)
+    out = [Piece(link, SPHERE, np.array([radius, 0.0, 0.0]), body @ ball, color_of(link))]
+    for arm in arms:
+        length = float(np.linalg.norm(arm))
+        if length > radius:
+            size = np.array([ROD_OF_ARM * longest, length, 0.0])
+            rod = Pose(frame_matrix(arm, None), center + arm / 2)
+            out.append(Piece(link, CYLINDER, size, body @ rod, color_of(link)))
+    return out
+
+
+def joint_points(model: Model, link: int) -> list[Array]:
+    """Where a body's joints are, m, link frame; a free joint is nowhere."""
+    held = model.joint_kind != FREE
+    return [model.joint_pos[k, side] for k, side in np.argwhere((model.joint_link == link) & held[:, None])]
+
+
+def placed(piece: Piece, poses: Poses) -> Pose:
+    """A piece's pose in the world."""
+    if piece.link < 0:
+        return piece.pose
+    return Pose(poses.rotation[piece.link], poses.position[piece.link]) @ piece.pose
+
+
+def reach(piece: Piece) -> float:
+    """The radius of a ball about a piece's middle that holds it, m."""
+    radius, length, _ = piece.size
+    if piece.kind == BOX:
+        return float(np.linalg.norm(piece.size)) / 2
+    return float(radius + length / 2)
+
+
+def extent(drawn: list[Piece], poses: Poses) -> tuple[Array, float]:
+    """A point and a radius, m, about all that is drawn and has an end."""
+    balls = [(placed(p, poses).x, reach(p)) for p in drawn if p.kind != HALF_SPACE]
+    if not balls:
+        return np.zeros(3), 1.0
+    low = np.min([x - r for x, r in balls], axis=0)
+    high = np.max([x + r for x, r in balls], axis=0)
+    return (low + high) / 2, float(np.linalg.norm(high - low)) / 2
