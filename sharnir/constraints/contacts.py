@@ -1,4 +1,4 @@
-"""Points of shapes that may touch half-spaces of the world: spheres, ends of capsules, corners of boxes and rims of cylinders."""
+"""Points of shapes that may touch half-spaces: spheres, ends of capsules, corners of boxes, rims of cylinders."""
 
 from __future__ import annotations
 

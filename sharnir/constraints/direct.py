@@ -258,7 +258,8 @@ def set_offsets(plan: Plan, work: Work, z: array2, w: int):
 
 @wp.func
 def answer_of_bound(plan: Plan, work: Work, p: array2, w: int):
-    """p of B ← what it answered to the change of the loose impulses since p_start: (W_B W_Bᵀ + Γ) Δp_B = −W_B Σ W_uᵀ Δp_u."""
+    """p of B ← with what it answered to the change of the loose impulses since p_start:
+    (W_B W_Bᵀ + Γ) Δp_B = −W_B Σ W_uᵀ Δp_u."""
     l = int(0)
     while l < plan.lines:
         loose = plan.line_loose[l]

@@ -1,4 +1,4 @@
-"""Lines: scalar rows on joint coordinates, angles of balls, couplings and springs, their positions and whitened rows."""
+"""Lines: rows on joint coordinates, angles of balls, couplings and springs, their positions and whitened rows."""
 
 from __future__ import annotations
 

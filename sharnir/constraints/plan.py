@@ -1,6 +1,6 @@
 """What acts on a model besides its tree, laid out once for the kernels of a step.
 
-Two kinds of blocks are swept. A *joint* that closes a loop is a block of up to six rows (L15-14). A *line* is one scalar
+Two kinds of blocks are swept. A *joint* that closes a loop is a block of up to six rows (L15-14). A *line* is one
 row: a joint coordinate, an angle of a ball, a coupling of two coordinates or a spring between points; on its one
 speed act a limit or equality, dry friction, a motor and a soft force (rotor, spring and damper), each with an
 impulse of its own. Contacts with half-spaces are blocks of three rows.
@@ -103,6 +103,10 @@ class Plan:
     dense_line: int  # where projected rows start in W
     dense_contact: int
     L_size: int
+    bodies: int  # 1 if every link is a body on its own: maximal coordinates
+    islands: int  # bodies on their own joined with each other but not with the world
+    island_start: ints  # [island + 1]
+    island_link: ints  # their links
     loop_lines: int  # 1 if lines measure coordinates of loop joints
     bent: int  # 1 if rows measure what is not linear in the velocity coordinates
 
@@ -291,6 +295,21 @@ def bound_arrays(model: Model, lines: Lines, joints: list[list[int]], at: dict[s
     }  # fmt: skip
 
 
+def free_islands(model: Model) -> list[list[int]]:
+    """Groups of bodies in maximal coordinates that joints connect with each other and nothing with the world."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    if not (model.implicit_free == 1).all():
+        return []
+    holding = model.loop_link[CONSTRAINED[model.loop_kind] > 0]
+    pairs = np.concatenate([holding, model.spring_link]) % (model.nb + 1)  # the world is the last
+    graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(model.nb + 1,) * 2)
+    _, group = connected_components(graph, directed=False)
+    members = [np.flatnonzero(group == g) for g in range(group.max() + 1) if g != group[-1]]
+    return [[int(link) for link in links] for links in members if len(links) > 1]
+
+
 def binding_acts(model: Model, row: dict[str, Any]) -> list[int]:
     """What on a line binds both ways."""
     out = []
@@ -360,6 +379,9 @@ def plan_on(model: Model, device: str) -> tuple[Plan, Lines]:
     integers |= bound_arrays(model, lines, joints, integers)
     facts = integers.pop("facts")
     integers["index"] = lines.index
+    islands = free_islands(model)
+    integers["island_start"] = np.cumsum([0, *(len(links) for links in islands)])
+    integers["island_link"] = [link for links in islands for link in links]
     for name, values in integers.items():
         setattr(out, name, wp.array(np.array(values, dtype=np.int32).reshape(-1), dtype=int, device=device))
     for name, values in reals.items():
@@ -376,6 +398,8 @@ def plan_on(model: Model, device: str) -> tuple[Plan, Lines]:
     out.dense_line = lines.space(out.width * out.lines if out.bound else 0)
     out.dense_contact = lines.space(3 * out.width * out.contacts if out.bound else 0)
     out.W_size = lines.W_size
+    out.islands = len(islands)
+    out.bodies = int((model.implicit_free == 1).all())
     out.loop_lines = int(any(r["acts"] & HOLD for r in rows) and model.loops > 0)
     out.bent = int(model.loops > 0 or any(r["kind"] == TURN for r in rows))
     return out, lines

@@ -52,7 +52,7 @@ def sweep_joint(loops: Loops, plan: Plan, work: Work, k: int, z: array2, p: arra
 
 @wp.func
 def sweep_line(plan: Plan, work: Work, l: int, held: int, z: array2, p: array2, w: int):
-    """Motor, friction, soft force and limit of a line, in this order, on its one speed; held: with B solved directly."""
+    """Motor, friction, soft force and limit of a line, in this order, on its one speed; held: B is solved directly."""
     K = get(work.K, l, w)
     worst = real(0.0)
     acts = plan.line_acts[l]

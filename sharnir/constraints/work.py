@@ -41,7 +41,7 @@ class State:
     bend: array2  # [2 nv] what turned tangent into chord momenta in the step that led here, whitened, and its change
     lack: array2  # [nv] what that step left of its momentum equation, whitened
     aim: array2  # [12 joint] speeds its joints sought, and their change
-    clock: array2  # [4] the step that led here, the time its impulses acted, s; ticks it took after its last sweep; ticks then left
+    clock: array2  # [4] step that led here, time its impulses acted, s; ticks after its last sweep, ticks then left
     control: array2  # [nc] N or N m on all coordinates
     f_ext: array2  # [6 link] wrench about the centre of mass, world axes
     target: array2  # [motor] targets
@@ -116,7 +116,7 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
 
 def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     """Zeroed scratch."""
-    nv, np_, joints, lines = model.nv, plan.impulses, plan.joints, plan.lines
+    impulses, joints, lines = plan.impulses, plan.joints, plan.lines
     sizes = {
         "W": plan.W_size,
         "gap": 6 * joints,
@@ -126,7 +126,7 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     }
     sizes |= {"joint_factor": 36 * joints, "contact_gap": plan.contacts, "contact_K": CONTACT_K * plan.contacts}
     sizes |= dict.fromkeys(("zP", "base", "zc", "z_old", "z_way"), plan.width)
-    sizes |= dict.fromkeys(("p", "p_old", "p_way"), np_)
+    sizes |= dict.fromkeys(("p", "p_old", "p_way"), impulses)
     sizes |= {
         "L": plan.L_size,
         "pivot": plan.bound,
@@ -135,7 +135,7 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
         "dense": plan.width,
         "K_held": lines,
     }
-    sizes |= {"offset": lines + 3 * plan.contacts, "p_start": np_}
+    sizes |= {"offset": lines + 3 * plan.contacts, "p_start": impulses}
     per_line = ("g", "g_next", "K", "lower", "upper", "friction", "motor_speed", "motor_bound", "soft_speed")
     sizes |= dict.fromkeys((*per_line, "soft_give"), lines)
     out = Work()

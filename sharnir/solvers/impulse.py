@@ -75,8 +75,7 @@ class Impulses:
     def set(self, settings: Settings, dt: float, like: tuple[float, ...] | None = None) -> None:
         """Settings of the steps to come; like: sweeps, passes, pseudo-sweeps and corrections of a step to replay, which
         then end it instead of the clock."""
-        bodies = bool((self.model.implicit_free == 1).all())
-        paper = places.PAPER_BODIES if bodies else places.PAPER_TREE
+        paper = places.PAPER_BODIES if self.plan.bodies else places.PAPER_TREE
         budget = FOREVER if settings.budget is None or like is not None else settings.budget * MARGIN
         default = settings.method == "default"
         values = {

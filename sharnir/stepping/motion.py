@@ -1,4 +1,4 @@
-"""Motion of a step without rows: momenta, known forces and joint forces, and the factor they are seen through (M-30, M-31)."""
+"""Motion of a step without rows: momenta, known forces, and the factor they are seen through (M-30, M-31)."""
 
 from __future__ import annotations
 

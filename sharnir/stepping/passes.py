@@ -1,4 +1,4 @@
-"""Velocities of a step from its own equations: momenta over the step balance, joints are closed at its end (M-32..M-36)."""
+"""Velocities of a step: its momenta balance, joints are closed at its end (M-32..M-36)."""
 
 from __future__ import annotations
 
@@ -174,6 +174,8 @@ def velocity_passes(
     state.report[GUARDED, w] = wp.where(going == 2, real(1.0), real(0.0))
     if going == 2:
         tangent_step(tree, ws, loops, plan, state, work, held, dt, end, w)
+    elif plan.bodies == 1:
+        keep_momenta(tree, ws, plan, state, work, w)
     look(tree, trial, loops, plan, state, work, dt, w)
 
 
@@ -202,6 +204,21 @@ def last_correction(
         d += 1
     add_tangent_momenta(tree, ws, w)
     keep_correction(plan, state, work, real(0.0), w)
+
+
+@wp.func
+def keep_momenta(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, w: int):
+    """C ← P⁺ + Σ Jᵀ p of bodies on their own: momentum is exact, whatever the passes left."""
+    n = plan.dofs
+    copy(ws.z, work.zc, n, w)
+    d = int(0)
+    while d < n:
+        put(ws.z, d, w, get(work.zP, d, w) + get(ws.z, d, w) - get(work.base, d, w))
+        state.lack[d, w] = real(0.0)
+        d += 1
+    outward(tree, ws, state.tau, w)
+    tangent_momenta(tree, ws, w)
+    copy(work.zc, ws.z, n, w)
 
 
 @wp.func

@@ -20,7 +20,7 @@ from sharnir.dynamics.aba import inward_momentum, outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import get, put, real, ticks
+from sharnir.maths import get, get3, get33, identity33, mat33, put, real, ticks, vec3
 from sharnir.stepping.solve import clear_column, nothing_to_sweep
 
 STRAYED = wp.constant(real(1.0e-7))  # m or rad beyond what stabilisation may leave: correct again, at the new poses
@@ -96,7 +96,7 @@ def correct_positions(
     tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
     end: wp.float64, w: int,
 ):  # fmt: skip
-    """Pseudo-velocities at the poses the step led to, as long as joints are open there by more than is allowed (M-44)."""
+    """Pseudo-velocities at the poses reached, as long as joints are open there by more than is allowed (M-44)."""
     n = int(0)
     before = real(1.0e30)
     error = open_error(loops, state, work, w)
@@ -147,3 +147,47 @@ def largest_gap(loops: Loops, work: Work, w: int):
             j += 1
         k += 1
     return worst
+
+
+@wp.func
+def keep_angular_momentum(tree: Tree, ws: Workspace, trial: Workspace, plan: Plan, state: State, w: int):
+    """Pseudo-velocities moved bodies by dx across their momenta: give every free island back Σ dx × p by a rotation of
+    the whole (M-44). Link frames sit in centres of mass here, so pivots are those."""
+    k = int(0)
+    while k < plan.islands:
+        shifted = vec3()
+        centre = vec3()
+        mass = real(0.0)
+        n = plan.island_start[k]
+        while n < plan.island_start[k + 1]:
+            i = plan.island_link[n]
+            x = get3(ws.O, i, w)
+            p = vec3(state.P[6 * i, w], state.P[6 * i + 1, w], state.P[6 * i + 2, w])
+            shifted = shifted + wp.cross(x - get3(trial.O, i, w), p)
+            centre = centre + x * tree.mass[i]
+            mass = mass + tree.mass[i]
+            n += 1
+        centre = centre / mass
+        inertia = mat33()
+        n = plan.island_start[k]
+        while n < plan.island_start[k + 1]:
+            i = plan.island_link[n]
+            R = get33(ws.R, i, w)
+            r = get3(ws.O, i, w) - centre
+            about = identity33() * wp.dot(r, r) - wp.outer(r, r)
+            inertia = inertia + R * tree.inertia[i] * wp.transpose(R) + about * tree.mass[i]
+            n += 1
+        turn = wp.inverse(inertia) * (-shifted)
+        n = plan.island_start[k]
+        while n < plan.island_start[k + 1]:
+            i = plan.island_link[n]
+            R = get33(ws.R, i, w)
+            p = wp.cross(turn, get3(ws.O, i, w) - centre) * tree.mass[i]
+            L = R * (tree.inertia[i] * (wp.transpose(R) * turn))
+            j = int(0)
+            while j < 3:
+                state.P[6 * i + j, w] = state.P[6 * i + j, w] + p[j]
+                state.P[6 * i + 3 + j, w] = state.P[6 * i + 3 + j, w] + L[j]
+                j += 1
+            n += 1
+        k += 1

@@ -1,4 +1,5 @@
-"""Impulses of all rows for the speeds sought: sweeps to ε, a cap or the end of time, with or without a direct solution (M-39..M-42, M-48)."""
+"""Impulses of all rows for the speeds sought: sweeps to ε, a cap or the end of time, some rows solved directly
+(M-39..M-42, M-48)."""
 
 from __future__ import annotations
 

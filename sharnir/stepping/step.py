@@ -1,7 +1,8 @@
 """A step of sequential impulses, for every world.
 
-Generalised coordinates and maximal coordinates are the same step: in maximal coordinates all bodies are free and all joints
-close loops (sharnir.compiler.maximal)."""
+Generalised and maximal coordinates share it: in maximal coordinates all bodies are free and all joints close loops
+(sharnir.compiler.maximal).
+"""
 
 from __future__ import annotations
 
@@ -43,7 +44,13 @@ from sharnir.maths import (
 )
 from sharnir.stepping.motion import free_motion, published_motion
 from sharnir.stepping.passes import forget_correction, velocity_passes
-from sharnir.stepping.positions import correct_positions, largest_gap, put_zero_contacts, stabilise
+from sharnir.stepping.positions import (
+    correct_positions,
+    keep_angular_momentum,
+    largest_gap,
+    put_zero_contacts,
+    stabilise,
+)
 from sharnir.stepping.solve import (
     clear_column,
     direct_wanted,
@@ -169,6 +176,7 @@ def predictive_step(
         poses(tree, ws, state.q_next, state.q_next, w)
         joint_gaps(tree, ws, loops, work.gap_next, w)
         correct_positions(tree, ws, loops, plan, state, work, held, dt, end, w)
+        keep_angular_momentum(tree, ws, trial, plan, state, w)
     settle(tree, ws, trial, loops, plan, state, work, moved, w)
 
 
@@ -198,8 +206,10 @@ def published_step(
     copy(work.g, work.g_next, plan.lines, w)
     finish(tree, ws, loops, plan, state, work, dt, dt, w)
     advance(tree, state.q, state.v_next, dt, state.q_next, w)
+    poses(tree, trial, state.q_next, state.q_next, w)
     stabilise(tree, ws, loops, plan, state, work, 0, dt, end, w)
     poses(tree, ws, state.q_next, state.q_next, w)
+    keep_angular_momentum(tree, ws, trial, plan, state, w)
     settle(tree, ws, trial, loops, plan, state, work, 1, w)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -80,6 +81,8 @@ class Page:
         camera = self._server.initial_camera
         camera.look_at, camera.position = center, center + 2 * radius * EYE
         camera.near = 0.01 * radius
+        axes = scene.world_axes
+        axes.axes_length, axes.axes_radius, axes.visible = 0.2 * radius, 0.004 * radius, True
         roots = [f"/{i} {name.replace('/', '|')}" for i, name in enumerate(model.body_names)]
         self._frames = [scene.add_frame(root, show_axes=False) for root in roots]
         for k, piece in enumerate(drawn):
@@ -131,6 +134,7 @@ def started(viser: Any, title: str, port: int) -> Any:
             trial.bind((HOST, port))
         except OSError:
             raise taken from None
+    logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # a browser's unused connection is no trouble
     with hushed():
         server = viser.ViserServer(HOST, port, label=title, verbose=False)
         if port not in (0, server.get_port()):  # somebody took it in between
