@@ -38,9 +38,9 @@ class State:
     loop_q: array2  # [loop q] coordinates of loop joints, angles counted
     speed: array2  # [line] speeds of the step that led here
     p: array2  # [impulse] accumulated impulses
-    bend: array2  # [2 nv] what turned tangent into chord momenta in the step that led here, whitened, and its change
+    bend: array2  # [3 nv + 1] what turned tangent into chord momenta in the step that led here: a `series`
     lack: array2  # [nv] what that step left of its momentum equation, whitened
-    aim: array2  # [12 joint] speeds its joints sought, and their change
+    aim: array2  # [18 joint + 1] speeds its joints sought: a `series`
     clock: array2  # [4] step that led here, time its impulses acted, s; ticks after its last sweep, ticks then left
     control: array2  # [nc] N or N m on all coordinates
     f_ext: array2  # [6 link] wrench about the centre of mass, world axes
@@ -103,7 +103,7 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
     loop_q = int(model.loop_q_start[-1])
     sizes = {
         "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.impulses,
-        "bend": 2 * model.nv, "lack": model.nv, "aim": 12 * plan.joints,
+        "bend": 3 * model.nv + 1, "lack": model.nv, "aim": 18 * plan.joints + 1,
         "clock": 4, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
     }  # fmt: skip

@@ -119,7 +119,7 @@ def _without_coordinate(implicit: bool) -> Any:
 
 @wp.func
 def damping_share(x: real):
-    """Share θ of a damper that acts on the new velocity, x = dt c/D: ½ for weak dampers (second order), 1 for stiff ones
+    """Share θ of a damper that acts on the new velocity, x = dt c/D: ½ for weak ones (second order), 1 for stiff ones
     (no ringing); close to exponential decay in between (M-31)."""
     return real(0.5) + real(0.5) * x / (real(6.0) + x)
 
@@ -148,7 +148,7 @@ def leave(a: Articulated, ws: Workspace, i: int, w: int):
 def _inward(name: str, moving: bool, implicit: bool) -> Any:
     """Articulated inertia and bias force from the tips to the roots; leaves Û, 1/√D, z.
 
-    moving: the bias holds Newton–Euler at velocity V. implicit: see `_without_coordinate`; then v is the velocity before.
+    moving: the bias holds Newton–Euler at velocity V. implicit: see `_without_coordinate`; v is the velocity before.
     """
     without_coordinate = _without_coordinate(implicit)
 

@@ -29,6 +29,7 @@ from sharnir.maths import (
     row_dot,
     ticks,
 )
+from sharnir.stepping.series import follow, forget
 from sharnir.stepping.solve import solve
 
 SETTLED = wp.constant(real(1.0e-12))  # of the kinetic energy: residual of the passes below which they end
@@ -156,6 +157,8 @@ def velocity_passes(
             if missing > GUARD * energy:
                 going = 2
             else:
+                if plan.bent == 1:
+                    aim(loops, plan, work, ws.z, dt, w)
                 keep_correction(plan, state, work, wp.where(missing > SMALL * energy, real(0.0), real(1.0)), w)
         else:
             if plan.bent == 1:
@@ -223,34 +226,25 @@ def keep_momenta(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work
 
 @wp.func
 def keep_correction(plan: Plan, state: State, work: Work, share: real, w: int):
-    """The correction of this step, to start the next with, and what it left."""
+    """The correction this step called for, to start the next with, and a share of what was left of it."""
     d = int(0)
     while d < plan.dofs:
-        bend = get(work.base, d, w) - get(work.zP, d, w)
-        state.bend[plan.dofs + d, w] = bend - state.bend[d, w]
-        state.bend[d, w] = bend
-        state.lack[d, w] = get(work.zc, d, w) * share
+        left = get(work.zc, d, w)
+        put(work.z_old, d, w, get(work.base, d, w) - get(work.zP, d, w) + left)
+        state.lack[d, w] = left * share
         d += 1
-    r = int(0)
-    while r < 6 * plan.joints:
-        sought = get(work.joint_target, r, w)
-        state.aim[6 * plan.joints + r, w] = sought - state.aim[r, w]
-        state.aim[r, w] = sought
-        r += 1
+    follow(state.bend, work.z_old, plan.dofs, w)
+    follow(state.aim, work.joint_target, 6 * plan.joints, w)
 
 
 @wp.func
 def forget_correction(plan: Plan, state: State, w: int):
     d = int(0)
     while d < plan.dofs:
-        state.bend[d, w] = real(0.0)
-        state.bend[plan.dofs + d, w] = real(0.0)
         state.lack[d, w] = real(0.0)
         d += 1
-    r = int(0)
-    while r < 12 * plan.joints:
-        state.aim[r, w] = real(0.0)
-        r += 1
+    forget(state.bend, 3 * plan.dofs + 1, w)
+    forget(state.aim, 18 * plan.joints + 1, w)
 
 
 @wp.func

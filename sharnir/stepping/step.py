@@ -51,6 +51,7 @@ from sharnir.stepping.positions import (
     put_zero_contacts,
     stabilise,
 )
+from sharnir.stepping.series import expected
 from sharnir.stepping.solve import (
     clear_column,
     direct_wanted,
@@ -145,7 +146,7 @@ def seek_velocities(
     while d < plan.dofs:
         z = get(ws.z, d, w) + state.lack[d, w]
         put(work.zP, d, w, z)
-        z = z + ratio * (state.bend[d, w] + state.bend[plan.dofs + d, w])
+        z = z + ratio * expected(state.bend, d, plan.dofs, w)
         put(ws.z, d, w, z)
         put(work.base, d, w, z)
         d += 1
@@ -153,7 +154,7 @@ def seek_velocities(
     state.report[WEAKEST, w] = prepare(tree, ws, loops, plan, state, work, held, h, dt, 1, w)
     r = int(0)
     while r < 6 * plan.joints:
-        put(work.joint_target, r, w, ratio * (state.aim[r, w] + state.aim[6 * plan.joints + r, w]))
+        put(work.joint_target, r, w, ratio * expected(state.aim, r, 6 * plan.joints, w))
         r += 1
     apply_impulses(loops, plan, work, ws.z, work.p, w)
     velocity_passes(tree, ws, trial, loops, plan, state, work, held, dt, end, w)

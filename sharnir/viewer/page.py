@@ -56,8 +56,9 @@ class Page:
         self._button.label = "Pause" if playing else "Play"
 
     def browsers(self) -> list[Any]:
-        """Those that look at the page, as viser's clients."""
-        return list(self._server.get_clients().values())
+        """Those that look at the page from where they are told to at first, or nearer, as viser's clients."""
+        ahead = self._server.initial_camera.look_at
+        return [b for b in self._server.get_clients().values() if np.allclose(b.camera.look_at, ahead, atol=1e-3)]
 
     def close(self) -> None:
         """Stop serving."""
@@ -103,9 +104,9 @@ def add_piece(scene: Any, name: str, piece: Piece, scale: float) -> None:
     elif piece.kind == CAPSULE:
         scene.add_mesh_simple(name, *capsule_mesh(radius, length), color=piece.color, **where)
     else:
-        cell, edge = 10.0 ** np.floor(np.log10(scale)), GROUND * scale
+        section, edge = 10.0 ** np.round(np.log10(scale)), GROUND * scale
         scene.add_grid(
-            name, edge, edge, cell_size=cell / 2, section_size=cell, cell_color=LINES, section_color=STILL_COLOR,
+            name, edge, edge, cell_size=section / 5, section_size=section, cell_color=LINES, section_color=STILL_COLOR,
             plane_color=LINES, plane_opacity=0.4, **where,
         )  # fmt: skip
 
