@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from sharnir.errors import ModelError, SharnirError
+from sharnir.errors import ModelError, SharnirError, unknown
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, invoke_without_command=True)
 out = Console()
@@ -58,7 +58,7 @@ def list_scenes() -> None:
 @app.command()
 def run(
     scene: Annotated[str, typer.Argument(help="A named scene, a scene file (.toml), or 'all'.")],
-    solver: Annotated[str, typer.Option(help="How to solve it: simgc, simmc or exact.")] = "simgc",
+    solver: Annotated[str | None, typer.Option(help="simgc (default), simmc or exact.")] = None,
     method: Annotated[
         str | None, typer.Option(help="default, paper; exact: dop853, radau, rk4 (with --dt), euler.")
     ] = None,
@@ -72,8 +72,14 @@ def run(
     """Simulate a scene and report on it. Interrupted, it keeps what was recorded and ends with status 130."""
     from sharnir import scenes
     from sharnir.observe.export import prepare_folder, require_plotting, write_csv, write_plot
+    from sharnir.solvers.exact import METHODS
+    from sharnir.solvers.settings import METHODS as IMPULSE_METHODS
     from sharnir.trajectory import simulate
 
+    if solver is None:
+        if method not in (None, *METHODS, *IMPULSE_METHODS):
+            raise unknown("method", method, (*IMPULSE_METHODS, *METHODS))
+        solver = "exact" if method in METHODS else "simgc"
     if method is None and solver == "exact":
         method = "dop853" if dt is None else "rk4"
     if plot:
@@ -88,9 +94,10 @@ def run(
     saved: list[Path] = []
     finished = True
     for name in scenes.names() if scene == ALL else [scene]:
-        built, length = build(name, parameter or [])
+        built, length, step = build(name, parameter or [])
         length = length if duration is None else duration
-        trajectory = simulate(built, length, solver=solver, method=method, dt=dt, progress=True)
+        step = step if dt is None and not exact else dt
+        trajectory = simulate(built, length, solver=solver, method=method, dt=step, progress=True)
         table.add_row(*summary(trajectory))
         for wanted, suffix, write in ((plot, "png", write_plot), (csv, "csv", write_csv)):
             if wanted:
@@ -114,24 +121,25 @@ def file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).strip(".") or "scene"
 
 
-def build(name: str, parameters: list[str]) -> tuple[Any, float]:
-    """A scene by name or file, and how long to run it."""
+def build(name: str, parameters: list[str]) -> tuple[Any, float, float | None]:
+    """A scene by name or file, how long to run it, and a step for it."""
     from sharnir import scenes
     from sharnir.spec.scene import Scene
 
     if name.endswith(".toml"):
         if parameters:
-            raise ModelError(f"run: a scene file has no parameters: given {parameters}; allowed: none")
-        return Scene.load(name), 10.0
+            raise ModelError(f"--set: a scene file has no parameters: given {parameters}; allowed: none")
+        return Scene.load(name), 10.0, None
     values = {}
     for text in parameters:
         key, _, value = text.partition("=")
         try:
             number = float(value)
         except ValueError:
-            raise ModelError(f"run: not a parameter: given {text!r}; allowed: NAME=NUMBER") from None
+            raise ModelError(f"--set: not a parameter: given {text!r}; allowed: NAME=NUMBER") from None
         values[key] = int(number) if number.is_integer() and "." not in value else number
-    return scenes.make(name, **values), scenes.find(name).duration
+    found = scenes.find(name)
+    return scenes.make(name, **values), found.duration, found.dt
 
 
 def summary(trajectory: Any) -> list[str]:
@@ -146,6 +154,23 @@ def summary(trajectory: Any) -> list[str]:
         str(trajectory.evaluations), f"{1e6 * trajectory.seconds / trajectory.evaluations:.1f}", f"{error:.1e}",
         f"{trajectory.loop_error[:, 0].max():.1e}" if held else "–",
     ]  # fmt: skip
+
+
+@app.command()
+def view(
+    scene: Annotated[str, typer.Argument(help="A named scene or a scene file (.toml).")],
+    solver: Annotated[str, typer.Option(help="simgc or simmc.")] = "simgc",
+    dt: Annotated[float | None, typer.Option(help="Step, s; 0.01 unless the scene has one of its own.")] = None,
+    parameter: Annotated[list[str] | None, typer.Option("--set", help="A scene parameter, as n=20.")] = None,
+    port: Annotated[int, typer.Option(help="Of the page on this machine; 0 for any that is free.")] = 8080,
+) -> None:
+    """Watch a scene in a browser, in real time, until Ctrl-C."""
+    from sharnir import viewer
+    from sharnir.simulation import Simulation
+
+    built, _, step = build(scene, parameter or [])
+    dt = dt if dt is not None else step or 0.01
+    viewer.view(Simulation(built, solver=solver, dt=dt), port, lambda text: out.print(text, highlight=False))
 
 
 @app.command()
@@ -184,7 +209,7 @@ def doctor() -> None:
     table = Table("what", "found")
     table.add_row("sharnir", sharnir.__version__)
     table.add_row("python", f"{platform.python_version()} on {platform.platform()}")
-    for package in ("numpy", "scipy", "warp-lang", "matplotlib", "pin", "mujoco"):
+    for package in ("numpy", "scipy", "warp-lang", "matplotlib", "viser", "pin", "mujoco"):
         try:
             version = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:

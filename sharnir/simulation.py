@@ -98,14 +98,14 @@ class Simulation:
         self.impulses.state.target.assign(np.tile(m.motor_target[:, None], (1, self.worlds)))
         self.impulses.set(self.settings, self._dt)
         self.impulses.start(*columns)
-        self.time = 0.0
+        self._set_time(0.0)
         self.counts = Counts()
         self._controllers = [(f, period, 0.0) for f, period, _ in self._controllers]
         self._changed()
 
     def save(self) -> Saved:
         """All that a continuation needs, bit for bit."""
-        facts = {"solver": self.solver, "model": self.model.name, "dt": self._dt, "time": self.time}
+        facts: dict[str, Any] = {"solver": self.solver, "model": self.model.name, "dt": self._dt, "time": self.time}
         return Saved(arrays=self.impulses.saved(), **facts)
 
     def restore(self, saved: Saved) -> None:
@@ -115,7 +115,8 @@ class Simulation:
         saved.check(self.solver, self.impulses)
         for name, values in saved.arrays.items():
             getattr(self.impulses.state, name).assign(values)
-        self.time, self.dt = saved.time, saved.dt
+        self.dt = saved.dt
+        self._set_time(saved.time)
         self._controllers = [(f, period, self.time) for f, period, _ in self._controllers]
         self._changed()
 
@@ -126,7 +127,9 @@ class Simulation:
 
     @dt.setter
     def dt(self, value: float) -> None:
+        now = self.time
         self._dt = self._checked_dt(value)
+        self._set_time(now)
         self.impulses.set(self.settings, self._dt)
         self._changed()
 
@@ -141,6 +144,14 @@ class Simulation:
             state = self.impulses.state
             self.impulses.start(state.q.numpy(), velocities.reshape(-1, self.worlds), state.loop_q.numpy())
         self._changed()
+
+    @property
+    def time(self) -> float:
+        """s, simulated so far."""
+        return self._since + self._steps * self._dt
+
+    def _set_time(self, time: float) -> None:
+        self._since, self._steps = time, 0  # a sum of many dt would collect rounding
 
     # running
 
@@ -224,7 +235,7 @@ class Simulation:
         if like is not None:
             self.impulses.set(self.settings, self._dt)
         reports = self.impulses.reports(steps)
-        self.time += steps * self._dt
+        self._steps += steps
         self._changed()
         return self._judge(reports)
 

@@ -37,7 +37,7 @@ def test_run_saves_a_plot_and_a_table_of_numbers(tmp_path):
     with (tmp_path / "out" / "spherical_pendulum.csv").open() as file:
         header, *lines = list(csv.reader(file))
     assert header[:3] == ["t [s]", "q:ball.qx", "q:ball.qy"]
-    run = sharnir.simulate(scenes.make("spherical_pendulum"), 0.5)
+    run = sharnir.simulate(scenes.make("spherical_pendulum"), 0.5, solver="simgc")
     assert float(lines[-1][0]) == 0.5
     np.testing.assert_array_equal([float(x) for x in lines[-1][1:5]], run.q[-1])
 
@@ -47,7 +47,9 @@ def test_run_takes_methods_parameters_and_files(tmp_path):
     words = ("--duration", "0.1", "--dt", "0.01")
     out = sharnir_command("run", "mine.toml", *words, cwd=tmp_path).stdout
     assert "rods" in out
-    assert "method rk4" in out
+    assert "solver simgc" in out
+    assert "method rk4" in sharnir_command("run", "mine.toml", *words, "--solver", "exact", cwd=tmp_path).stdout
+    assert "solver exact" in sharnir_command("run", "mine.toml", *words, "--method", "rk4", cwd=tmp_path).stdout
     assert "rods" in sharnir_command("run", "rods", "--set", "n=3", *words, cwd=tmp_path).stdout
 
 

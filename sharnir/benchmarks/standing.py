@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from sharnir import scenes
@@ -19,7 +20,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
     peer, name = _peer(scene)
     for sim in sims.values():
         sim.run(2.0)
-    pairs = [((lambda sim=sim: sim.impulses.step(CHUNK)), peer) for sim in sims.values()]
+    pairs: list[Any] = [(partial(sim.impulses.step, CHUNK), peer) for sim in sims.values()]
     timed = interleaved(pairs, 10 if quick else 60)
     rows = []
     for (solver, sim), (ours, theirs) in zip(sims.items(), timed, strict=True):

@@ -22,8 +22,7 @@ from sharnir.spec.scene import Scene
 
 DT = 0.01  # s
 EPSILON = 1e-6  # N s
-CHUNK = 20  # steps
-SWING = np.radians(40.0)  # of the linkage's crank, driven to and fro at 1 rad/s
+CHUNK = 70  # steps: the linkage from the middle to one end
 PUBLISHED = {  # [A17], Table 1: seconds per step, iterations
     ("chain", "simmc"): (0.5e-3, 100), ("chain", "simgc"): (0.1e-3, 6),
     ("linkage", "simmc"): (16e-3, 2300), ("linkage", "simgc"): (1.2e-3, 40),
@@ -108,10 +107,8 @@ class Peer:
 
 
 def cases(quick: bool) -> dict[str, Case]:
-    half = round(SWING / (DT * CHUNK))  # chunks from the middle to one end
-
     def to_and_fro(k: int) -> float:
-        return 1.0 if ((k + half) // (2 * half)) % 2 == 0 else -1.0
+        return 1.0 if ((k + 1) // 2) % 2 == 0 else -1.0
 
     return {
         "chain": Case(scenes.make("five_link_chain"), 4.0 if quick else 20.0, None),
@@ -126,8 +123,10 @@ def run(quick: bool) -> list[dict[str, Any]]:
         cold = {key: Ours(case, *key, warm=False) for key in ours}
         peer = _peer(case)
         for k in range(round(case.duration / (DT * CHUNK))):
-            for runner in (*ours.values(), *([] if peer is None else [peer])):
+            for runner in ours.values():
                 runner.chunk(k)
+            if peer is not None:
+                peer.chunk(k)
         for k in range(round(case.duration / (DT * CHUNK)) // (4 if quick else 2)):
             for runner in cold.values():
                 runner.chunk(k)

@@ -67,7 +67,7 @@ def write_csv(trajectory: Trajectory, path: Path) -> None:
 
 
 def write_plot(trajectory: Trajectory, path: Path) -> None:
-    """Positions, velocities and the energy error over time, as a PNG."""
+    """Positions, velocities and the energy error, or change, over time, as a PNG."""
     require_plotting()
     from matplotlib import pyplot as plt
 
@@ -83,8 +83,10 @@ def write_plot(trajectory: Trajectory, path: Path) -> None:
         axis.grid(alpha=0.3)
         if 0 < len(names) <= 10:
             axis.legend(names, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
-    axes[2].plot(trajectory.t, trajectory.energy_error, linewidth=1, color="black")
-    axes[2].set_ylabel("energy error [J]")
+    energy = trajectory.kinetic + trajectory.potential
+    known = bool(np.isfinite(trajectory.work).all())
+    axes[2].plot(trajectory.t, trajectory.energy_error if known else energy - energy[0], linewidth=1, color="black")
+    axes[2].set_ylabel("energy error [J]" if known else "energy change [J]")
     axes[2].set_xlabel("t [s]")
     axes[2].grid(alpha=0.3)
     figure.savefig(path, dpi=110)

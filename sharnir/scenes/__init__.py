@@ -19,6 +19,7 @@ from sharnir.spec.scene import Scene
 class Named(NamedTuple):
     build: Callable[..., Scene]
     duration: float  # s, a run worth watching
+    dt: float = 1e-3  # s, a step that shows it well
 
     @property
     def summary(self) -> str:
@@ -33,7 +34,7 @@ _SCENES: dict[str, Named] = {
     "spherical_pendulum": Named(chains.spherical_pendulum, 10.0),
     "free_box": Named(free.free_box, 10.0),
     "n_four_bar": Named(linkages.n_four_bar, 10.0),
-    "andrews": Named(linkages.andrews, 0.03),
+    "andrews": Named(linkages.andrews, 0.03, 1e-5),
     "five_link_chain": Named(chains.five_link_chain, 20.0),
     "four_bar": Named(planar.four_bar, 10.0),
     "slider_crank": Named(planar.slider_crank, 5.0),

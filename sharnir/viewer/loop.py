@@ -11,6 +11,8 @@ from sharnir.viewer.pace import FRAME, Pace
 from sharnir.viewer.page import Page
 from sharnir.viewer.pieces import Poses
 
+SEEN = (("position", 3), ("rotation", 9))  # what is asked of a simulation, and numbers for each body
+
 
 def view(simulation: Simulation, port: int = 8080, announce: Callable[[str], object] = print) -> None:
     """Serve a page that shows a simulation as it runs in real time, until Ctrl-C. announce: is told the address."""
@@ -31,11 +33,8 @@ def poses_of(simulation: Simulation) -> Poses:
     return Poses(position.reshape(nb, 3), rotation.reshape(nb, 3, 3))
 
 
-SEEN = (("position", 3), ("rotation", 9))
-
-
 class Player:
-    """A simulation and the page that shows it; everything but the answers to a browser happens in the caller's thread."""
+    """A simulation and the page that shows it; all but the answers to browsers happens in the caller's thread."""
 
     def __init__(self, simulation: Simulation, port: int = 8080) -> None:
         self.simulation = simulation
@@ -50,8 +49,9 @@ class Player:
         while frames is None or shown < frames:
             self.frame()
             shown += 1
-            due = max(due + FRAME, time.perf_counter())
-            time.sleep(due - time.perf_counter() if due > time.perf_counter() else 0.0)
+            now = time.perf_counter()
+            due = max(due + FRAME, now)
+            time.sleep(due - now)
 
     def frame(self) -> None:
         """Do what the buttons ask, take the steps that are due, show what came of them."""

@@ -19,7 +19,7 @@ from sharnir.viewer.meshes import capsule_mesh
 from sharnir.viewer.pieces import STILL_COLOR, Piece, Poses, extent, pieces
 
 HOST = "127.0.0.1"
-EYE = np.array([0.45, -0.85, 0.55])  # from where a page looks at first, over twice the radius of what it shows
+EYE = np.array([0.8, -1.5, 1.0])  # from where a page looks at first, over the radius of what it shows
 GROUND = 12.0  # edge of a drawn half-space, over that radius
 LINES = (210, 210, 210)  # colour of its grid
 
@@ -56,9 +56,9 @@ class Page:
         self._button.label = "Pause" if playing else "Play"
 
     def browsers(self) -> list[Any]:
-        """Those that look at the page from where they are told to at first, or nearer, as viser's clients."""
-        ahead = self._server.initial_camera.look_at
-        return [b for b in self._server.get_clients().values() if np.allclose(b.camera.look_at, ahead, atol=1e-3)]
+        """Those that look at the page, from where it tells them to at first, as viser's clients."""
+        eye = self._server.initial_camera.position
+        return [b for b in self._server.get_clients().values() if np.allclose(b.camera.position, eye, rtol=1e-3)]
 
     def close(self) -> None:
         """Stop serving."""
@@ -80,10 +80,9 @@ class Page:
         scene, drawn = self._server.scene, pieces(model)
         center, radius = extent(drawn, poses)
         camera = self._server.initial_camera
-        camera.look_at, camera.position = center, center + 2 * radius * EYE
+        camera.look_at, camera.position = center, center + radius * EYE
         camera.near = 0.01 * radius
-        axes = scene.world_axes
-        axes.axes_length, axes.axes_radius, axes.visible = 0.2 * radius, 0.004 * radius, True
+        scene.add_frame("/axes", axes_length=0.2 * radius, axes_radius=0.005 * radius, origin_color=STILL_COLOR)
         roots = [f"/{i} {name.replace('/', '|')}" for i, name in enumerate(model.body_names)]
         self._frames = [scene.add_frame(root, show_axes=False) for root in roots]
         for k, piece in enumerate(drawn):

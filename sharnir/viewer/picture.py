@@ -20,6 +20,7 @@ from sharnir.viewer.page import Page
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 60.0  # s, for a browser to start and to draw
+LIGHT = 2.0  # s, that viser's page takes to fade its light in
 
 
 def screenshot(
@@ -72,4 +73,5 @@ def save(page: Page, path: Path, size: tuple[int, int]) -> None:
             raise SimulationError(f"screenshot: no browser came to {page.url} within {PATIENCE:g} s")
         time.sleep(0.1)
         seen = page.browsers()
+    time.sleep(LIGHT)
     imwrite(path, seen[0].get_render(size[1], size[0], timeout=PATIENCE))

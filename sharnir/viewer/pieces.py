@@ -18,7 +18,7 @@ PALETTE: tuple[Color, ...] = (
 )  # fmt: skip
 STILL_COLOR: Color = (150, 150, 150)  # of what belongs to the world
 LONE = 0.05  # m, radius of the ball that stands for a body without shapes and without joints
-BALL_OF_ARM, ROD_OF_ARM = 0.06, 0.02  # radii of ball and rods that stand for a body, over its longest arm
+BALL_OF_ARM, ROD_OF_ARM = 0.1, 0.04  # radii of ball and rods that stand for a body, over its longest arm
 
 
 class Piece(NamedTuple):

@@ -16,6 +16,11 @@ from sharnir.rotations import turn_between
 
 Array = NDArray[np.float64]
 SOLVERS = ("simgc", "simmc")
+LEFT = 1e-6  # of the momentum: √SETTLED of sharnir.stepping.passes
+LIGHT = 5.0
+CLOSED = 1e-9  # m: CLOSED of sharnir.stepping.passes
+SLACK = 1.5
+ALL = slice(None)
 
 
 class End(NamedTuple):
@@ -24,6 +29,8 @@ class End(NamedTuple):
     position: dict[str, Array]
     velocity: dict[str, Array]
     wrench: dict[str, Array]  # [6] on the child, force and torque about the joint's frame there, world axes
+    momentum: float = 0.0  # kg m/s, √(2 m T) of all bodies: no sum of their momenta is larger
+    mass: float = 0.0  # kg, of all bodies
 
 
 def described(model: sharnir.Model) -> list[str]:
@@ -39,7 +46,7 @@ def exact_end(scene: Any, duration: float, control: Any = None, **how: Any) -> E
     """The same by the exact solver; wrenches of tree joints from Newton's law link by link, of loop joints from the
     multipliers and the force laws on their free coordinates."""
     how = {"rtol": 1e-12, "atol": 1e-13} | how
-    run = sharnir.simulate(scene, duration, times=[duration], control=control, **how)
+    run = sharnir.simulate(scene, duration, times=np.linspace(0, duration, 11), control=control, **how)
     model, names = run.model, described(run.model)
     position = {n: run.joint(n)[0][-1] for n in names}
     velocity = {n: run.joint(n)[1][-1] for n in names}
@@ -59,7 +66,8 @@ def exact_end(scene: Any, duration: float, control: Any = None, **how: Any) -> E
             C = poses[link_c].R @ model.joint_rot[k, 1]
             forces = rows[k - model.nb] + coordinate_forces(model, k, position[n], velocity[n])
             wrench[n] = row_wrench(model, k, P, C, forces)
-    return End(position, velocity, wrench)
+    mass = float(model.mass.sum())
+    return End(position, velocity, wrench, float(np.sqrt(2 * run.kinetic.max() * mass)), mass)
 
 
 def coordinate_forces(model: sharnir.Model, k: int, q: Array, v: Array) -> Array:
@@ -119,49 +127,114 @@ def turn_error(q: Array, reference: Array) -> Array:
     return q - reference
 
 
-def errors(end: End, reference: End, keep: Any = None) -> Array:
-    """[3] Euclidean norms over all joints: positions, velocities, wrenches. keep(wrench): what is determined of it."""
-    keep = keep or (lambda w: w)
-    q = [turn_error(end.position[n], reference.position[n]) for n in end.position]
-    v = [end.velocity[n] - reference.velocity[n] for n in end.velocity]
-    w = [keep(end.wrench[n]) - keep(reference.wrench[n]) for n in end.wrench]
+def errors(end: End, reference: End, keep: Any = ALL) -> Array:
+    """[3] Euclidean norms over all joints: positions, velocities, wrenches. keep: components of wrenches compared."""
+    q = [turn_error(end.position[n], reference.position[n]) for n in reference.position]
+    v = [end.velocity[n] - reference.velocity[n] for n in reference.velocity]
+    w = [(end.wrench[n] - reference.wrench[n])[keep] for n in reference.wrench]
     return np.array([np.linalg.norm(np.concatenate(x)) for x in (q, v, w)])
 
 
-def sizes(reference: End, keep: Any = None) -> Array:
-    """[3] norms of what the errors are errors of."""
-    keep = keep or (lambda w: w)
-    parts = [reference.position.values(), reference.velocity.values(), [keep(w) for w in reference.wrench.values()]]
-    return np.array([max(1.0, np.linalg.norm(np.concatenate([*p]))) for p in parts])
-
-
-def ladder(scene: Any, duration: float, steps: int, solver: str, *, rungs: int = 4, reference: End | None = None,
-           keep: Any = None, **how: Any) -> Array:  # fmt: skip
+def ladder(
+    scene: Any, duration: float, steps: int, solver: str, *, rungs: int = 4, reference: End | None = None,
+    keep: Any = ALL, **how: Any,
+) -> Array:  # fmt: skip
     """[rungs, 3] errors with steps, 2 steps, 4 steps, … in all."""
     reference = reference or exact_end(scene, duration)
-    return np.array([
-        errors(sim_end(scene, duration, duration / (steps * 2**k), solver, **how), reference, keep)
-        for k in range(rungs)
-    ])  # fmt: skip
+    ends = (sim_end(scene, duration, duration / (steps * 2**k), solver, **how) for k in range(rungs))
+    return np.array([errors(end, reference, keep) for end in ends])
 
 
-def order(error: Array, floor: Array | float = 0.0) -> Array:
-    """[3] slopes of log error over log step by least squares, of the rungs above a floor; nan with fewer than two."""
-    out = []
-    for column, lowest in zip(error.T, np.broadcast_to(floor, 3), strict=True):
-        x = np.flatnonzero(column > lowest)
-        out.append(np.polyfit(-x, np.log2(column[x]), 1)[0] if len(x) > 1 else np.nan)
-    return np.array(out)
+def order(error: Array) -> Array:
+    """[3] slopes of log error over log step by least squares."""
+    k = np.arange(len(error))
+    return np.array([np.polyfit(-k, np.log2(np.maximum(column, 1e-300)), 1)[0] for column in error.T])
+
+
+def floors(reference: End, duration: float, steps: int, rungs: int, grown: float = 1.0) -> Array:
+    """[rungs, 3] what the solver's own tolerance may leave in positions, velocities and wrenches.
+
+    A step may leave LEFT of the momentum unbalanced and hand it to the next: velocities err by that share, positions by
+    that in the time it lasts, both times what perturbations grow by. Velocities of light parts err by more: their share
+    of the momentum is less (LIGHT, the square root of the ratios of inertias, of 25 as there are here). A reaction is a
+    momentum over a step: LEFT p/dt; and gaps, of six rows a joint, that may grow by CLOSED in a step move masses with
+    CLOSED/dt².
+    """
+    dt = duration / steps / 2.0 ** np.arange(rungs)
+    speed = max(1.0, float(np.linalg.norm(np.concatenate([*reference.velocity.values()]))))
+    one = LEFT * LIGHT * grown * speed * np.ones(rungs)
+    gaps = reference.mass * CLOSED * np.sqrt(6 * len(reference.wrench)) / dt**2
+    return np.column_stack([one * duration, one, LIGHT * LEFT * reference.momentum / dt + gaps])
+
+
+def assert_order(error: Array, expected: int, floor: Array, what: str = "", columns: Any = (0, 1, 2)) -> None:
+    """Errors fall by 2^expected from rung to rung, down to a floor.
+
+    From C dt^p (1 + O(dt)) with O(dt) < SLACK on the first rung. Half an order less is SLACK times too large on the
+    third rung.
+    """
+    allowed = SLACK * error[0] * 0.5 ** (expected * np.arange(len(error))[:, None]) + floor
+    bad = (error > allowed)[:, list(columns)]
+    assert not bad.any(), (
+        f"{what}: columns {np.flatnonzero(bad.any(axis=0))}, orders {order(error)}, errors\n{error}\nallowed\n{allowed}"
+    )
 
 
 def growth(model: sharnir.Model, duration: float, size: float = 1e-7) -> float:
-    """By how much a perturbation of the initial velocities, size/duration, grows in positions and velocities·duration."""
-    rng = np.random.default_rng(0)
+    """By how much a perturbation of the initial velocities of size/duration grows, in positions and velocities
+    times duration, loops respected."""
+    sides = size / duration * np.random.default_rng(0).choice([-1.0, 1.0], model.nv)
     ends = []
-    for sign in (1.0, -1.0):
-        v0 = model.v0 + sign * size / duration * rng.choice([-1.0, 1.0], model.nv)
-        rng = np.random.default_rng(0)
-        run = sharnir.simulate(replace(model, v0=v0, cache={}), duration, times=[0.0, duration], rtol=1e-12, atol=1e-13)
-        ends.append(np.column_stack([run.q[:, :], run.v[:, :] * duration]))
+    for v0 in (model.v0 + sides, model.v0 - sides):
+        other = replace(model, v0=v0, cache={})
+        run = sharnir.simulate(other, duration, times=[0.0, duration], rtol=1e-12, atol=1e-13)
+        ends.append(np.column_stack([run.q, run.v * duration]))
     apart = np.linalg.norm(ends[0] - ends[1], axis=1)
     return float(apart[-1] / apart[0])
+
+
+# random mechanisms
+
+
+def random_model(seed: int, bodies: int, features: str = "", types: Any = None, reverse: float = 0.5) -> sharnir.Model:
+    """A random forest in a random state. features: letters of k springs, d dampers, a rotors and e efforts in joints,
+    s springs and p dampers between points. reverse: share of joints described from the far body to the near one."""
+    from random_trees import TYPES, random_scene, random_state
+
+    rng = np.random.default_rng(seed)
+    scene = random_scene(rng, bodies, types or TYPES, reverse=reverse)
+    for joint in scene.joints:
+        n = joint.nv
+        if "k" in features:
+            ball = joint.nq != joint.nv
+            k = rng.uniform(1.0, 20.0, n - 3 if ball else n).tolist()
+            joint.stiffness = tuple(k + [float(rng.uniform(1.0, 20.0))] * 3 if ball else k)
+        if "d" in features:
+            joint.damping = tuple(rng.uniform(0.0, 1.0, n).tolist())
+        if "a" in features:
+            joint.armature = tuple(rng.uniform(0.0, 0.3, n).tolist())
+        if "e" in features:
+            joint.effort = tuple(rng.normal(size=n).tolist())
+    names = ["world", *(b.name for b in scene.bodies)]
+    for letter, law in (("s", {"stiffness": 30.0, "length": 1.0}), ("p", {"damping": 5.0})):
+        for i in range(2 if letter in features else 0):
+            a, b = rng.choice(len(names), 2, replace=False)
+            ends = {"parent_anchor": rng.normal(size=3), "child_anchor": rng.normal(size=3)}
+            scene.add(sharnir.Spring(name=f"{letter}{i}", parent=names[a], child=names[b], **law, **ends))
+    model = sharnir.compile(scene)
+    state = random_state(rng, model)
+    return replace(model, q0=state.q, v0=state.v, cache={})
+
+
+def closed_by(kind: str, **law: Any) -> sharnir.Scene:
+    """Two bodies on balls of their own, joined to each other by a joint that closes the loop."""
+    scene = sharnir.Scene(name=kind, gravity=(1.0, 2.0, -9.81))
+    for name, position in (("a", (0.3, 0.1, 0.0)), ("b", (0.7, -0.1, 0.4))):
+        scene.add(sharnir.Body(name=name, mass=1.0, inertia=(0.1, 0.12, 0.14), position=position))
+    scene.add(sharnir.Spherical(name="one", parent="world", child="a"))
+    scene.add(sharnir.Spherical(name="two", parent="world", child="b", anchor=(1.0, 0.0, 0.0)))
+    placed = {"axis2": (0.0, 1.0, 0.0)} if kind == "universal" else {"axis": (0.3, 0.2, 1.0)}
+    placed |= {"pitch": 0.5} if kind == "helical" else {}
+    joint = getattr(sharnir, kind.capitalize())
+    scene.add(joint(name="close", parent="a", child="b", anchor=(0.4, 0.3, 0.3), **placed, **law))
+    return scene
