@@ -160,7 +160,7 @@ def summary(trajectory: Any) -> list[str]:
 def view(
     scene: Annotated[str, typer.Argument(help="A named scene or a scene file (.toml).")],
     solver: Annotated[str, typer.Option(help="simgc or simmc.")] = "simgc",
-    dt: Annotated[float | None, typer.Option(help="Step, s; 0.01 unless the scene has one of its own.")] = None,
+    dt: Annotated[float, typer.Option(help="Step, s.")] = 0.01,
     parameter: Annotated[list[str] | None, typer.Option("--set", help="A scene parameter, as n=20.")] = None,
     port: Annotated[int, typer.Option(help="Of the page on this machine; 0 for any that is free.")] = 8080,
 ) -> None:
@@ -168,8 +168,7 @@ def view(
     from sharnir import viewer
     from sharnir.simulation import Simulation
 
-    built, _, step = build(scene, parameter or [])
-    dt = dt if dt is not None else step or 0.01
+    built, *_ = build(scene, parameter or [])
     viewer.view(Simulation(built, solver=solver, dt=dt), port, lambda text: out.print(text, highlight=False))
 
 

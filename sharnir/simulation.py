@@ -23,7 +23,7 @@ from sharnir.views import BodyView, JointView, MotorView
 
 SOLVERS = ("simgc", "simmc")
 REASONS = ("converged", "sweeps", "time")
-FOLDED = 1e-4  # of a row's weight: what the rows before it leave of it where loops are about to lose rank
+FOLDED = 1e-2  # how firmly loops are held against their past, where they are about to lose rank
 Controller = Callable[["Simulation"], None]
 
 
@@ -260,7 +260,7 @@ class Simulation:
         last = worst[-1]
         warning = None
         if folded[-1]:
-            warning = f"loops nearly lose rank ({weakest[-1]:.1e} of 1): the mechanism may change its branch"
+            warning = f"loops hold {weakest[-1]:.1e} as firmly as before: near a fold, where the branch may change"
         return Report(
             time=self.time, iterations=int(last[places.SWEPT]), residual=float(last[places.RESIDUAL]),
             position_error=float(last[places.POSITION_ERROR]), reason=REASONS[int(last[places.REASON])],

@@ -85,7 +85,9 @@ def floating(n: int = 20, motors: bool = True) -> sh.Scene:
     for i, place in enumerate(places):
         inertia = rng.uniform(0.01, 0.02, 3)
         com = 0.03 * rng.normal(size=3)
-        scene.add(sh.Body(name=f"b{i}", mass=rng.uniform(0.5, 2.0), center_of_mass=com, inertia=inertia, position=place))
+        scene.add(
+            sh.Body(name=f"b{i}", mass=rng.uniform(0.5, 2.0), center_of_mass=com, inertia=inertia, position=place)
+        )
     scene.add(sh.Free(name="root", parent="world", child="b0", velocity=(0.3, -0.2, 0.1, 0.5, 0.4, -0.3)))
     for i in range(1, n):
         axis = rng.normal(size=3)

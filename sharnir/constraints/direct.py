@@ -12,10 +12,13 @@ import warp as wp
 
 from sharnir.constraints.plan import ACT_HOLD, ACT_MOTOR, ACT_SOFT, OF_JOINT, Plan
 from sharnir.constraints.rows import NOTHING, block_of_contact, get_count
-from sharnir.constraints.work import Work
+from sharnir.constraints.work import State, Work
 from sharnir.maths import array2, get, put, real, row_add, row_dot, row_product
 
 DEPENDENT = wp.constant(real(1.0e-9))  # of a row's own weight: less is left of it by the rows before it
+LOOSE = wp.constant(real(1.0e-5))  # of the weight a joint's row has between free bodies
+HOPELESS = wp.constant(real(1.0e-2))  # of what a motor without bound could lately move: loops have run into a dead end
+MEMORY = wp.constant(real(0.999))  # by which the firmness of a row fades in a step
 
 
 @wp.func
@@ -43,9 +46,14 @@ def give_of(plan: Plan, work: Work, b: int, w: int):
 
 
 @wp.func
-def factor_bound(plan: Plan, work: Work, w: int):
-    """LDLᵀ of W_B W_Bᵀ + Γ; rows of L within the envelope, inverse pivots apart. Returns the weakest pivot kept, of its
-    row's weight."""
+def factor_bound(plan: Plan, state: State, work: Work, learn: int, w: int):
+    """LDLᵀ of W_B W_Bᵀ + Γ; rows of L within the envelope, inverse pivots apart.
+
+    A row of a joint that has long been held by others but for less than LOOSE of its weight gets no impulse: a planar
+    linkage whose axes are a little off keeps moving, and its errors are reported. A motor without bound gives up where
+    loops run into a dead end. Returns how weak the weakest joint is against its own past; learn: this is the past of
+    the steps to come.
+    """
     weakest = real(1.0)
     b = int(0)
     while b < plan.bound:
@@ -89,10 +97,30 @@ def factor_bound(plan: Plan, work: Work, w: int):
                     pivot = pivot - entry * scaled
                     put(work.L, at + j, w, scaled)
                 j += 1
-            if pivot > DEPENDENT * weight:
+            free = plan.bind_weight[b]
+            firm = real(1.0)
+            if plan.bind_act[b] == ACT_MOTOR:
+                free = weight
+            if free > real(0.0):
+                firm = state.firm[b, w]
+                if learn == 1:
+                    firm = wp.max(wp.max(pivot, real(0.0)) / free, MEMORY * firm)
+                    state.firm[b, w] = firm
+                if firm > LOOSE and plan.bind_act[b] == OF_JOINT:
+                    weakest = wp.min(weakest, wp.max(pivot, real(0.0)) / (free * firm))
+            given_up = real(0.0)
+            if plan.bind_act[b] == ACT_MOTOR:
+                given_up = HOPELESS * firm * free
+            if pivot > DEPENDENT * weight and firm > LOOSE and pivot > given_up:
                 inverse = real(1.0) / pivot
-                weakest = wp.min(weakest, pivot / weight)
         put(work.pivot, b, w, inverse)
+        if plan.bind_act[b] == ACT_MOTOR and inverse == real(0.0):
+            put(work.motor_bound, plan.bind_of[b], w, real(0.0))
+        if plan.bind_act[b] == OF_JOINT:
+            firmness = state.firm[b, w]
+            immobile = weight <= LOOSE * plan.bind_weight[b]
+            off = firmness <= LOOSE and (immobile or firmness > DEPENDENT)
+            put(work.off, plan.bind_of[b], w, wp.where(off, real(1.0), real(0.0)))
         b += 1
     return weakest
 

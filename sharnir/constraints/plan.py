@@ -17,7 +17,7 @@ import numpy as np
 import warp as wp
 
 from sharnir.constraints.contacts import contact_arrays
-from sharnir.constraints.joints import CONSTRAINED
+from sharnir.constraints.joints import ALONG, CONSTRAINED, HELIX, ROWS
 from sharnir.dynamics.tree import ints
 from sharnir.kinds import (
     BALL,
@@ -92,6 +92,7 @@ class Plan:
     bind_p: ints  # [b] its impulse
     bind_act: ints  # [b] OF_JOINT, ACT_HOLD, ACT_MOTOR or ACT_SOFT
     bind_of: ints  # [b] row of the joint, or line
+    bind_weight: wp.array(dtype=real)  # [b] |W|² a joint's row would have between free bodies, 1/kg; else 0
     bind_slack: ints  # [b] place of a soft row's slack in z, else -1
     envelope_left: ints  # [b] first column of its row of L
     envelope_start: ints  # [b] where that row starts in L
@@ -268,24 +269,25 @@ def bound_arrays(model: Model, lines: Lines, joints: list[list[int]], at: dict[s
         for j in range(CONSTRAINED[model.loop_kind[k]]):
             start = at["joint_start"][k] + j * len(entries)
             rows.append({"start": start, "first": at["joint_first"][k], "p": 6 * k + j, "act": OF_JOINT,
-                         "of": 6 * k + j, "entries": entries})  # fmt: skip
+                         "of": 6 * k + j, "entries": entries, "weight": free_weight(model, k, j)})  # fmt: skip
     first_line = 6 * model.loops
     loose = []
     for l, r in enumerate(lines.rows):
         binding = binding_acts(model, r)
         loose.append(r["acts"] & ~sum(1 << act for act in binding))
         rows += [{"start": r["start"], "first": r["first"], "p": first_line + ACTIONS * l + act, "act": act, "of": l,
-                  "entries": r["entries"]} for act in binding]  # fmt: skip
+                  "entries": r["entries"], "weight": 0.0} for act in binding]  # fmt: skip
     if not rows or not model.loops + len(model.coupling_names):
         rows, loose = [], [r["acts"] for r in lines.rows]  # nothing but lines of their own: a sweep does as well
     rows = [rows[b] for b in elimination_order([r["entries"] for r in rows])]
+    rows.sort(key=lambda r: {ACT_HOLD: 1, ACT_MOTOR: 2}.get(r["act"], 0))  # where they conflict, joints hold
     near = neighbours([r["entries"] for r in rows])
     left = [min([b, *near[b]]) for b in range(len(rows))]
     slacks = np.cumsum([r["act"] == ACT_SOFT for r in rows])
     width = model.nv + (int(slacks[-1]) if rows else 0)
     sizes = [b - left[b] for b in range(len(rows))]
     return {
-        **{f"bind_{name}": [r[name] for r in rows] for name in ("start", "first", "p", "act", "of")},
+        **{f"bind_{name}": [r[name] for r in rows] for name in ("start", "first", "p", "act", "of", "weight")},
         "bind_length": [len(r["entries"]) for r in rows],
         "bind_slack": [model.nv + slacks[b] - 1 if r["act"] == ACT_SOFT else -1 for b, r in enumerate(rows)],
         "envelope_left": left, "envelope_start": np.cumsum([0, *sizes])[:-1],
@@ -308,6 +310,14 @@ def free_islands(model: Model) -> list[list[int]]:
     _, group = connected_components(graph, directed=False)
     members = [np.flatnonzero(group == g) for g in range(group.max() + 1) if g != group[-1]]
     return [[int(link) for link in links] for links in members if len(links) > 1]
+
+
+def free_weight(model: Model, k: int, j: int) -> float:
+    """|W|² that row j of loop joint k would have between two free bodies, about."""
+    force = ROWS[model.loop_kind[k], j, 0] in (ALONG, HELIX)
+    inertias = [model.mass[link] if force else np.linalg.eigvalsh(model.inertia[link])[-1]
+                for link in model.loop_link[k] if link >= 0]  # fmt: skip
+    return float(sum(1 / x for x in inertias if x > 0))
 
 
 def binding_acts(model: Model, row: dict[str, Any]) -> list[int]:
@@ -378,6 +388,7 @@ def plan_on(model: Model, device: str) -> tuple[Plan, Lines]:
     reals |= {name: contacts[name] for name in ("contact_radius", "contact_mu")}
     integers |= bound_arrays(model, lines, joints, integers)
     facts = integers.pop("facts")
+    reals["bind_weight"] = integers.pop("bind_weight")
     integers["index"] = lines.index
     islands = free_islands(model)
     integers["island_start"] = np.cumsum([0, *(len(links) for links in islands)])

@@ -175,7 +175,7 @@ def factor_joints(loops: Loops, plan: Plan, work: Work, w: int):
                 put(work.joint_factor, at + 6 * i + j, w, scaled)
                 j += 1
             inverse = real(0.0)
-            if pivot_i > REDUNDANT * weight + NOTHING:
+            if pivot_i > REDUNDANT * weight + NOTHING and get(work.off, 6 * k + i, w) == real(0.0):
                 inverse = real(1.0) / pivot_i
             put(work.joint_factor, at + 7 * i, w, inverse)
             i += 1

@@ -27,6 +27,8 @@ def seek_positions(loops: Loops, plan: Plan, work: Work, dt: real, erp: real, w:
         while j < loops.fixed[loops.kind[k]]:
             r = 6 * k + j
             error = get(work.gap_next, r, w) - keep * get(work.gap, r, w)
+            if get(work.off, r, w) > real(0.0):
+                error = real(0.0)
             put(work.joint_target, r, w, -error / dt)
             worst = wp.max(worst, wp.abs(error))
             j += 1

@@ -41,6 +41,7 @@ class State:
     bend: array2  # [3 nv + 1] what turned tangent into chord momenta in the step that led here: a `series`
     lack: array2  # [nv] what that step left of its momentum equation, whitened
     aim: array2  # [18 joint + 1] speeds its joints sought: a `series`
+    firm: array2  # [b] how firmly rows that bind both ways have lately been held, of their weight between free bodies
     clock: array2  # [4] step that led here, time its impulses acted, s; ticks after its last sweep, ticks then left
     control: array2  # [nc] N or N m on all coordinates
     f_ext: array2  # [6 link] wrench about the centre of mass, world axes
@@ -54,7 +55,8 @@ class State:
     history: array2  # [REPORTS · steps] reports of the steps of a launch
 
 
-STATE_SAVED = ("q", "v", "P", "loop_q", "speed", "p", "bend", "lack", "aim", "clock", "control", "f_ext", "target")
+EVOLVES = ("q", "v", "P", "loop_q", "speed", "p", "bend", "lack", "aim", "firm", "clock")
+STATE_SAVED = (*EVOLVES, "control", "f_ext", "target")
 
 
 @wp.struct
@@ -74,6 +76,7 @@ class Work:
     gap_next: array2
     joint_target: array2  # [6 joint] speeds sought
     joint_mass: array2  # [6 joint] effective masses of the rows, kg
+    off: array2  # [6 joint] 1 for rows given up because axes are a little off
     joint_factor: array2  # [36 joint] LDLᵀ, inverse pivots on the diagonal
     g: array2  # [line] positions at the start
     g_next: array2
@@ -103,7 +106,7 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
     loop_q = int(model.loop_q_start[-1])
     sizes = {
         "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.impulses,
-        "bend": 3 * model.nv + 1, "lack": model.nv, "aim": 18 * plan.joints + 1,
+        "bend": 3 * model.nv + 1, "lack": model.nv, "aim": 18 * plan.joints + 1, "firm": plan.bound,
         "clock": 4, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
     }  # fmt: skip
@@ -123,6 +126,7 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
         "gap_next": 6 * joints,
         "joint_target": 6 * joints,
         "joint_mass": 6 * joints,
+        "off": 6 * joints,
     }
     sizes |= {"joint_factor": 36 * joints, "contact_gap": plan.contacts, "contact_K": CONTACT_K * plan.contacts}
     sizes |= dict.fromkeys(("zP", "base", "zc", "z_old", "z_way"), plan.width)

@@ -116,9 +116,10 @@ def gap_growth(loops: Loops, work: Work, dt: real, w: int):
         j = int(0)
         while j < loops.fixed[loops.kind[k]]:
             r = 6 * k + j
-            growth = get(work.gap_next, r, w) - kept(get(work.gap, r, w))
-            worst = wp.max(worst, wp.abs(growth))
-            energy = energy + growth * growth * get(work.joint_mass, r, w)
+            if get(work.off, r, w) == real(0.0):
+                growth = get(work.gap_next, r, w) - kept(get(work.gap, r, w))
+                worst = wp.max(worst, wp.abs(growth))
+                energy = energy + growth * growth * get(work.joint_mass, r, w)
             j += 1
         k += 1
     return worst, energy / (dt * dt)

@@ -80,7 +80,8 @@ def open_error(loops: Loops, state: State, work: Work, w: int):
         j = int(0)
         while j < loops.fixed[loops.kind[k]]:
             r = 6 * k + j
-            worst = wp.max(worst, wp.abs(get(work.gap_next, r, w) - keep * get(work.gap, r, w)))
+            if get(work.off, r, w) == real(0.0):
+                worst = wp.max(worst, wp.abs(get(work.gap_next, r, w) - keep * get(work.gap, r, w)))
             j += 1
         k += 1
     return worst
@@ -112,7 +113,7 @@ def correct_positions(
         put_zero_contacts(work, w)
         prepare_lines(tree, ws, loops, plan, state, work, dt, dt, 1, w)
         if held == 1:
-            factor_bound(plan, work, w)
+            factor_bound(plan, state, work, 0, w)
         else:
             factor_joints(loops, plan, work, w)
         l = int(0)

@@ -173,19 +173,20 @@ def solve(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arra
 @wp.func
 def prepare(
     tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, h: real, dt: real,
-    ahead: int, w: int,
+    ahead: int, learn: int, w: int,
 ):  # fmt: skip
-    """All rows at the start of a step, and the factors of their blocks."""
+    """All rows at the start of a step, and the factors of their blocks. ahead: limits look ahead; learn: see
+    `factor_bound`. Returns how weak the loops are against their past."""
     whiten_joints(tree, ws, loops, plan, work, work.gap, w)
     prepare_lines(tree, ws, loops, plan, state, work, h, dt, ahead, w)
     find_contacts(tree, ws, plan, state, work, dt, w)
     weakest = real(1.0)
-    if held == 1:
-        weakest = factor_bound(plan, work, w)
-        if not nothing_to_sweep(plan, work, 1, w):
-            project_rows(plan, work, w)
-    else:
+    if plan.bound > 0 and ahead == 1:
+        weakest = factor_bound(plan, state, work, learn, w)
+    if held == 0:
         factor_joints(loops, plan, work, w)
+    elif not nothing_to_sweep(plan, work, 1, w):
+        project_rows(plan, work, w)
     return weakest
 
 

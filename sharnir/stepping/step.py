@@ -151,7 +151,7 @@ def seek_velocities(
         put(work.base, d, w, z)
         d += 1
     load_impulses(plan, state, work, scale, w)
-    state.report[WEAKEST, w] = prepare(tree, ws, loops, plan, state, work, held, h, dt, 1, w)
+    state.report[WEAKEST, w] = prepare(tree, ws, loops, plan, state, work, held, h, dt, 1, 1, w)
     r = int(0)
     while r < 6 * plan.joints:
         put(work.joint_target, r, w, ratio * expected(state.aim, r, 6 * plan.joints, w))
@@ -196,7 +196,7 @@ def published_step(
     if state.clock[1, w] > real(0.0):
         scale = state.settings[WARM, 0] * dt / state.clock[1, w]
     load_impulses(plan, state, work, scale, w)
-    prepare(tree, ws, loops, plan, state, work, 0, dt, dt, 0, w)
+    prepare(tree, ws, loops, plan, state, work, 0, dt, dt, 0, 0, w)
     clear_column(work.joint_target, 6 * plan.joints, w)
     apply_impulses(loops, plan, work, ws.z, work.p, w)
     sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
@@ -279,6 +279,10 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
     state.clock[0, w] = real(0.0)
     state.clock[2, w] = real(0.0)
     forget_correction(plan, state, w)
+    d = int(0)
+    while d < plan.bound:
+        state.firm[d, w] = real(0.0)
+        d += 1
     finish(tree, ws, loops, plan, state, work, real(0.0), real(0.0), w)
 
 

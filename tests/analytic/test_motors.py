@@ -144,7 +144,7 @@ def test_a_lift_reads_its_load_and_stalls_above_its_force(solver):
 @pytest.mark.parametrize("speed", [1.0, 0.01, 0.001])
 @pytest.mark.parametrize("against", ["friction", "limit"])
 def test_a_motor_works_against_friction_and_stalls_at_a_limit(solver, against, speed):
-    """A light finger: friction takes its share of the torque at any speed, and at a limit the motor gives all it has."""
+    """A light finger: friction takes its share of the torque at any speed; at a limit the motor gives all it has."""
     scene = sh.Scene(gravity=(0.0, 0.0, 0.0))
     scene.add(sh.Body(name="finger", mass=0.1, inertia=(1e-4, 1e-4, 1e-4)))
     facts = {"friction": 0.5} if against == "friction" else {"limits": (-1.0, 0.0)}

@@ -22,7 +22,7 @@ def begin(sim, q, v, loop_q) -> None:
 
 
 @all_four
-@pytest.mark.parametrize("scene", ["peaucellier", "four_bar", "five_link_chain", "box_drop"])
+@pytest.mark.parametrize("scene", ["peaucellier", "four_bar", "five_link_chain", "gripper"])
 def test_three_worlds_are_three_single_runs(scene, solver, bilateral):
     """Different velocities, control and motor targets; all arrays of the state, and what is seen."""
     if scene not in scenes.names():

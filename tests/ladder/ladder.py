@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import sharnir
 from sharnir.compiler.motions import Pose
 from sharnir.compiler.numeric import link_poses
-from sharnir.constraints.joints import ABOUT_C, ABOUT_P, ALONG, CONSTRAINED, HELIX, PERPENDICULAR, ROWS
+from sharnir.constraints.joints import ABOUT_C, ABOUT_P, ALONG, HELIX, PERPENDICULAR, ROWS
 from sharnir.rotations import turn_between
 
 Array = NDArray[np.float64]
@@ -175,9 +175,8 @@ def assert_order(error: Array, expected: int, floor: Array, what: str = "", colu
     """
     allowed = SLACK * error[0] * 0.5 ** (expected * np.arange(len(error))[:, None]) + floor
     bad = (error > allowed)[:, list(columns)]
-    assert not bad.any(), (
-        f"{what}: columns {np.flatnonzero(bad.any(axis=0))}, orders {order(error)}, errors\n{error}\nallowed\n{allowed}"
-    )
+    told = f"orders {order(error)}, errors\n{error}\nallowed\n{allowed}"
+    assert not bad.any(), f"{what}: columns {np.flatnonzero(bad.any(axis=0))}, {told}"
 
 
 def growth(model: sharnir.Model, duration: float, size: float = 1e-7) -> float:

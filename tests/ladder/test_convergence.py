@@ -200,10 +200,13 @@ def test_torque_of_a_joint_described_from_afar_is_about_its_frame_on_the_child(s
         assert error < 1e-3 * reference.momentum / 0.1 + floors(reference, 0.1, 40, 1)[0, 2], (kind, error)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the step that is not kept leaves 1e-6 of the momentum too: reactions err by 1/dt"
+@pytest.mark.parametrize(
+    "solver",
+    [
+        "simgc",
+        pytest.param("simmc", marks=pytest.mark.xfail(strict=True, reason="gaps left in the step not kept, over dt²")),
+    ],
 )
-@pytest.mark.parametrize("solver", SOLVERS)
 def test_reactions_converge_as_far_as_velocities(solver):
     """Forces err by no more than velocities do, in units of the weight and of a second."""
     model, reference, _ = truth("solid double_pendulum")
@@ -300,15 +303,14 @@ def test_published_scheme_has_first_order(name, solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("name", ["solid double_pendulum", "spherical_pendulum", "n_four_bar", "free_box"])
-def test_steps_that_alternate_converge(name, solver):
-    """Steps of dt and 2 dt in turn. h = (dt₋ + dt)/2 is centred half way between the middles of two steps, which is
-    (dt − dt₋)/4 away from q: first order at every change; alternating, the errors cancel in pairs."""
+@pytest.mark.parametrize("name", ["solid double_pendulum", "rods 3", "n_four_bar"])
+def test_steps_that_alternate_keep_second_order(name, solver):
+    """Steps of dt and 2 dt in turn: momenta belong to the middles of steps, forces act from middle to middle."""
     _, duration, steps, _, _ = NAMED[name]
     model, reference, grown = truth(name)
     error = []
     for k in range(4):
-        n = 2 * steps * 2**k // 3
+        n = steps // 2 * 2**k
         sim = sharnir.Simulation(model, solver=solver, dt=duration / (3 * n))
         for _ in range(n):
             sim.dt = duration / (3 * n)
@@ -317,7 +319,8 @@ def test_steps_that_alternate_converge(name, solver):
             sim.step()
         assert sim.time == pytest.approx(duration, rel=1e-12)
         error.append(errors(end_of(sim), reference))
-    assert_order(np.array(error), 1, floors(reference, duration, steps, 4, grown), f"{name}, {solver}", columns=(0, 1))
+    floor = floors(reference, duration, steps, 4, grown)
+    assert_order(np.array(error), 2, floor, f"{name}, {solver}", columns=(0, 1))
 
 
 # the two solvers
@@ -325,8 +328,10 @@ def test_steps_that_alternate_converge(name, solver):
 
 @pytest.mark.parametrize("name", [n for n, case in NAMED.items() if len(case[4]) == 2 and n != "damped chain"])
 def test_both_solvers_follow_the_same_discrete_trajectory(name):
-    """They solve the same equations: what is between them is their tolerance, not the step's error. (Not so with dampers:
-    the share θ of (M-31) is by the inertia a damper meets, with all other joints free to move, or all bodies.)"""
+    """They solve the same equations: what is between them is their tolerance, not the step's error.
+
+    (Not so with dampers: the share θ of (M-31) is by the inertia a damper meets, of joints or of bodies.)
+    """
     _, duration, steps, _, _ = NAMED[name]
     model, reference, grown = truth(name)
     ends = [sim_end(model, duration, duration / steps, solver) for solver in SOLVERS]
