@@ -39,6 +39,7 @@ real = wp.float64 if DOUBLE else wp.float32
 np_real = np.float64 if DOUBLE else np.float32
 vec3 = wp.types.vector(3, real)
 mat33 = wp.types.matrix((3, 3), real)
+vec4 = wp.types.vector(4, real)
 vec6 = wp.types.vector(6, real)
 quat = wp.types.quaternion(real)
 array2 = wp.array(dtype=real, ndim=2)

@@ -11,14 +11,10 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.constraints.plan import ACT_HOLD, ACT_MOTOR, ACT_SOFT, OF_JOINT, Plan
-from sharnir.constraints.rows import NOTHING, block_of_contact, get_count
+from sharnir.constraints.rows import block_of_contact, get_count
+from sharnir.constraints.tolerances import DEPENDENT, HOPELESS, LOOSE, MEMORY, NOTHING
 from sharnir.constraints.work import State, Work
 from sharnir.maths import array2, get, put, real, row_add, row_dot, row_product
-
-DEPENDENT = wp.constant(real(1.0e-9))  # of a row's own weight: less is left of it by the rows before it
-LOOSE = wp.constant(real(1.0e-5))  # of the weight a joint's row has between free bodies
-HOPELESS = wp.constant(real(1.0e-2))  # of what a motor without bound could lately move: loops have run into a dead end
-MEMORY = wp.constant(real(0.999))  # by which the firmness of a row fades in a step
 
 
 @wp.func

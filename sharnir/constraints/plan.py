@@ -64,6 +64,7 @@ class Plan:
     line_of: ints  # [2 line] coordinate; row; first coordinate of a ball and 3 · limit kind + axis; lines; spring
     line_q: ints  # position coordinate in q or loop q
     line_link: ints  # link of a tree coordinate
+    line_measured: ints  # 1 if it has a position, 0 for rates of a ball
     line_acts: ints  # HOLD | FRICTION | MOTOR | SOFT
     line_motor: ints
     line_lower: wp.array(dtype=real)
@@ -108,7 +109,8 @@ class Plan:
     islands: int  # bodies on their own joined with each other but not with the world
     island_start: ints  # [island + 1]
     island_link: ints  # their links
-    loop_lines: int  # 1 if lines measure coordinates of loop joints
+    bent_lines: int  # 1 if some of those are lines
+    ball_lines: int  # 1 if soft forces act on rates of a ball
     bent: int  # 1 if rows measure what is not linear in the velocity coordinates
 
 
@@ -138,7 +140,7 @@ class Lines:
     def add(self, kind: int, entries: list[int], **facts: Any) -> int:
         """A new line; its number."""
         row = {
-            "kind": kind, "of": (0, 0), "q": 0, "link": 0, "acts": 0, "motor": -1, "lower": -np.inf, "upper": np.inf,
+            "kind": kind, "of": (0, 0), "q": 0, "link": 0, "measured": 1, "acts": 0, "motor": -1, "lower": -np.inf, "upper": np.inf,
             "friction": 0.0, "ratio": (0.0, 0.0), "map": 0, "entries": entries,
             "first": self.pattern(entries), "start": self.space(len(entries)), **facts,
         }  # fmt: skip
@@ -150,7 +152,9 @@ class Lines:
         m = self.model
         if c in self.of_coordinate:
             return self.of_coordinate[c]
+        measured = int(m.coordinate_positions[c] >= 0)
         facts: dict[str, Any] = {"q": max(int(m.coordinate_positions[c]), 0), "friction": m.friction[c]}
+        facts["measured"] = measured
         acts = FRICTION if m.friction[c] > 0 else 0
         if m.limit_angles[c] != NO_LIMIT and m.coordinate_positions[c] >= 0:
             acts |= HOLD
@@ -378,7 +382,7 @@ def plan_on(model: Model, device: str) -> tuple[Plan, Lines]:
         "line_start": [r["start"] for r in rows], "line_of": [x for r in rows for x in r["of"]],
         "map_start": [r["map"] for r in rows], "motor_mode": model.motor_mode,
     }  # fmt: skip
-    integers |= {f"line_{name}": [r[name] for r in rows] for name in ("kind", "q", "link", "acts", "motor")}
+    integers |= {f"line_{name}": [r[name] for r in rows] for name in ("kind", "q", "link", "measured", "acts", "motor")}
     reals: dict[str, Any] = {f"line_{name}": [r[name] for r in rows] for name in ("lower", "upper", "friction")}
     reals["line_ratio"] = [x for r in rows for x in r["ratio"]]
     reals |= {name: getattr(model, name) for name in ("motor_max_force", "motor_max_speed", "motor_response")}
@@ -411,6 +415,8 @@ def plan_on(model: Model, device: str) -> tuple[Plan, Lines]:
     out.W_size = lines.W_size
     out.islands = len(islands)
     out.bodies = int((model.implicit_free == 1).all())
-    out.loop_lines = int(any(r["acts"] & HOLD for r in rows) and model.loops > 0)
-    out.bent = int(model.loops > 0 or any(r["kind"] == TURN for r in rows))
+    bent = [r for r in rows if r["kind"] in (TURN, SPRING) or (r["acts"] & (HOLD | SOFT) and model.loops > 0)]
+    out.bent_lines = int(len(bent) > 0)
+    out.bent = int(model.loops > 0 or len(bent) > 0)
+    out.ball_lines = int(any(r["acts"] & SOFT and not r["measured"] for r in rows))
     return out, lines

@@ -8,19 +8,15 @@ import warp as wp
 from sharnir.constraints.lines import line_position, whiten_line
 from sharnir.constraints.loops import Loops, loop_coordinates, loop_ends, row_form
 from sharnir.constraints.plan import FRICTION, HOLD, MOTOR, SOFT, Plan
+from sharnir.constraints.tolerances import NOTHING, OWN, REDUNDANT, SURPRISE
 from sharnir.constraints.walks import Three, walk_three
 from sharnir.constraints.work import State, Work
 from sharnir.dynamics.aba import damping_share
 from sharnir.dynamics.forces import pivot, turn_vector
-from sharnir.dynamics.momentum import turned_by
+from sharnir.dynamics.momentum import turned_by, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.kinds import FREE, SPHERICAL, SPRING, VELOCITY
-from sharnir.maths import array2, column, get, get3, get33, mat33, put, real, row_product, vec3
-
-REDUNDANT = wp.constant(real(1.0e-10))  # of a row's own weight: less is left of it by the rows before it
-SURPRISE = wp.constant(real(20.0))  # rad/s or m/s, by which the speed of a limited coordinate may change in a step
-OWN = wp.constant(real(1.0e-8))  # m or rad: position errors of this size are the solver's own
-NOTHING = wp.constant(real(1.0e-14))  # weight of a row, 1/kg, that moves nothing
+from sharnir.kinds import FREE, SPHERICAL, SPRING, TREE_DOF, VELOCITY
+from sharnir.maths import array2, column, get, get3, get33, mat33, put, real, row_dot, row_product, vec3
 
 
 @wp.func
@@ -184,34 +180,71 @@ def factor_joints(loops: Loops, plan: Plan, work: Work, w: int):
 
 @wp.func
 def prepare_lines(
-    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real, ahead: int, w: int
-):
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real, swing: real,
+    ahead: int, w: int,
+):  # fmt: skip
     """Positions, rows and bounds of all lines. h: time over which forces act in this step; ahead: limits look ahead."""
+    if plan.ball_lines == 1:
+        whitened_velocity(tree, ws, state.v, work.zv, w)
     l = int(0)
     while l < plan.lines:
         g = line_position(tree, ws, plan, l, state.q, state.loop_q, w)
         put(work.g, l, w, g)
-        acts = plan.line_acts[l]
-        K = real(0.0)
-        if acts == HOLD and ahead > 0 and out_of_reach(plan, g, state.speed[l, w], dt, l):
+        put(work.K, l, w, real(0.0))
+        if plan.line_acts[l] == HOLD and ahead == 1 and out_of_reach(plan, g, state.speed[l, w], dt, l):
             put(work.p, plan.first_line + 4 * l, w, real(0.0))
-            acts = int(0)
         else:
-            whiten_line(tree, ws, loops, plan, work.W, l, state.q, state.loop_q, w)
-            start = plan.line_start[l]
-            K = row_product(work.W, start, start, plan.line_length[l], w)
-            if K <= NOTHING:
-                K = real(0.0)
-        put(work.K, l, w, K)
-        if (acts & HOLD) != 0:
-            bound_speed(plan, work, l, real(0.0), g, g, dt, ahead, w)
-        if (acts & FRICTION) != 0:
-            put(work.friction, l, w, h * plan.line_friction[l])
-        if (acts & MOTOR) != 0:
-            set_motor(plan, state, work, l, g, h, dt, w)
-        if (acts & SOFT) != 0:
-            set_soft(tree, loops, plan, state, work, l, K, g, h, dt, w)
+            prepare_line(tree, ws, loops, plan, state, work, l, g, h, dt, swing, ahead, w)
         l += 1
+
+
+@wp.func
+def prepare_line(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, l: int, g: real, h: real, dt: real,
+    swing: real, ahead: int, w: int,
+):  # fmt: skip
+    """Row and bounds of a line at position g."""
+    whiten_line(tree, ws, loops, plan, work.W, l, state.q, state.loop_q, w)
+    start = plan.line_start[l]
+    K = row_product(work.W, start, start, plan.line_length[l], w)
+    if K <= NOTHING:
+        K = real(0.0)
+    put(work.K, l, w, K)
+    acts = plan.line_acts[l]
+    if (acts & HOLD) != 0:
+        bound_speed(plan, work, l, real(0.0), g, g, dt, ahead, w)
+    if (acts & FRICTION) != 0:
+        put(work.friction, l, w, h * plan.line_friction[l])
+    if (acts & MOTOR) != 0:
+        set_motor(plan, state, work, l, g, h, dt, w)
+    if (acts & SOFT) != 0:
+        speed = state.speed[l, w]
+        if plan.line_measured[l] == 0:  # a rate of a ball: as it is in the present axes
+            speed = row_dot(work.W, start, plan.line_length[l], plan.index, plan.line_first[l], work.zv, w)
+        set_soft(tree, loops, plan, state, work, l, K, g, speed, h, dt, swing, w)
+        if K == real(0.0):  # it moves nothing, but pulls
+            put(work.p, plan.first_line + 4 * l + 3, w, get(work.soft_speed, l, w) / get(work.soft_give, l, w))
+
+
+@wp.func
+def wake_lines(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real, w: int
+):
+    """Prepare limits that were out of reach and would be passed with v_next; how many."""
+    woken = int(0)
+    l = int(0)
+    while l < plan.lines:
+        if plan.line_acts[l] == HOLD and get(work.K, l, w) == real(0.0):
+            g = get(work.g, l, w)
+            end = get(work.g_next, l, w)
+            if plan.line_kind[l] == TREE_DOF:
+                end = g + dt * state.v_next[plan.line_of[2 * l], w]
+            if end < wp.min(plan.line_lower[l], g) or end > wp.max(plan.line_upper[l], g):
+                prepare_line(tree, ws, loops, plan, state, work, l, g, h, dt, real(1.0), 1, w)
+                if get(work.K, l, w) > real(0.0):
+                    woken += 1
+        l += 1
+    return woken
 
 
 @wp.func
@@ -254,9 +287,11 @@ def set_motor(plan: Plan, state: State, work: Work, l: int, g: real, h: real, dt
 
 @wp.func
 def set_soft(
-    tree: Tree, loops: Loops, plan: Plan, state: State, work: Work, l: int, K: real, g: real, h: real, dt: real, w: int
-):
-    """Rotor, spring and damper of a line as one soft row: p = E (soft_speed − speed), γ = 1/E (M-38)."""
+    tree: Tree, loops: Loops, plan: Plan, state: State, work: Work, l: int, K: real, g: real, speed: real, h: real,
+    dt: real, swing: real, w: int,
+):  # fmt: skip
+    """Rotor, spring and damper of a line as one soft row: p = E (soft_speed − speed), γ = 1/E (M-38). speed: the line's
+    in the step before; swing: steps that a spring's average spans, over the time forces act."""
     inertia = real(0.0)
     stiffness = real(0.0)
     damping = real(0.0)
@@ -280,13 +315,18 @@ def set_soft(
             stretch = t[j - 3]
         else:
             stretch = g - loops.rest[plan.line_q[l]]
-    speed = state.speed[l, w]
-    quarter = real(0.25) * h * stiffness
+    quarter = real(0.25) * swing * h * stiffness
+    since = state.clock[0, w]
+    if since == real(0.0):  # half a kick from rest, but the spring swings over a whole step
+        quarter = real(0.25) * dt * stiffness
+        since = dt
     E = inertia + quarter * dt
     share = damping_share(h * damping * K / (real(1.0) + K * E))
-    before = (inertia + quarter * state.clock[0, w] - (real(1.0) - share) * h * damping) * speed
-    E = E + share * h * damping
-    put(work.soft_speed, l, w, (before - h * stiffness * stretch) / E)
+    before = (inertia + quarter * since - (real(1.0) - share) * h * damping) * speed
+    E = wp.max(E + share * h * damping, real(1.0e-30))
+    rest = (before - h * stiffness * stretch) / E
+    put(work.soft_speed, l, w, rest)
+    put(work.soft_base, l, w, rest)
     put(work.soft_give, l, w, real(1.0) / E)
 
 

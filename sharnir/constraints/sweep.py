@@ -12,7 +12,9 @@ from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import FRICTION, HOLD, MOTOR, SOFT, Plan
 from sharnir.constraints.rows import get_count
 from sharnir.constraints.work import Work
-from sharnir.maths import array2, get, put, real, row_add, row_dot, three_add, three_dot, vec3, vec6
+from sharnir.maths import array2, get, put, real, row_add, row_dot, three_add, three_dot, vec3, vec4, vec6
+
+UNBOUNDED = wp.constant(real(1.0e30))  # N s
 
 
 @wp.func
@@ -52,7 +54,7 @@ def sweep_joint(loops: Loops, plan: Plan, work: Work, k: int, z: array2, p: arra
 
 @wp.func
 def sweep_line(plan: Plan, work: Work, l: int, held: int, z: array2, p: array2, w: int):
-    """Motor, friction, soft force and limit of a line, in this order, on its one speed; held: B is solved directly."""
+    """What acts on a line, on its one speed; held: B is solved directly."""
     K = get(work.K, l, w)
     worst = real(0.0)
     acts = plan.line_acts[l]
@@ -71,41 +73,106 @@ def sweep_line(plan: Plan, work: Work, l: int, held: int, z: array2, p: array2, 
     if K > real(0.0) and acts != 0:
         at = plan.first_line + 4 * l
         s = row_dot(work.W, start, length, plan.index, first, z, w) + beyond
-        total = real(0.0)
-        if (acts & MOTOR) != 0:
-            bound = get(work.motor_bound, l, w)
-            before = get(p, at + 2, w)
-            after = wp.clamp(before - (s - get(work.motor_speed, l, w)) / K, -bound, bound)
-            put(p, at + 2, w, after)
-            worst = wp.max(worst, wp.abs(after - before))
-            s = s + K * (after - before)
-            total = total + (after - before)
-        if (acts & FRICTION) != 0:
-            bound = get(work.friction, l, w)
-            before = get(p, at + 1, w)
-            after = wp.clamp(before - s / K, -bound, bound)
-            put(p, at + 1, w, after)
-            worst = wp.max(worst, wp.abs(after - before))
-            s = s + K * (after - before)
-            total = total + (after - before)
-        if (acts & SOFT) != 0:
-            give = get(work.soft_give, l, w)
-            before = get(p, at + 3, w)
-            change = (get(work.soft_speed, l, w) - s - give * before) / (K + give)
-            put(p, at + 3, w, before + change)
-            worst = wp.max(worst, wp.abs(change))
-            s = s + K * change
-            total = total + change
+        hold = real(0.0)
+        rub = real(0.0)
+        drive = real(0.0)
+        soft = real(0.0)
         if (acts & HOLD) != 0:
-            before = get(p, at, w)
-            without = s - K * before
-            after = (wp.clamp(without, get(work.lower, l, w), get(work.upper, l, w)) - without) / K
-            put(p, at, w, after)
-            worst = wp.max(worst, wp.abs(after - before))
-            total = total + (after - before)
-        if total != real(0.0):
+            hold = get(p, at, w)
+        if (acts & FRICTION) != 0:
+            rub = get(p, at + 1, w)
+        if (acts & MOTOR) != 0:
+            drive = get(p, at + 2, w)
+        if (acts & SOFT) != 0:
+            soft = get(p, at + 3, w)
+        before = hold + rub + drive + soft
+        new = balance(plan, work, l, acts, s - K * before, K, w)
+        worst = wp.max(
+            wp.max(wp.abs(new[0] - hold), wp.abs(new[1] - rub)), wp.max(wp.abs(new[2] - drive), wp.abs(new[3] - soft))
+        )
+        total = new[0] + new[1] + new[2] + new[3] - before
+        if worst > real(0.0):
+            if (acts & HOLD) != 0:
+                put(p, at, w, new[0])
+            if (acts & FRICTION) != 0:
+                put(p, at + 1, w, new[1])
+            if (acts & MOTOR) != 0:
+                put(p, at + 2, w, new[2])
+            if (acts & SOFT) != 0:
+                put(p, at + 3, w, new[3])
             row_add(work.W, start, length, plan.index, first, total, z, w)
     return worst
+
+
+@wp.func
+def bounded(x: real, sought: real, bound: real):
+    """Impulse of what pushes towards a speed with all it has, at another speed."""
+    push = real(0.0)
+    if x < sought:
+        push = bound
+    elif x > sought:
+        push = -bound
+    return push
+
+
+@wp.func
+def balance(plan: Plan, work: Work, l: int, acts: int, free: real, K: real, w: int):
+    """Impulses (hold, friction, motor, soft) of a line whose speed without them is `free`, solved together (M-40, M-41).
+
+    Their sum falls as the speed x grows: friction and motor jump where x passes 0 and the motor's target, the soft force
+    is linear, and the hold takes what is missing at its bounds. A motor without bound yields to a limit.
+    """
+    rub = real(0.0)
+    push = real(0.0)
+    target = real(0.0)
+    E = real(0.0)
+    rest = real(0.0)
+    if (acts & FRICTION) != 0:
+        rub = get(work.friction, l, w)
+    if (acts & MOTOR) != 0:
+        push = get(work.motor_bound, l, w)
+        target = get(work.motor_speed, l, w)
+    if (acts & SOFT) != 0:
+        E = real(1.0) / get(work.soft_give, l, w)
+        rest = get(work.soft_speed, l, w)
+    a = real(1.0) + K * E
+    c = free + K * E * rest
+    low = wp.min(target, real(0.0))
+    high = wp.max(target, real(0.0))
+    x = (c + K * (push + rub)) / a  # slower than both
+    if x >= low:
+        first = wp.where(target < real(0.0), push, rub)
+        second = wp.where(target < real(0.0), rub, push)
+        if low == high:
+            first = push + rub
+            second = real(0.0)
+        x = (c + K * (second - first)) / a
+        if x <= low:
+            x = low
+        elif x >= high:
+            x = wp.max((c - K * (push + rub)) / a, high)
+    hold = real(0.0)
+    end = x
+    if (acts & HOLD) != 0:
+        end = wp.clamp(x, get(work.lower, l, w), get(work.upper, l, w))
+    soft = E * (rest - end)
+    need = (end - free) / K - soft
+    side = wp.where(end == x, end, x)  # at a bound, the jumps count as they did where the speed came from
+    friction = bounded(wp.where(end == real(0.0), side, end), real(0.0), rub)
+    drive = bounded(wp.where(end == target, side, end), target, push)
+    if end != x:
+        if push > UNBOUNDED:
+            drive = real(0.0)
+        hold = need - friction - drive
+    elif end == real(0.0) and rub > real(0.0):
+        if end == target and push > real(0.0):
+            friction = wp.clamp(need, -rub, rub)
+            drive = need - friction
+        else:
+            friction = need - drive
+    elif end == target and push > real(0.0):
+        drive = need - friction
+    return vec4(hold, friction, drive, soft)
 
 
 @wp.func

@@ -17,7 +17,8 @@ counts2 = wp.array(dtype=int, ndim=2)
 # Settings of a step, by their place in `State.settings`.
 DT, EPSILON, ERP, PASSES, SWEEPS, BUDGET, METHOD, ACCELERATE, DIRECT, WARM = range(10)
 MOST_SWEPT, MOST_PASSED, MOST_PSEUDO, MOST_CORRECTED = range(10, 14)  # where a step replays one that ran out of time
-SETTINGS = 14
+TIGHT = 14  # share of the usual tolerances
+SETTINGS = 15
 # What a step reports, by place in `State.report`.
 SWEPT, PASSED, PSEUDO, CORRECTED, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST = range(10)
 REPORTS = 10
@@ -67,6 +68,7 @@ class Work:
     zP: array2  # [nv] of the momenta before the step
     base: array2  # [nv] z without the rows' impulses
     zc: array2  # [nv] of the chord momenta
+    zv: array2  # [nv] of the velocities of the step before
     p: array2  # [impulse]
     p_old: array2
     z_old: array2
@@ -87,6 +89,7 @@ class Work:
     motor_speed: array2  # [line]
     motor_bound: array2  # [line] N s
     soft_speed: array2  # [line] where the soft force vanishes
+    soft_base: array2  # [line] where it would vanish if lengths changed as the row says
     soft_give: array2  # [line] γ, 1/kg
     contact_gap: array2  # [contact] m
     contact_K: array2  # [CONTACT_K contact] inverse of the block W Wᵀ, 1/K_nn, tangential step, K_tn (2)
@@ -129,7 +132,7 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
         "off": 6 * joints,
     }
     sizes |= {"joint_factor": 36 * joints, "contact_gap": plan.contacts, "contact_K": CONTACT_K * plan.contacts}
-    sizes |= dict.fromkeys(("zP", "base", "zc", "z_old", "z_way"), plan.width)
+    sizes |= dict.fromkeys(("zP", "zv", "base", "zc", "z_old", "z_way"), plan.width)
     sizes |= dict.fromkeys(("p", "p_old", "p_way"), impulses)
     sizes |= {
         "L": plan.L_size,
@@ -141,7 +144,7 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     }
     sizes |= {"offset": lines + 3 * plan.contacts, "p_start": impulses}
     per_line = ("g", "g_next", "K", "lower", "upper", "friction", "motor_speed", "motor_bound", "soft_speed")
-    sizes |= dict.fromkeys((*per_line, "soft_give"), lines)
+    sizes |= dict.fromkeys((*per_line, "soft_base", "soft_give"), lines)
     out = Work()
     for name, size in sizes.items():
         setattr(out, name, wp.zeros((size, columns), dtype=real, device=device))

@@ -86,6 +86,7 @@ class Impulses:
             places.ACCELERATE: default and settings.accelerate,
             places.DIRECT: default and settings.bilateral == "direct",
         }  # fmt: skip
+        values[places.TIGHT] = 1.0
         limits = (NO_END,) * 4 if like is None else like
         values |= dict(zip(REPLAYED, limits, strict=True))
         for place, value in values.items():

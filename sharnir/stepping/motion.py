@@ -75,6 +75,11 @@ def load_loops(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, w
 def joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, before: real, w: int):
     """tau: joint impulses of efforts, control and springs, with the momenta of rotors; E, hc: what rotors, springs and
     dampers add to the joints' inertia (M-31). h: time the forces act, dt: the step, before: the one that led here."""
+    acting = h
+    since = before
+    if before == real(0.0):  # half a kick from rest, but the spring swings over a whole step
+        acting = dt
+        since = dt
     e = int(0)
     while e < tree.part[tree.links]:
         kind = tree.kind[e]
@@ -97,11 +102,11 @@ def joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, b
             stretch = turn[k]
             if kind != BALL:
                 stretch = state.q[qi + k, w] - tree.rest[qi + k]
-            quarter = real(0.25) * h * stiffness
+            quarter = real(0.25) * acting * stiffness
             put(ws.E, c, w, tree.armature[c] + quarter * dt)
             put(ws.hc, c, w, h * tree.damping[c])
             force = tree.effort[c] + state.control[c, w] - stiffness * stretch
-            state.tau[c, w] = h * force + (tree.armature[c] + quarter * before) * state.v[c, w]
+            state.tau[c, w] = h * force + (tree.armature[c] + quarter * since) * state.v[c, w]
             k += 1
         e += 1
 

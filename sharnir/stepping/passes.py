@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.direct import project_rows
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
-from sharnir.constraints.plan import HOLD, Plan
+from sharnir.constraints.plan import HOLD, SOFT, Plan
 from sharnir.constraints.rows import (
     bound_speed,
     displaced_gaps,
     joint_coordinates,
     joint_gaps,
     kept,
+    wake_lines,
 )
-from sharnir.constraints.work import GUARDED, MOST_PASSED, PASSED, PASSES, State, Work
+from sharnir.constraints.tolerances import CLOSED, CLOSED_LEAST, GUARD, NEAR, SETTLED, SETTLED_LEAST, SMALL
+from sharnir.constraints.work import GUARDED, MOST_PASSED, PASSED, PASSES, TIGHT, State, Work
 from sharnir.dynamics.aba import outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
@@ -32,12 +35,6 @@ from sharnir.maths import (
 from sharnir.stepping.series import follow, forget
 from sharnir.stepping.solve import solve
 
-SETTLED = wp.constant(real(1.0e-12))  # of the kinetic energy: residual of the passes below which they end
-CLOSED = wp.constant(real(1.0e-9))  # m or rad: growth of gaps in a step that is left to stabilisation
-NEAR = wp.constant(real(1.0e-8))  # residual that one more correction along the tangent settles
-SMALL = wp.constant(real(1.0e-10))  # residual that may be left to the next step
-GUARD = wp.constant(real(1.0e-6))  # and above which they are dropped
-
 
 @wp.func
 def look(tree: Tree, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, w: int):
@@ -45,11 +42,11 @@ def look(tree: Tree, trial: Workspace, loops: Loops, plan: Plan, state: State, w
     advance(tree, state.q, state.v_next, dt, state.q_next, w)
     poses(tree, trial, state.q_next, state.q_next, w)
     worst = joint_gaps(tree, trial, loops, work.gap_next, w)
-    if plan.loop_lines == 1:
+    if plan.bent_lines == 1:
         joint_coordinates(tree, trial, loops, state.loop_q, state.loop_next, w)
     l = int(0)
     while l < plan.lines:
-        if (plan.line_acts[l] & HOLD) != 0:
+        if (plan.line_acts[l] & (HOLD | SOFT)) != 0:
             put(work.g_next, l, w, line_position(tree, trial, plan, l, state.q_next, state.loop_next, w))
         l += 1
     return worst
@@ -68,11 +65,24 @@ def aim(loops: Loops, plan: Plan, work: Work, z: array2, dt: real, w: int):
             put(work.joint_target, r, w, s + (kept(get(work.gap, r, w)) - get(work.gap_next, r, w)) / dt)
             j += 1
         k += 1
+    if plan.bent_lines == 1:
+        aim_lines(plan, work, z, dt, w)
+
+
+@wp.func
+def aim_lines(plan: Plan, work: Work, z: array2, dt: real, w: int):
+    """The same for lines: limits hold and soft forces act by where positions go, not by what the row says."""
     l = int(0)
     while l < plan.lines:
-        if (plan.line_acts[l] & HOLD) != 0:
+        acts = plan.line_acts[l] & (HOLD | SOFT)
+        if acts != 0 and plan.line_measured[l] == 1 and get(work.K, l, w) > real(0.0):
+            g = get(work.g, l, w)
+            end = get(work.g_next, l, w)
             s = row_dot(work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], z, w)
-            bound_speed(plan, work, l, s, get(work.g_next, l, w), get(work.g, l, w), dt, 1, w)
+            if (acts & HOLD) != 0:
+                bound_speed(plan, work, l, s, end, g, dt, 1, w)
+            if (acts & SOFT) != 0:
+                put(work.soft_speed, l, w, get(work.soft_base, l, w) - ((end - g) / dt - s))
         l += 1
 
 
@@ -107,6 +117,46 @@ def kinetic2(z: array2, n: int, w: int):
 
 
 @wp.func
+def line_misses(plan: Plan, work: Work, z: array2, dt: real, w: int):
+    """How far lines end from where their limits hold them or their soft forces took them to be: the most, and the energy it
+    would take to undo it, twice."""
+    worst = real(0.0)
+    energy = real(0.0)
+    l = int(0)
+    while l < plan.lines:
+        K = get(work.K, l, w)
+        acts = plan.line_acts[l] & (HOLD | SOFT)
+        if acts != 0 and plan.line_measured[l] == 1 and K > real(0.0):
+            g = get(work.g, l, w)
+            end = get(work.g_next, l, w)
+            miss = real(0.0)
+            mass = real(1.0) / K
+            if (acts & HOLD) != 0:
+                p = get(work.p, plan.first_line + 4 * l, w)
+                low = wp.min(plan.line_lower[l], g)
+                high = wp.max(plan.line_upper[l], g)
+                if plan.line_lower[l] == plan.line_upper[l]:
+                    low = g
+                    high = g
+                miss = wp.max(low - end, end - high)
+                if p > real(0.0):
+                    miss = end - low
+                elif p < real(0.0):
+                    miss = end - high
+                elif miss < real(0.0):
+                    miss = real(0.0)
+            if (acts & SOFT) != 0:
+                s = row_dot(work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], z, w)
+                off = (end - g) - dt * (s + get(work.soft_base, l, w) - get(work.soft_speed, l, w))
+                miss = wp.max(wp.abs(miss), wp.abs(off))
+                mass = real(1.0) / (K + get(work.soft_give, l, w))
+            worst = wp.max(worst, wp.abs(miss))
+            energy = energy + miss * miss * mass
+        l += 1
+    return worst, energy / (dt * dt)
+
+
+@wp.func
 def gap_growth(loops: Loops, work: Work, dt: real, w: int):
     """How much the step widens the gaps of joints: the most, and the energy it would take to undo it, twice."""
     worst = real(0.0)
@@ -128,7 +178,7 @@ def gap_growth(loops: Loops, work: Work, dt: real, w: int):
 @wp.func
 def velocity_passes(
     tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int,
-    dt: real, end: wp.float64, w: int,
+    h: real, dt: real, end: wp.float64, w: int,
 ):  # fmt: skip
     """Velocities of the step: momenta over the step balance, joints are closed at its end (M-32).
 
@@ -136,6 +186,9 @@ def velocity_passes(
     """
     n = plan.dofs
     passes = int(state.settings[PASSES, 0])
+    tight = state.settings[TIGHT, 0]
+    closed = wp.max(tight * CLOSED * dt * dt, CLOSED_LEAST)
+    settled_at = wp.max(tight * tight * SETTLED * dt * dt, SETTLED_LEAST)
     k = int(0)
     going = int(1)
     while going == 1:
@@ -144,16 +197,24 @@ def velocity_passes(
         missing = chord_residual(tree, ws, plan, state, work, dt, w)
         growth = real(0.0)
         if plan.bent == 1:
-            if plan.loop_lines == 1:
+            if plan.bent_lines == 1:
                 look(tree, trial, loops, plan, state, work, dt, w)
             else:
                 displaced_gaps(tree, ws, loops, work.gap_next, w)
-            widest, work_left = gap_growth(loops, work, dt, w)
+            widest, to_undo = gap_growth(loops, work, dt, w)
             growth = widest
-            missing = missing + work_left
+            missing = missing + to_undo
+            if plan.bent_lines == 1:
+                widest, to_undo = line_misses(plan, work, ws.z, dt, w)
+                growth = wp.max(growth, widest)
+                missing = missing + to_undo
+        if wake_lines(tree, ws, loops, plan, state, work, h, dt, w) > 0:
+            if held == 1:
+                project_rows(plan, work, w)
+            continue
         energy = kinetic2(ws.z, n, w) + kinetic2(work.zP, n, w)
         out_of_time = ticks() > end or real(k) >= state.settings[MOST_PASSED, 0]
-        if k == passes or (missing <= SETTLED * energy and growth < CLOSED) or out_of_time:
+        if k == passes or (missing <= settled_at * energy and growth < closed) or out_of_time:
             going = 0
             if missing > GUARD * energy:
                 going = 2

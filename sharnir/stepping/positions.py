@@ -8,13 +8,13 @@ from sharnir.constraints.direct import bind, factor_bound, set_offsets
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import (
-    OWN,
     factor_joints,
     joint_gaps,
     prepare_lines,
     whiten_joints,
 )
 from sharnir.constraints.stabilise import seek_positions, sweep_positions
+from sharnir.constraints.tolerances import OWN, STRAYED
 from sharnir.constraints.work import CORRECTED, EPSILON, ERP, MOST_CORRECTED, MOST_PSEUDO, PSEUDO, SWEEPS, State, Work
 from sharnir.dynamics.aba import inward_momentum, outward
 from sharnir.dynamics.advance import advance
@@ -22,8 +22,6 @@ from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import get, get3, get33, identity33, mat33, put, real, ticks, vec3
 from sharnir.stepping.solve import clear_column, nothing_to_sweep
-
-STRAYED = wp.constant(real(1.0e-7))  # m or rad beyond what stabilisation may leave: correct again, at the new poses
 
 
 @wp.func
@@ -111,7 +109,7 @@ def correct_positions(
         inward_momentum(tree, ws, state.tau, state.v, 0, w)
         whiten_joints(tree, ws, loops, plan, work, work.gap_next, w)
         put_zero_contacts(work, w)
-        prepare_lines(tree, ws, loops, plan, state, work, dt, dt, 1, w)
+        prepare_lines(tree, ws, loops, plan, state, work, dt, dt, real(1.0), 1, w)
         if held == 1:
             factor_bound(plan, state, work, 0, w)
         else:

@@ -173,12 +173,12 @@ def solve(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arra
 @wp.func
 def prepare(
     tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, h: real, dt: real,
-    ahead: int, learn: int, w: int,
+    swing: real, ahead: int, learn: int, w: int,
 ):  # fmt: skip
     """All rows at the start of a step, and the factors of their blocks. ahead: limits look ahead; learn: see
     `factor_bound`. Returns how weak the loops are against their past."""
     whiten_joints(tree, ws, loops, plan, work, work.gap, w)
-    prepare_lines(tree, ws, loops, plan, state, work, h, dt, ahead, w)
+    prepare_lines(tree, ws, loops, plan, state, work, h, dt, swing, ahead, w)
     find_contacts(tree, ws, plan, state, work, dt, w)
     weakest = real(1.0)
     if plan.bound > 0 and ahead == 1:

@@ -10,7 +10,7 @@ import warp as wp
 
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
-from sharnir.constraints.plan import HOLD, Plan
+from sharnir.constraints.plan import HOLD, SOFT, Plan
 from sharnir.constraints.rows import joint_coordinates, joint_gaps, prepare_lines
 from sharnir.constraints.sweep import apply_impulses
 from sharnir.constraints.work import (
@@ -66,15 +66,18 @@ RESERVE = wp.constant(real(0.2))  # share of the budget that velocities leave to
 
 
 @wp.func
-def finish(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real, w: int):
-    """The step's velocities, momenta and impulses become the state."""
+def finish(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real, chord: int, w: int
+):
+    """The step's velocities, momenta and impulses become the state. chord: lines are as fast as their positions change."""
     l = int(0)
     while l < plan.lines:
-        if get(work.K, l, w) > real(0.0):
+        measured = plan.line_measured[l] == 1 and (plan.line_acts[l] & (HOLD | SOFT)) != 0
+        if chord == 1 and measured:
+            state.speed[l, w] = (get(work.g_next, l, w) - get(work.g, l, w)) / dt
+        elif get(work.K, l, w) > real(0.0):
             start = plan.line_start[l]
             state.speed[l, w] = row_dot(work.W, start, plan.line_length[l], plan.index, plan.line_first[l], ws.z, w)
-        elif dt > real(0.0):
-            state.speed[l, w] = (get(work.g_next, l, w) - get(work.g, l, w)) / dt
         l += 1
     i = int(0)
     while i < plan.impulses:
@@ -101,23 +104,24 @@ def settle(
 ):
     """Positions ← next positions, poses and coordinates of loops there; the position error is reported.
     moved: the poses are in the workspace, else in the trial's."""
+    worst = real(0.0)
     i = int(0)
     while i < state.q.shape[0]:
         state.q[i, w] = state.q_next[i, w]
+        worst = worst + real(0.0) * state.q_next[i, w]  # NaN where a position is not finite
         i += 1
     i = int(0)
     while i < plan.dofs:
         state.v[i, w] = state.v_next[i, w]
         i += 1
-    worst = real(0.0)
     if moved == 1:
-        worst = joint_gaps(tree, ws, loops, work.gap_next, w)
+        worst = worst + joint_gaps(tree, ws, loops, work.gap_next, w)
     else:
         copy(trial.R, ws.R, 9 * tree.links, w)
         copy(trial.x, ws.x, 3 * tree.links, w)
         copy(trial.S, ws.S, 6 * plan.dofs, w)
         copy(trial.O, ws.O, trial.O.shape[0], w)
-        worst = largest_gap(loops, work, w)
+        worst = worst + largest_gap(loops, work, w)
     joint_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
     l = int(0)
     while l < plan.lines:
@@ -125,7 +129,8 @@ def settle(
             g = get(work.g_next, l, w)
             if moved == 1:
                 g = line_position(tree, ws, plan, l, state.q, state.loop_q, w)
-            worst = wp.max(worst, wp.max(g - plan.line_upper[l], plan.line_lower[l] - g))
+            past = wp.max(g - plan.line_upper[l], plan.line_lower[l] - g)
+            worst = max(worst, past)
         l += 1
     state.report[POSITION_ERROR, w] = worst
 
@@ -151,13 +156,13 @@ def seek_velocities(
         put(work.base, d, w, z)
         d += 1
     load_impulses(plan, state, work, scale, w)
-    state.report[WEAKEST, w] = prepare(tree, ws, loops, plan, state, work, held, h, dt, 1, 1, w)
+    state.report[WEAKEST, w] = prepare(tree, ws, loops, plan, state, work, held, h, dt, real(1.0), 1, 1, w)
     r = int(0)
     while r < 6 * plan.joints:
         put(work.joint_target, r, w, ratio * expected(state.aim, r, 6 * plan.joints, w))
         r += 1
     apply_impulses(loops, plan, work, ws.z, work.p, w)
-    velocity_passes(tree, ws, trial, loops, plan, state, work, held, dt, end, w)
+    velocity_passes(tree, ws, trial, loops, plan, state, work, held, h, dt, end, w)
 
 
 @wp.func
@@ -171,7 +176,7 @@ def predictive_step(
     held = direct_wanted(plan, state)
     sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
     seek_velocities(tree, ws, trial, loops, plan, state, work, held, h, dt, sooner, w)
-    finish(tree, ws, loops, plan, state, work, h, dt, w)
+    finish(tree, ws, loops, plan, state, work, h, dt, 1, w)
     moved = stabilise(tree, ws, loops, plan, state, work, held, dt, end, w)
     if moved == 1:
         poses(tree, ws, state.q_next, state.q_next, w)
@@ -196,7 +201,7 @@ def published_step(
     if state.clock[1, w] > real(0.0):
         scale = state.settings[WARM, 0] * dt / state.clock[1, w]
     load_impulses(plan, state, work, scale, w)
-    prepare(tree, ws, loops, plan, state, work, 0, dt, dt, 0, 0, w)
+    prepare(tree, ws, loops, plan, state, work, 0, dt, dt, real(1.0), 0, 0, w)
     clear_column(work.joint_target, 6 * plan.joints, w)
     apply_impulses(loops, plan, work, ws.z, work.p, w)
     sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
@@ -205,7 +210,7 @@ def published_step(
     tangent_momenta(tree, ws, w)
     copy(work.gap, work.gap_next, 6 * plan.joints, w)
     copy(work.g, work.g_next, plan.lines, w)
-    finish(tree, ws, loops, plan, state, work, dt, dt, w)
+    finish(tree, ws, loops, plan, state, work, dt, dt, 0, w)
     advance(tree, state.q, state.v_next, dt, state.q_next, w)
     poses(tree, trial, state.q_next, state.q_next, w)
     stabilise(tree, ws, loops, plan, state, work, 0, dt, end, w)
@@ -273,7 +278,7 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
     inward_momentum(tree, ws, state.tau, state.v, 0, w)
     whitened_velocity(tree, ws, state.v, ws.z, w)
     tangent_momenta(tree, ws, w)
-    prepare_lines(tree, ws, loops, plan, state, work, real(1.0), real(1.0), 1, w)
+    prepare_lines(tree, ws, loops, plan, state, work, real(1.0), real(1.0), real(1.0), 1, w)
     put_zero_contacts(work, w)
     load_impulses(plan, state, work, real(0.0), w)
     state.clock[0, w] = real(0.0)
@@ -283,7 +288,7 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
     while d < plan.bound:
         state.firm[d, w] = real(0.0)
         d += 1
-    finish(tree, ws, loops, plan, state, work, real(0.0), real(0.0), w)
+    finish(tree, ws, loops, plan, state, work, real(0.0), real(0.0), 0, w)
 
 
 @wp.kernel

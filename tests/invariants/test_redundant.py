@@ -139,22 +139,26 @@ def test_a_body_welded_twice_swings_like_one_welded_once(solver, bilateral):
 
 
 @all_four
-def test_a_linkage_with_an_axis_misaligned_is_jammed_and_gains_nothing(solver, bilateral):
-    """0.1° off: the linkage is rigid. Errors of 1e-8 m or rad, which the solver calls its own, let a crank of 0.1 m move by
-    1e-8 / tilt; it has no more energy than that and what its motor gave, and sweeps end."""
-    slack = 0.1 * 9.81 * 0.55 * 1e-8 / math.radians(0.1)  # J, by the weight of 0.55 kg
+def test_a_linkage_with_an_axis_misaligned_stands_still_or_moves_and_gains_nothing(solver, bilateral):
+    """0.1° off: the linkage is rigid, or moves if its hinges give way by what the axis is off. Standing, errors of
+    1e-8 m or rad, which the solver calls its own, let a 0.1 m crank move by 1e-8 / tilt; moving, energy errs by
+    (ω dt)² of what is exchanged. It has no more energy than that and what its motor gave, and sweeps end."""
+    tilt, dt = math.radians(0.1), 0.005
+    weight = 9.81 * 0.55  # N
     for joint in ("joint2", "joint3", "joint4"):
         for scene in (misaligned(joint, gravity=True), misaligned(joint, motor=0.05)):
-            sim = sh.Simulation(scene, solver=solver, dt=0.005, bilateral=bilateral)
-            start, most = sum(sim.energy), 0.0
+            sim = sh.Simulation(scene, solver=solver, dt=dt, bilateral=bilateral)
+            start, most, fastest, exchanged = sum(sim.energy), 0.0, 0.0, 0.0
             for _ in range(200):
                 report = sim.step()
                 most = max(most, sum(sim.energy) - start)
+                fastest = max(fastest, float(np.linalg.norm(sim.body("rocker").angular_velocity)))
+                exchanged = max(exchanged, sim.energy[0])
                 assert report.position_error == pytest.approx(gaps(sim).rows, rel=1e-9, abs=2e-14)
-            turned = abs(float(sim.joint("joint1").position[0]))
-            work = 0.05 * turned if sim.model.motor_names else 0.0
-            assert most <= work + slack, (joint, most)
-            assert report.position_error < 1e-4, joint
+                assert report.position_error < 2 * tilt, joint
+            work = 0.05 * abs(float(sim.joint("joint1").position[0])) if sim.model.motor_names else 0.0
+            allowed = 0.1 * weight * 1e-8 / tilt + (fastest * dt) ** 2 * exchanged
+            assert most <= work + allowed, (joint, most, allowed)
             assert sim.counts.capped < 0.5 * sim.counts.steps, joint
 
 
