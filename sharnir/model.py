@@ -6,6 +6,7 @@ A *link* is a body with the joint that carries it in the spanning tree; links ar
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -173,6 +174,16 @@ class Model:
     def loops(self) -> int:
         """Number of joints that close loops."""
         return len(self.loop_kind)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short text that differs between models that differ in anything."""
+        digest = hashlib.sha256()
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.name != "cache":
+                digest.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+        return f"{self.name} {digest.hexdigest()[:16]}"
 
     @cached_property
     def quaternions(self) -> Ints:

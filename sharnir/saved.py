@@ -20,16 +20,22 @@ class Saved:
     """What a continuation needs, bit for bit."""
 
     solver: str
-    model: str  # its name
+    model: str  # its fingerprint
     dt: float  # s
     time: float  # s
     arrays: dict[str, Any]
 
-    def check(self, solver: str, impulses: Impulses) -> None:
+    def check(self, solver: str, model: str, impulses: Impulses) -> None:
         """Whether a simulation can continue from this."""
-        where = f"saved state of {self.model!r}"
+        from sharnir.constraints.work import STATE_SAVED
+
+        where = "saved state"
         if self.solver != solver:
             raise fail(where, "belongs to another solver", repr(self.solver), repr(solver))
+        if self.model != model:
+            raise fail(where, "belongs to another model", self.model, model)
+        if set(self.arrays) != set(STATE_SAVED):
+            raise fail(where, "is not complete", ", ".join(self.arrays), ", ".join(STATE_SAVED))
         for name, values in self.arrays.items():
             array = getattr(impulses.state, name, None)
             wanted = None if array is None else tuple(array.shape)

@@ -14,7 +14,6 @@ from sharnir.compiler.checks import number
 from sharnir.compiler.maximal import maximal
 from sharnir.errors import SimulationError, fail, shown, unknown
 from sharnir.model import Model, Reals
-from sharnir.model import index as whole
 from sharnir.progress import bar
 from sharnir.saved import Saved
 from sharnir.solvers.settings import Settings, settings_from
@@ -25,6 +24,12 @@ SOLVERS = ("simgc", "simmc")
 REASONS = ("converged", "sweeps", "time")
 FOLDED = 1e-2  # how firmly loops are held against their past, where they are about to lose rank
 Controller = Callable[["Simulation"], None]
+
+
+def at_least_one(what: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise fail("simulation", f"{what} is out of range", shown(value), "a whole number ≥ 1")
+    return int(value)
 
 
 class Report(NamedTuple):
@@ -73,9 +78,7 @@ class Simulation:
         if solver not in SOLVERS:
             raise unknown("solver", solver, SOLVERS)
         self.solver = solver
-        self.worlds = 1 + whole(
-            "simulation", "worlds - 1", worlds - 1 if isinstance(worlds, int) else worlds, 10**9, "worlds"
-        )
+        self.worlds = at_least_one("worlds", worlds)
         self.inner = maximal(self.model) if solver == "simmc" else self.model
         self.settings = settings_from(settings)
         self.impulses = Impulses(self.inner, self.worlds, checked_device(device))
@@ -105,14 +108,19 @@ class Simulation:
 
     def save(self) -> Saved:
         """All that a continuation needs, bit for bit."""
-        facts: dict[str, Any] = {"solver": self.solver, "model": self.model.name, "dt": self._dt, "time": self.time}
+        facts: dict[str, Any] = {
+            "solver": self.solver,
+            "model": self.model.fingerprint,
+            "dt": self._dt,
+            "time": self.time,
+        }
         return Saved(arrays=self.impulses.saved(), **facts)
 
     def restore(self, saved: Saved) -> None:
         """Continue from what `save` returned, of this or another simulation of the same model."""
         if not isinstance(saved, Saved):
             raise fail("restore", "not a saved state", shown(saved), "what Simulation.save returns")
-        saved.check(self.solver, self.impulses)
+        saved.check(self.solver, self.model.fingerprint, self.impulses)
         for name, values in saved.arrays.items():
             getattr(self.impulses.state, name).assign(values)
         self.dt = saved.dt
@@ -160,7 +168,7 @@ class Simulation:
 
         like: the report of a step to replay: its iterations end where that step's did, whatever the clock says.
         """
-        steps = 1 + whole("step", "steps - 1", steps - 1 if isinstance(steps, int) else steps, 10**12, "steps")
+        steps = at_least_one("steps", steps)
         report = None
         while steps > 0:
             chunk = min(steps, self._call_controllers(), 256 if like is None else 1)
@@ -284,7 +292,7 @@ class Simulation:
         """An array of what the present state shows, computed when it is first asked for."""
         if name in ("wrench", "loop_wrench"):
             if not self._reacted:
-                self.impulses.react()
+                self.impulses.react(self.settings, self._dt)
                 self._reacted = True
         elif not self._observed:
             self.impulses.observe()

@@ -33,6 +33,12 @@ def written(simulation: Simulation, array: Any, rows: slice | int, what: str, va
     simulation._changed()
 
 
+def opposite(wrench: Reals, arm: Reals) -> Reals:
+    """The opposite wrench about a point at `arm` from where it was about."""
+    force, torque = wrench[:3], wrench[3:]
+    return np.concatenate([-force, np.cross(arm, force, axis=0) - torque])
+
+
 class JointView:
     """A joint of a simulation, in the tree or closing a loop."""
 
@@ -72,8 +78,31 @@ class JointView:
         if self._where.closes_loop:
             k -= model.nb
             return self._simulation.seen("loop_wrench")[6 * k : 6 * k + 6]
-        sign = 1.0 if model.joint_link[k, 1] == k else -1.0  # the joint is crossed from child to parent
-        return sign * self._simulation.seen("wrench")[6 * k : 6 * k + 6]
+        on_link = self._simulation.seen("wrench")[6 * k : 6 * k + 6]
+        if model.joint_link[k, 1] == k:
+            return on_link
+        return opposite(on_link, self._end(k, 1) - self._origin(k))  # the joint is crossed from child to parent
+
+    def _origin(self, link: int) -> Reals:
+        """Origin of a link's frame in the world, [3] or [3, worlds]."""
+        model, sim = self._simulation.inner, self._simulation
+        position = sim.seen("position")[3 * link : 3 * link + 3]
+        return position - np.tensordot(self._turn(link), model.body_pos[link], axes=([1], [0]))
+
+    def _turn(self, link: int) -> Reals:
+        """[3, 3] or [3, 3, worlds] axes of a link's frame in the world."""
+        rows = self._simulation.seen("rotation")[9 * link : 9 * link + 9]
+        body = rows.reshape(3, 3, *rows.shape[1:])
+        return np.einsum("ij...,kj->ik...", body, self._simulation.inner.body_rot[link])
+
+    def _end(self, k: int, end: int) -> Reals:
+        """Origin of joint k's frame on its parent (0) or child (1) in the world."""
+        model = self._simulation.inner
+        link, place = int(model.joint_link[k, end]), model.joint_pos[k, end]
+        if link < 0:
+            shape = (3,) if self._simulation.worlds == 1 else (3, self._simulation.worlds)
+            return np.broadcast_to(place if len(shape) == 1 else place[:, None], shape)
+        return self._origin(link) + np.tensordot(self._turn(link), place, axes=([1], [0]))
 
     @property
     def limit_force(self) -> Reals:

@@ -12,7 +12,7 @@ import warp as wp
 
 from sharnir.constraints.plan import ACT_HOLD, ACT_MOTOR, ACT_SOFT, OF_JOINT, Plan
 from sharnir.constraints.rows import block_of_contact, get_count
-from sharnir.constraints.tolerances import DEPENDENT, HOPELESS, LOOSE, MEMORY, NOTHING
+from sharnir.constraints.tolerances import DEPENDENT, FIRM_AGAIN, HOPELESS, LOOSE, MEMORY, NOTHING, VAGUE
 from sharnir.constraints.work import State, Work
 from sharnir.maths import array2, get, put, real, row_add, row_dot, row_product
 
@@ -39,6 +39,17 @@ def give_of(plan: Plan, work: Work, b: int, w: int):
     if plan.bind_act[b] == ACT_SOFT:
         give = get(work.soft_give, plan.bind_of[b], w)
     return give
+
+
+@wp.func
+def firmness(now: real, before: real):
+    """How firmly a row is held, fading slowly; negative while it is too loose to count, until it is clearly firm."""
+    firm = wp.max(now, MEMORY * wp.abs(before))
+    if before < real(0.0):
+        firm = now
+    if firm <= LOOSE or (before < real(0.0) and now <= FIRM_AGAIN):
+        firm = -wp.max(firm, VAGUE)
+    return firm
 
 
 @wp.func
@@ -98,10 +109,9 @@ def factor_bound(plan: Plan, state: State, work: Work, learn: int, w: int):
             if plan.bind_act[b] == ACT_MOTOR:
                 free = weight
             if free > real(0.0):
-                firm = state.firm[b, w]
                 if learn == 1:
-                    firm = wp.max(wp.max(pivot, real(0.0)) / free, MEMORY * firm)
-                    state.firm[b, w] = firm
+                    state.firm[b, w] = firmness(wp.max(pivot, real(0.0)) / free, state.firm[b, w])
+                firm = wp.max(state.firm[b, w], real(0.0))
                 if firm > LOOSE and plan.bind_act[b] == OF_JOINT:
                     weakest = wp.min(weakest, wp.max(pivot, real(0.0)) / (free * firm))
             given_up = real(0.0)
@@ -113,9 +123,8 @@ def factor_bound(plan: Plan, state: State, work: Work, learn: int, w: int):
         if plan.bind_act[b] == ACT_MOTOR and inverse == real(0.0):
             put(work.motor_bound, plan.bind_of[b], w, real(0.0))
         if plan.bind_act[b] == OF_JOINT:
-            firmness = state.firm[b, w]
             immobile = weight <= LOOSE * plan.bind_weight[b]
-            off = firmness <= LOOSE and (immobile or firmness > DEPENDENT)
+            off = state.firm[b, w] < real(0.0) and (immobile or state.firm[b, w] < -DEPENDENT)
             put(work.off, plan.bind_of[b], w, wp.where(off, real(1.0), real(0.0)))
         b += 1
     return weakest
@@ -193,6 +202,20 @@ def bind(plan: Plan, work: Work, z: array2, p: array2, positions: int, w: int):
             row_add(work.W, plan.bind_start[b], plan.bind_length[b], plan.index, plan.bind_first[b], value, z, w)
             put(p, plan.bind_p[b], w, get(p, plan.bind_p[b], w) + value)
             worst = wp.max(worst, wp.abs(value))
+        b += 1
+    return worst
+
+
+@wp.func
+def largest_lack(plan: Plan, work: Work, z: array2, p: array2, w: int):
+    """The largest impulse that bound rows, each by itself, still lack."""
+    worst = real(0.0)
+    b = int(0)
+    while b < plan.bound:
+        if get(work.pivot, b, w) > real(0.0):
+            start = plan.bind_start[b]
+            weight = row_product(work.W, start, start, plan.bind_length[b], w) + give_of(plan, work, b, w)
+            worst = wp.max(worst, wp.abs(missing_of(plan, work, b, z, p, w)) / weight)
         b += 1
     return worst
 

@@ -140,7 +140,8 @@ class Lines:
     def add(self, kind: int, entries: list[int], **facts: Any) -> int:
         """A new line; its number."""
         row = {
-            "kind": kind, "of": (0, 0), "q": 0, "link": 0, "measured": 1, "acts": 0, "motor": -1, "lower": -np.inf, "upper": np.inf,
+            "kind": kind, "of": (0, 0), "q": 0, "link": 0, "measured": 1, "acts": 0, "motor": -1,
+            "lower": -np.inf, "upper": np.inf,
             "friction": 0.0, "ratio": (0.0, 0.0), "map": 0, "entries": entries,
             "first": self.pattern(entries), "start": self.space(len(entries)), **facts,
         }  # fmt: skip

@@ -13,7 +13,7 @@ from sharnir.constraints.walks import Three, walk_three
 from sharnir.constraints.work import State, Work
 from sharnir.dynamics.aba import damping_share
 from sharnir.dynamics.forces import pivot, turn_vector
-from sharnir.dynamics.momentum import turned_by, whitened_velocity
+from sharnir.dynamics.momenta import turned_by, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import FREE, SPHERICAL, SPRING, TREE_DOF, VELOCITY
 from sharnir.maths import array2, column, get, get3, get33, mat33, put, real, row_dot, row_product, vec3

@@ -117,10 +117,10 @@ def bounded(x: real, sought: real, bound: real):
 
 @wp.func
 def balance(plan: Plan, work: Work, l: int, acts: int, free: real, K: real, w: int):
-    """Impulses (hold, friction, motor, soft) of a line whose speed without them is `free`, solved together (M-40, M-41).
+    """Impulses (hold, friction, motor, soft) of a line whose speed without them is `free`, solved together (M-41).
 
-    Their sum falls as the speed x grows: friction and motor jump where x passes 0 and the motor's target, the soft force
-    is linear, and the hold takes what is missing at its bounds. A motor without bound yields to a limit.
+    Their sum falls as the speed x grows: friction and motor jump where x passes 0 and the motor's target, the soft
+    force is linear, and the hold takes what is missing at its bounds. A motor without bound yields to a limit.
     """
     rub = real(0.0)
     push = real(0.0)

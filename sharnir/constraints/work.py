@@ -16,12 +16,12 @@ counts2 = wp.array(dtype=int, ndim=2)
 
 # Settings of a step, by their place in `State.settings`.
 DT, EPSILON, ERP, PASSES, SWEEPS, BUDGET, METHOD, ACCELERATE, DIRECT, WARM = range(10)
-MOST_SWEPT, MOST_PASSED, MOST_PSEUDO, MOST_CORRECTED = range(10, 14)  # where a step replays one that ran out of time
+CUT_AT, MOST_PASSED, MOST_PSEUDO, MOST_CORRECTED = range(10, 14)  # where a step replays one that ran out of time
 TIGHT = 14  # share of the usual tolerances
 SETTINGS = 15
 # What a step reports, by place in `State.report`.
-SWEPT, PASSED, PSEUDO, CORRECTED, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST = range(10)
-REPORTS = 10
+CUT, PASSED, PSEUDO, CORRECTED, SWEPT, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST = range(11)
+REPORTS = 11  # CUT: sweeps after which time was up
 # Reasons of stopping.
 CONVERGED, CAPPED, OUT_OF_TIME = range(3)
 CONTACT_K = 13

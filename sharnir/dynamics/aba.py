@@ -119,8 +119,8 @@ def _without_coordinate(implicit: bool) -> Any:
 
 @wp.func
 def damping_share(x: real):
-    """Share θ of a damper that acts on the new velocity, x = dt c/D: ½ for weak ones (second order), 1 for stiff ones. The
-    velocity decays by 1/(1 + x + x²/2) in a step: never reversed, no ringing (M-31)."""
+    """Share θ of a damper that acts on the new velocity, x = dt c/D: ½ for weak ones (second order), 1 for stiff ones.
+    The velocity decays by 1/(1 + x + x²/2) in a step: never reversed, no ringing (M-31)."""
     return (real(1.0) + x) / (real(2.0) + x)
 
 

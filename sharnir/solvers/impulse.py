@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import warp as wp
 from sharnir.constraints import work as places
 from sharnir.constraints.loops import loops_on
 from sharnir.constraints.plan import plan_on
-from sharnir.constraints.work import STATE_SAVED, state_on, work_on
+from sharnir.constraints.work import EVOLVES, STATE_SAVED, state_on, work_on
 from sharnir.dynamics.tree import tree_on, workspace_on
 from sharnir.launch import Graphs
 from sharnir.maths import np_real, real
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 HISTORY = 256  # steps of one launch, at most
 FOREVER = 1e6  # s, where there is no budget
 MARGIN = 0.97  # of the budget is used
+TIGHTER = 1e-4  # share of the usual tolerances, for reactions
 NO_END = 1e9  # sweeps, where a step replays nothing
-REPLAYED = (places.MOST_SWEPT, places.MOST_PASSED, places.MOST_PSEUDO, places.MOST_CORRECTED)
+REPLAYED = (places.CUT_AT, places.MOST_PASSED, places.MOST_PSEUDO, places.MOST_CORRECTED)
 
 
 @cache
@@ -72,9 +74,9 @@ class Impulses:
         arguments = [self.tree, self._ws, self.loops, self.plan, self.state, self._work]
         self._graphs.launch("start", start_kernel, self.worlds, arguments)
 
-    def set(self, settings: Settings, dt: float, like: tuple[float, ...] | None = None) -> None:
+    def set(self, settings: Settings, dt: float, like: tuple[float, ...] | None = None, tight: float = 1.0) -> None:
         """Settings of the steps to come; like: sweeps, passes, pseudo-sweeps and corrections of a step to replay, which
-        then end it instead of the clock."""
+        then end it instead of the clock; tight: share of the usual tolerances."""
         paper = places.PAPER_BODIES if self.plan.bodies else places.PAPER_TREE
         budget = FOREVER if settings.budget is None or like is not None else settings.budget * MARGIN
         default = settings.method == "default"
@@ -86,7 +88,7 @@ class Impulses:
             places.ACCELERATE: default and settings.accelerate,
             places.DIRECT: default and settings.bilateral == "direct",
         }  # fmt: skip
-        values[places.TIGHT] = 1.0
+        values[places.TIGHT] = tight
         limits = (NO_END,) * 4 if like is None else like
         values |= dict(zip(REPLAYED, limits, strict=True))
         for place, value in values.items():
@@ -110,14 +112,19 @@ class Impulses:
         names = ("v", "loop_v", "position", "rotation", "velocity", "energy")
         self._graphs.launch("observe", observe_kernel, self.worlds, arguments + [self.seen[n] for n in names])
 
-    def react(self) -> None:
-        """Wrenches of all joints at the present time, by a step that is not kept."""
-        kept = {name: wp.clone(getattr(self.state, name)) for name in ("bend", "lack", "aim", "report")}
+    def react(self, settings: Settings, dt: float) -> None:
+        """Wrenches of all joints at the present time, by a step that is solved tightly and not kept."""
+        kept = {name: wp.clone(getattr(self.state, name)) for name in (*EVOLVES, "report")}
+        if settings.method != "default":  # its momenta are those of the velocities, not of a step
+            self.observe()
+            self.start(self.state.q.numpy(), self.seen["v"].numpy(), self.state.loop_q.numpy())
+        self.set(replace(settings, method="default", passes=10, budget=None), dt, tight=TIGHTER)
         arguments = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work]
         names = ("wrench", "loop_wrench")
         self._graphs.launch("react", reactions_kernel, self.worlds, arguments + [self.seen[n] for n in names])
         for name, array in kept.items():
             wp.copy(getattr(self.state, name), array)
+        self.set(settings, dt)
 
     def saved(self) -> dict[str, Any]:
         """Copies of all that evolves."""

@@ -55,7 +55,8 @@ class Settings:
             number(where, "budget", self.budget, above=0)
         if not number(where, "erp", self.erp, above=0) <= 1:
             raise fail(where, "erp is out of range", shown(self.erp), "a number > 0 and ≤ 1")
-        index(where, "max_sweeps", self.max_sweeps, 10**9, "sweeps")
+        if index(where, "max_sweeps", self.max_sweeps, 10**9, "sweeps") == 0:
+            raise fail(where, "max_sweeps is out of range", "0", "a whole number ≥ 1")
         index(where, "passes", self.passes, 11, "passes")
         for name in ("accelerate", "warm_start"):
             if not isinstance(getattr(self, name), bool):

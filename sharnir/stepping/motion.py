@@ -9,7 +9,7 @@ from sharnir.constraints.work import State, Work
 from sharnir.dynamics.aba import inward_implicit, inward_momentum
 from sharnir.dynamics.forces import turn_vector
 from sharnir.dynamics.kinematics import kinematics
-from sharnir.dynamics.momentum import whitened_velocity
+from sharnir.dynamics.momenta import whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BALL, SHIFT, STILL
 from sharnir.maths import (

@@ -21,7 +21,7 @@ from sharnir.constraints.work import GUARDED, MOST_PASSED, PASSED, PASSES, TIGHT
 from sharnir.dynamics.aba import outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
-from sharnir.dynamics.momentum import add_tangent_momenta, chord_momenta, tangent_momenta, whitened_momentum
+from sharnir.dynamics.momenta import add_tangent_momenta, chord_momenta, tangent_momenta, whitened_momentum
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import (
     array2,
@@ -30,10 +30,9 @@ from sharnir.maths import (
     put,
     real,
     row_dot,
-    ticks,
 )
 from sharnir.stepping.series import follow, forget
-from sharnir.stepping.solve import solve
+from sharnir.stepping.solve import solve, time_is_up
 
 
 @wp.func
@@ -118,8 +117,8 @@ def kinetic2(z: array2, n: int, w: int):
 
 @wp.func
 def line_misses(plan: Plan, work: Work, z: array2, dt: real, w: int):
-    """How far lines end from where their limits hold them or their soft forces took them to be: the most, and the energy it
-    would take to undo it, twice."""
+    """How far lines end from where their limits hold them or their soft forces took them to be: the most, and the
+    energy it would take to undo it, twice."""
     worst = real(0.0)
     energy = real(0.0)
     l = int(0)
@@ -213,7 +212,7 @@ def velocity_passes(
                 project_rows(plan, work, w)
             continue
         energy = kinetic2(ws.z, n, w) + kinetic2(work.zP, n, w)
-        out_of_time = ticks() > end or real(k) >= state.settings[MOST_PASSED, 0]
+        out_of_time = real(k) >= state.settings[MOST_PASSED, 0] or time_is_up(state, real(0.0), end, w)
         if k == passes or (missing <= settled_at * energy and growth < closed) or out_of_time:
             going = 0
             if missing > GUARD * energy:

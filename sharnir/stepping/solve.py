@@ -5,13 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.constraints.direct import (
-    answer_of_bound,
-    bind,
-    factor_bound,
-    project_rows,
-    set_offsets,
-)
+from sharnir.constraints.direct import answer_of_bound, bind, factor_bound, largest_lack, project_rows, set_offsets
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import (
@@ -26,9 +20,10 @@ from sharnir.constraints.work import (
     ACCELERATE,
     CAPPED,
     CONVERGED,
+    CUT,
+    CUT_AT,
     DIRECT,
     EPSILON,
-    MOST_SWEPT,
     OUT_OF_TIME,
     REASON,
     RESIDUAL,
@@ -111,7 +106,7 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
         n += 1
         if worst <= epsilon:
             going = 0
-        elif ticks() > end or state.report[SWEPT, w] + real(n) >= state.settings[MOST_SWEPT, 0]:
+        elif time_is_up(state, real(n), end, w):
             going = 2
         elif accelerate and n < most:
             gone = distance2(work.p, work.p_old, plan.impulses, w)
@@ -127,6 +122,16 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
     elif going == 1 and worst > epsilon:
         reason = int(CAPPED)
     return n, worst, reason
+
+
+@wp.func
+def time_is_up(state: State, more: real, end: wp.float64, w: int):
+    """Whether the clock has passed `end`, or the step replayed was late then; more: sweeps not yet reported."""
+    swept = state.report[SWEPT, w] + more
+    late = ticks() > end or swept >= state.settings[CUT_AT, 0]
+    if late and swept < state.report[CUT, w]:
+        state.report[CUT, w] = swept
+    return late
 
 
 @wp.func
@@ -150,9 +155,9 @@ def settled(
     direct solution (M-42, M-48). Returns sweeps, the last change of an impulse and the reason of stopping."""
     if held == 0:
         return sweeps(loops, plan, state, work, 0, z, dt, end, w)
-    change = bind(plan, work, z, work.p, 0, w)
+    bind(plan, work, z, work.p, 0, w)
     if nothing_to_sweep(plan, work, 1, w):
-        return 1, change, CONVERGED
+        return 1, largest_lack(plan, work, z, work.p, w), CONVERGED
     copy(work.p, work.p_start, plan.impulses, w)
     set_offsets(plan, work, z, w)
     n, worst, reason = sweeps(loops, plan, state, work, 1, z, dt, end, w)

@@ -15,6 +15,7 @@ from sharnir.constraints.rows import joint_coordinates, joint_gaps, prepare_line
 from sharnir.constraints.sweep import apply_impulses
 from sharnir.constraints.work import (
     BUDGET,
+    CUT,
     DT,
     METHOD,
     PAPER_TREE,
@@ -30,7 +31,7 @@ from sharnir.constraints.work import (
 from sharnir.dynamics.aba import inward_momentum, outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
-from sharnir.dynamics.momentum import tangent_momenta, whitened_velocity
+from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import (
     KERNEL_OPTIONS,
@@ -52,16 +53,13 @@ from sharnir.stepping.positions import (
     stabilise,
 )
 from sharnir.stepping.series import expected
-from sharnir.stepping.solve import (
-    clear_column,
-    direct_wanted,
-    load_impulses,
-    prepare,
-    solve,
-)
+from sharnir.stepping.solve import clear_column, direct_wanted, load_impulses, prepare, solve
 
 wp.set_module_options(KERNEL_OPTIONS)
 
+FOLDING = wp.constant(real(0.1))  # firmness of loops, against their past, below which a fold is near
+NEVER = wp.constant(real(1.0e9))  # sweeps
+ELSEWHERE = wp.constant(real(1.0e12))  # m or rad: no motion leads there
 RESERVE = wp.constant(real(0.2))  # share of the budget that velocities leave to positions
 
 
@@ -69,7 +67,7 @@ RESERVE = wp.constant(real(0.2))  # share of the budget that velocities leave to
 def finish(
     tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real, chord: int, w: int
 ):
-    """The step's velocities, momenta and impulses become the state. chord: lines are as fast as their positions change."""
+    """The step's velocities, momenta and impulses become the state. chord: lines move as their positions do."""
     l = int(0)
     while l < plan.lines:
         measured = plan.line_measured[l] == 1 and (plan.line_acts[l] & (HOLD | SOFT)) != 0
@@ -108,7 +106,8 @@ def settle(
     i = int(0)
     while i < state.q.shape[0]:
         state.q[i, w] = state.q_next[i, w]
-        worst = worst + real(0.0) * state.q_next[i, w]  # NaN where a position is not finite
+        if not (wp.abs(state.q_next[i, w]) < ELSEWHERE):
+            worst = real(wp.nan)
         i += 1
     i = int(0)
     while i < plan.dofs:
@@ -151,12 +150,18 @@ def seek_velocities(
     while d < plan.dofs:
         z = get(ws.z, d, w) + state.lack[d, w]
         put(work.zP, d, w, z)
-        z = z + ratio * expected(state.bend, d, plan.dofs, w)
+        d += 1
+    load_impulses(plan, state, work, scale, w)
+    weakest = prepare(tree, ws, loops, plan, state, work, held, h, dt, real(1.0), 1, 1, w)
+    state.report[WEAKEST, w] = weakest
+    if weakest < FOLDING:  # speeds change without bound there: expect nothing
+        ratio = real(0.0)
+    d = int(0)
+    while d < plan.dofs:
+        z = get(work.zP, d, w) + ratio * expected(state.bend, d, plan.dofs, w)
         put(ws.z, d, w, z)
         put(work.base, d, w, z)
         d += 1
-    load_impulses(plan, state, work, scale, w)
-    state.report[WEAKEST, w] = prepare(tree, ws, loops, plan, state, work, held, h, dt, real(1.0), 1, 1, w)
     r = int(0)
     while r < 6 * plan.joints:
         put(work.joint_target, r, w, ratio * expected(state.aim, r, 6 * plan.joints, w))
@@ -230,6 +235,7 @@ def step(tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, 
     while i < REPORTS:
         state.report[i, w] = real(0.0)
         i += 1
+    state.report[CUT, w] = NEVER
     if int(state.settings[METHOD, 0]) == PREDICTIVE:
         predictive_step(tree, ws, trial, loops, plan, state, work, end, w)
     else:
@@ -280,9 +286,15 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
     tangent_momenta(tree, ws, w)
     prepare_lines(tree, ws, loops, plan, state, work, real(1.0), real(1.0), real(1.0), 1, w)
     put_zero_contacts(work, w)
-    load_impulses(plan, state, work, real(0.0), w)
-    state.clock[0, w] = real(0.0)
-    state.clock[2, w] = real(0.0)
+    clear_column(work.p, plan.impulses, w)
+    d = int(0)
+    while d < plan.lines:
+        state.speed[d, w] = real(0.0)
+        d += 1
+    d = int(0)
+    while d < 4:
+        state.clock[d, w] = real(0.0)
+        d += 1
     forget_correction(plan, state, w)
     d = int(0)
     while d < plan.bound:
