@@ -277,9 +277,10 @@ class Simulation:
         )  # fmt: skip
 
     def _what_diverged(self) -> str:
-        q = self.impulses.state.P.numpy().reshape(self.inner.nb, -1)
-        bad = np.flatnonzero(~np.isfinite(q).all(axis=1))
-        where = f" at body {self.inner.body_names[int(bad[0])]!r}" if len(bad) else ""
+        q = self.impulses.state.q.numpy()
+        bad = np.flatnonzero(~(np.abs(q) < 1e12).all(axis=1))  # as in sharnir.stepping.step
+        link = int(np.searchsorted(self.inner.q_start, bad[0], side="right")) - 1 if len(bad) else 0
+        where = f" at body {self.inner.body_names[link]!r}"
         hint = f"forces or speeds are out of range, or dt = {self._dt:g} s is too long"
         return f"the motion is no longer finite{where}; {hint}"
 

@@ -12,7 +12,7 @@ import warp as wp
 
 from sharnir.constraints.plan import ACT_HOLD, ACT_MOTOR, ACT_SOFT, OF_JOINT, Plan
 from sharnir.constraints.rows import block_of_contact, get_count
-from sharnir.constraints.tolerances import DEPENDENT, FIRM_AGAIN, HOPELESS, LOOSE, MEMORY, NOTHING, VAGUE
+from sharnir.constraints.tolerances import DEPENDENT, FIRM_AGAIN, HOPELESS, LOOSE, MEMORY, NOTHING, VAGUE, WEAK
 from sharnir.constraints.work import State, Work
 from sharnir.maths import array2, get, put, real, row_add, row_dot, row_product
 
@@ -118,7 +118,8 @@ def factor_bound(plan: Plan, state: State, work: Work, learn: int, w: int):
             if plan.bind_act[b] == ACT_MOTOR:
                 given_up = HOPELESS * firm * free
             if pivot > DEPENDENT * weight and firm > LOOSE and pivot > given_up:
-                inverse = real(1.0) / pivot
+                weak = WEAK * firm * plan.bind_weight[b]
+                inverse = pivot / (pivot * pivot + weak * weak)
         put(work.pivot, b, w, inverse)
         if plan.bind_act[b] == ACT_MOTOR and inverse == real(0.0):
             put(work.motor_bound, plan.bind_of[b], w, real(0.0))

@@ -25,6 +25,7 @@ REDUNDANT = _either(1e-10, 1e-5)  # of a row's own weight: less is left of it by
 DEPENDENT = _either(1e-9, 1e-5)  # of a row's own weight: less is left of it by the rows solved before it
 LOOSE = _either(1e-5, 1e-4)  # of the weight a joint's row has between free bodies
 FIRM_AGAIN = _either(1e-3, 1e-2)  # what it takes for a row that was looser to count again
+WEAK = _either(1e-6, 1e-4)  # of its firmness: a row held less, as at a fold, gives way instead of pushing hard
 VAGUE = _either(1e-30, 1e-30)
 HOPELESS = _either(1e-2, 1e-2)  # of what a motor without bound could lately move: loops have run into a dead end
 MEMORY = _either(0.999, 0.999)  # by which the firmness of a row fades in a step

@@ -16,11 +16,11 @@ counts2 = wp.array(dtype=int, ndim=2)
 
 # Settings of a step, by their place in `State.settings`.
 DT, EPSILON, ERP, PASSES, SWEEPS, BUDGET, METHOD, ACCELERATE, DIRECT, WARM = range(10)
-CUT_AT, MOST_PASSED, MOST_PSEUDO, MOST_CORRECTED = range(10, 14)  # where a step replays one that ran out of time
-TIGHT = 14  # share of the usual tolerances
-SETTINGS = 15
+CUT_AT, MOST_PSEUDO, MOST_CORRECTED = range(10, 13)  # where a step replays one that ran out of time
+TIGHT = 13  # share of the usual tolerances
+SETTINGS = 14
 # What a step reports, by place in `State.report`.
-CUT, PASSED, PSEUDO, CORRECTED, SWEPT, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST = range(11)
+CUT, PSEUDO, CORRECTED, SWEPT, PASSED, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST = range(11)
 REPORTS = 11  # CUT: sweeps after which time was up
 # Reasons of stopping.
 CONVERGED, CAPPED, OUT_OF_TIME = range(3)

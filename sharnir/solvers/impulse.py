@@ -30,7 +30,7 @@ FOREVER = 1e6  # s, where there is no budget
 MARGIN = 0.97  # of the budget is used
 TIGHTER = 1e-4  # share of the usual tolerances, for reactions
 NO_END = 1e9  # sweeps, where a step replays nothing
-REPLAYED = (places.CUT_AT, places.MOST_PASSED, places.MOST_PSEUDO, places.MOST_CORRECTED)
+REPLAYED = (places.CUT_AT, places.MOST_PSEUDO, places.MOST_CORRECTED)
 
 
 @cache
@@ -75,8 +75,8 @@ class Impulses:
         self._graphs.launch("start", start_kernel, self.worlds, arguments)
 
     def set(self, settings: Settings, dt: float, like: tuple[float, ...] | None = None, tight: float = 1.0) -> None:
-        """Settings of the steps to come; like: sweeps, passes, pseudo-sweeps and corrections of a step to replay, which
-        then end it instead of the clock; tight: share of the usual tolerances."""
+        """Settings of the steps to come; like: sweeps at which a step to replay was out of time, its pseudo-sweeps and
+        corrections, which then end it instead of the clock; tight: share of the usual tolerances."""
         paper = places.PAPER_BODIES if self.plan.bodies else places.PAPER_TREE
         budget = FOREVER if settings.budget is None or like is not None else settings.budget * MARGIN
         default = settings.method == "default"
@@ -89,7 +89,7 @@ class Impulses:
             places.DIRECT: default and settings.bilateral == "direct",
         }  # fmt: skip
         values[places.TIGHT] = tight
-        limits = (NO_END,) * 4 if like is None else like
+        limits = (NO_END,) * 3 if like is None else like
         values |= dict(zip(REPLAYED, limits, strict=True))
         for place, value in values.items():
             self._settings[place, 0] = value

@@ -17,7 +17,7 @@ from sharnir.constraints.rows import (
     wake_lines,
 )
 from sharnir.constraints.tolerances import CLOSED, CLOSED_LEAST, GUARD, NEAR, SETTLED, SETTLED_LEAST, SMALL
-from sharnir.constraints.work import GUARDED, MOST_PASSED, PASSED, PASSES, TIGHT, State, Work
+from sharnir.constraints.work import GUARDED, PASSED, PASSES, TIGHT, State, Work
 from sharnir.dynamics.aba import outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
@@ -212,7 +212,7 @@ def velocity_passes(
                 project_rows(plan, work, w)
             continue
         energy = kinetic2(ws.z, n, w) + kinetic2(work.zP, n, w)
-        out_of_time = real(k) >= state.settings[MOST_PASSED, 0] or time_is_up(state, real(0.0), end, w)
+        out_of_time = time_is_up(state, real(0.0), end, w)
         if k == passes or (missing <= settled_at * energy and growth < closed) or out_of_time:
             going = 0
             if missing > GUARD * energy:

@@ -31,7 +31,8 @@ def stabilise(
 ):  # fmt: skip
     """Next positions ← v_next and the pseudo-velocities that undo position errors; 1 if there were any (M-43)."""
     moved = int(0)
-    if seek_positions(loops, plan, work, dt, state.settings[ERP, 0], w) > OWN:
+    erp = state.settings[ERP, 0]
+    if seek_positions(loops, plan, work, dt, erp, w) > real(0.5) * erp * OWN:
         moved = 1
         pseudo_step(tree, ws, loops, plan, state, work, held, dt, end, w)
         advance(tree, state.q, state.tau, dt, state.q_next, w)

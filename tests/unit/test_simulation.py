@@ -308,7 +308,7 @@ def test_a_bad_duration_is_refused(sim, duration):
 
 def test_a_state_of_something_else_is_refused(sim, tmp_path):
     other = sh.Simulation(scenes.make("four_bar"))
-    with refused("saved state of 'four_bar'", "wrong shape"):
+    with refused("saved state", "another model"):
         sim.restore(other.save())
     with refused("another solver"):
         sim.restore(sh.Simulation(sim.model, solver="simmc").save())
