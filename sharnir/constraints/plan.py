@@ -304,11 +304,11 @@ def bound_arrays(model: Model, lines: Lines, joints: list[list[int]], at: dict[s
 
 def free_islands(model: Model) -> list[list[int]]:
     """Groups of bodies in maximal coordinates that joints connect with each other and nothing with the world."""
+    if not (model.implicit_free == 1).all() or not model.loops:
+        return []
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    if not (model.implicit_free == 1).all():
-        return []
     holding = model.loop_link[CONSTRAINED[model.loop_kind] > 0]
     pairs = np.concatenate([holding, model.spring_link]) % (model.nb + 1)  # the world is the last
     graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(model.nb + 1,) * 2)
@@ -350,14 +350,14 @@ def neighbours(entries: list[list[int]]) -> list[list[int]]:
 
 def elimination_order(entries: list[list[int]]) -> list[int]:
     """The order with the smaller envelope: from the tips inward, or that of Cuthill and McKee."""
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
     inward = sorted(range(len(entries)), key=lambda b: (-max(entries[b], default=0), b))
     near = neighbours(entries)
     pairs = np.array([(b, j) for b, n in enumerate(near) for j in n]).reshape(-1, 2)
     if not len(pairs):
         return inward
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
     graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(len(entries),) * 2)
     banded = [int(b) for b in reverse_cuthill_mckee((graph + graph.T).tocsr(), symmetric_mode=True)]
     return min((inward, banded), key=lambda order: _work(entries, order))

@@ -103,7 +103,9 @@ class Impulses:
 
     def reports(self, steps: int) -> np.ndarray:
         """[steps, REPORTS, worlds] of the last launch."""
-        history = self.state.history.numpy()[: places.REPORTS * steps]
+        size = places.REPORTS * steps
+        on_gpu = wp.get_device(self.device).is_cuda
+        history = self.state.history[:size].numpy() if on_gpu else self.state.history.numpy()[:size]
         return np.asarray(history.reshape(steps, places.REPORTS, self.worlds))
 
     def observe(self) -> None:
