@@ -12,7 +12,7 @@ import warp as wp
 
 from sharnir.constraints.plan import ACT_HOLD, ACT_MOTOR, ACT_SOFT, OF_JOINT, Plan
 from sharnir.constraints.rows import block_of_contact, get_count
-from sharnir.constraints.tolerances import DEPENDENT, FIRM_AGAIN, HOPELESS, LOOSE, MEMORY, NOTHING, VAGUE, WEAK
+from sharnir.constraints.tolerances import ASKEW, DEPENDENT, FIRM_AGAIN, HOPELESS, LOOSE, MEMORY, NOTHING, VAGUE, WEAK
 from sharnir.constraints.work import State, Work
 from sharnir.maths import array2, get, put, real, row_add, row_dot, row_product
 
@@ -118,14 +118,14 @@ def factor_bound(plan: Plan, state: State, work: Work, learn: int, w: int):
             if plan.bind_act[b] == ACT_MOTOR:
                 given_up = HOPELESS * firm * free
             if pivot > DEPENDENT * weight and firm > LOOSE and pivot > given_up:
-                weak = WEAK * firm * plan.bind_weight[b]
+                weak = real(plan.bodies) * WEAK * firm * plan.bind_weight[b]
                 inverse = pivot / (pivot * pivot + weak * weak)
         put(work.pivot, b, w, inverse)
         if plan.bind_act[b] == ACT_MOTOR and inverse == real(0.0):
             put(work.motor_bound, plan.bind_of[b], w, real(0.0))
         if plan.bind_act[b] == OF_JOINT:
             immobile = weight <= LOOSE * plan.bind_weight[b]
-            off = state.firm[b, w] < real(0.0) and (immobile or state.firm[b, w] < -DEPENDENT)
+            off = state.firm[b, w] < real(0.0) and (immobile or state.firm[b, w] < -ASKEW)
             put(work.off, plan.bind_of[b], w, wp.where(off, real(1.0), real(0.0)))
         b += 1
     return weakest

@@ -290,8 +290,11 @@ def set_soft(
     tree: Tree, loops: Loops, plan: Plan, state: State, work: Work, l: int, K: real, g: real, speed: real, h: real,
     dt: real, swing: real, w: int,
 ):  # fmt: skip
-    """Rotor, spring and damper of a line as one soft row: p = E (soft_speed − speed), γ = 1/E (M-38). speed: the line's
-    in the step before; swing: steps that a spring's average spans, over the time forces act."""
+    """Rotor, spring and damper of a line as one soft row: p = E (soft_speed − speed), γ = 1/E (M-38).
+
+    speed: the line's in the step before, for a ball in the present axes; its rotor counts in the axes of then. swing:
+    steps that a spring's average spans, over the time forces act.
+    """
     inertia = real(0.0)
     stiffness = real(0.0)
     damping = real(0.0)
@@ -322,7 +325,7 @@ def set_soft(
         since = dt
     E = inertia + quarter * dt
     share = damping_share(h * damping * K / (real(1.0) + K * E))
-    before = (inertia + quarter * since - (real(1.0) - share) * h * damping) * speed
+    before = (quarter * since - (real(1.0) - share) * h * damping) * speed + inertia * state.speed[l, w]
     E = wp.max(E + share * h * damping, real(1.0e-30))
     rest = (before - h * stiffness * stretch) / E
     put(work.soft_speed, l, w, rest)

@@ -42,6 +42,9 @@ from sharnir.maths import (
     ticks,
 )
 
+PATIENCE = 200  # sweeps after which some progress must have been made
+STALLED = wp.constant(real(0.9))  # of the change of impulses then
+
 
 @wp.func
 def load_impulses(plan: Plan, state: State, work: Work, scale: real, w: int):
@@ -91,6 +94,7 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
     epsilon = state.settings[EPSILON, 0]
     worst = real(0.0)
     last = real(0.0)
+    checked = real(1.0e30)
     n = int(0)
     going = int(1)
     if accelerate:
@@ -108,7 +112,11 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
             going = 0
         elif time_is_up(state, real(n), end, w):
             going = 2
-        elif accelerate and n < most:
+        elif n % PATIENCE == 0:
+            if worst > STALLED * checked:
+                going = 3
+            checked = worst
+        if going == 1 and accelerate and n < most:
             gone = distance2(work.p, work.p_old, plan.impulses, w)
             beta = real(0.0)
             if last > real(0.0) and gone < last:
@@ -119,7 +127,7 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
     reason = int(CONVERGED)
     if going == 2:
         reason = int(OUT_OF_TIME)
-    elif going == 1 and worst > epsilon:
+    elif going == 3 or (going == 1 and worst > epsilon):
         reason = int(CAPPED)
     return n, worst, reason
 

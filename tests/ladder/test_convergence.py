@@ -147,27 +147,23 @@ def test_spatial_loops_converge_with_second_order(kind, stiffness, solver):
 FIRST_ORDER = "soft lines damp and carry W(q₋)v₋, a step's tangent speed at its start: first order where W turns"
 
 
-@pytest.mark.xfail(strict=True, reason=FIRST_ORDER)
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_dampers_between_points_keep_second_order(seed, solver):
     assert_random(seed, 4, "p", solver)
 
 
-@pytest.mark.xfail(strict=True, reason=FIRST_ORDER)
 @pytest.mark.parametrize(("seed", "features"), [(1, "d"), (1, "a")])
 def test_rotors_and_dampers_keep_second_order_in_maximal_coordinates(seed, features):
     assert_random(seed, 4, features, "simmc")
 
 
-@pytest.mark.xfail(strict=True, reason=FIRST_ORDER)
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(("kind", "law"), [("spherical", "armature"), ("universal", "armature"), ("planar", "damping")])
 def test_rotors_and_dampers_in_loop_joints_keep_second_order(kind, law, solver):
     assert_loop(kind, law, 0.5, solver)
 
 
-@pytest.mark.xfail(strict=True, reason=FIRST_ORDER)
 def test_double_wishbone_with_its_damper_keeps_second_order():
     model = sharnir.compile(scenes.make("double_wishbone"))
     reference = exact_end(model, 0.1)
@@ -188,7 +184,7 @@ def test_torque_of_a_joint_is_about_its_frame_on_the_child(solver):
 @pytest.mark.parametrize(
     "solver",
     [
-        pytest.param("simgc", marks=pytest.mark.xfail(strict=True, reason="about the parent's frame where crossed")),
+        "simgc",
         "simmc",
     ],
 )
@@ -204,7 +200,7 @@ def test_torque_of_a_joint_described_from_afar_is_about_its_frame_on_the_child(s
     "solver",
     [
         "simgc",
-        pytest.param("simmc", marks=pytest.mark.xfail(strict=True, reason="gaps left in the step not kept, over dt²")),
+        "simmc",
     ],
 )
 def test_reactions_converge_as_far_as_velocities(solver):
@@ -217,7 +213,7 @@ def test_reactions_converge_as_far_as_velocities(solver):
 @pytest.mark.parametrize(
     "solver",
     [
-        pytest.param("simgc", marks=pytest.mark.xfail(strict=True, reason="a row that moves nothing has no impulse")),
+        "simgc",
         "simmc",
     ],
 )

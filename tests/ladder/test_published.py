@@ -48,12 +48,10 @@ def test_n_four_bar(solver, n, until):
     assert_four_bar(solver, n, 0.001, until)
 
 
-@pytest.mark.xfail(strict=True, reason=FOLDS)
 def test_n_four_bar_at_2_ms_in_maximal_coordinates():
     assert_four_bar("simmc", 2, 0.002, 4)
 
 
-@pytest.mark.xfail(strict=True, reason=FOLDS)
 def test_forty_four_bars_in_maximal_coordinates():
     assert_four_bar("simmc", 40, 0.002, 10)
 
