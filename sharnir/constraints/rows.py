@@ -11,7 +11,7 @@ from sharnir.constraints.plan import FRICTION, HOLD, MOTOR, SOFT, Plan
 from sharnir.constraints.tolerances import NOTHING, OWN, REDUNDANT, SURPRISE
 from sharnir.constraints.walks import Three, walk_three
 from sharnir.constraints.work import State, Work
-from sharnir.dynamics.aba import damping_share
+from sharnir.dynamics.aba import damping_share, spring_lean
 from sharnir.dynamics.forces import pivot, turn_vector
 from sharnir.dynamics.momenta import turned_by, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
@@ -318,14 +318,16 @@ def set_soft(
             stretch = t[j - 3]
         else:
             stretch = g - loops.rest[plan.line_q[l]]
-    quarter = real(0.25) * swing * h * stiffness
+    hk = swing * h * stiffness
     since = state.clock[0, w]
     if since == real(0.0):  # half a kick from rest, but the spring swings over a whole step
-        quarter = real(0.25) * dt * stiffness
+        hk = dt * stiffness
         since = dt
-    E = inertia + quarter * dt
+    lean = spring_lean(real(0.25) * hk * dt * K / (real(1.0) + K * inertia))
+    E = inertia + (real(0.25) + real(0.75) * lean) * hk * dt
     share = damping_share(h * damping * K / (real(1.0) + K * E))
-    before = (quarter * since - (real(1.0) - share) * h * damping) * speed + inertia * state.speed[l, w]
+    before = (real(0.25) * (real(1.0) - lean) * hk * since - (real(1.0) - share) * h * damping) * speed
+    before = before + inertia * state.speed[l, w]
     E = wp.max(E + share * h * damping, real(1.0e-30))
     rest = (before - h * stiffness * stretch) / E
     put(work.soft_speed, l, w, rest)

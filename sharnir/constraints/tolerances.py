@@ -18,6 +18,7 @@ CLOSED_LEAST = _either(1e-14, 1e-6)  # m or rad, where that is less
 SETTLED = _either(1e-8, 1e-8)  # 1/s²: residual of a step, of its kinetic energy and over dt², that is left alone
 SETTLED_LEAST = _either(1e-26, 1e-11)  # of the kinetic energy, where that is less
 NEAR = _either(1e-8, 1e-8)  # of the kinetic energy: residual that one more correction along the tangent settles
+NEAR_GAPS = _either(1e3, 1e3)  # of what growth of gaps is left alone: the same for them
 SMALL = _either(1e-10, 1e-10)  # of the kinetic energy: residual that may be left to the next step
 GUARD = _either(1e-6, 1e-6)  # of the kinetic energy: residual above which the corrections are dropped
 NOTHING = _either(1e-14, 1e-10)  # 1/kg, weight of a row that moves nothing

@@ -73,6 +73,8 @@ class Workspace:
     z: array2  # [dof] (τ − S·p^A)/√D
     E: array2  # [dof] what rotors and implicit springs add to D, kg or kg m²
     hc: array2  # [dof] what dampers may add at most, kg or kg m²
+    hk: array2  # [dof] what springs may add at most, kg or kg m²
+    hb: array2  # [dof] the same of the step before
     a: array2  # [6 link] acceleration beyond A; velocity where z is a velocity
     C: array2  # [6 link] momentum over a step (p, L about the centre of mass)
     Qu: array2  # [3 link] rotation of a step: quaternion, vector part
@@ -96,13 +98,15 @@ WORKSPACE_ROWS = {
     "z": 1,
     "E": 1,
     "hc": 1,
+    "hk": 1,
+    "hb": 1,
     "a": 6,
     "C": 6,
     "Qu": 3,
     "Qs": 1,
     "t": 3,
 }
-PER_DOF = {"S", "U", "rsD", "z", "E", "hc"}
+PER_DOF = {"S", "U", "rsD", "z", "E", "hc", "hk", "hb"}
 
 
 def in_precision(model: Model, name: str, values: np.ndarray) -> np.ndarray:

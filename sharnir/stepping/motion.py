@@ -102,11 +102,12 @@ def joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, b
             stretch = turn[k]
             if kind != BALL:
                 stretch = state.q[qi + k, w] - tree.rest[qi + k]
-            quarter = real(0.25) * acting * stiffness
-            put(ws.E, c, w, tree.armature[c] + quarter * dt)
+            put(ws.E, c, w, tree.armature[c])
+            put(ws.hk, c, w, acting * dt * stiffness)
+            put(ws.hb, c, w, acting * since * stiffness)
             put(ws.hc, c, w, h * tree.damping[c])
             force = tree.effort[c] + state.control[c, w] - stiffness * stretch
-            state.tau[c, w] = h * force + (tree.armature[c] + quarter * since) * state.v[c, w]
+            state.tau[c, w] = h * force + tree.armature[c] * state.v[c, w]
             k += 1
         e += 1
 
@@ -130,8 +131,9 @@ def published_motion(tree: Tree, ws: Workspace, loops: Loops, state: State, work
     while d < tree.dof[tree.links]:
         v = state.v[d, w]
         state.tau[d, w] = (state.tau[d, w] - tree.armature[d] * v) / dt - tree.damping[d] * v
-        put(ws.E, d, w, get(ws.E, d, w) + get(ws.hc, d, w))
+        put(ws.E, d, w, get(ws.E, d, w) + get(ws.hc, d, w) + real(0.25) * get(ws.hk, d, w))
         put(ws.hc, d, w, real(0.0))
+        put(ws.hk, d, w, real(0.0))
         d += 1
     inward_implicit(tree, ws, state.tau, state.v, 1, w)
     whitened_velocity(tree, ws, state.v, work.zc, w)

@@ -16,7 +16,7 @@ from sharnir.constraints.rows import (
     kept,
     wake_lines,
 )
-from sharnir.constraints.tolerances import CLOSED, CLOSED_LEAST, GUARD, NEAR, SETTLED, SETTLED_LEAST, SMALL
+from sharnir.constraints.tolerances import CLOSED, CLOSED_LEAST, GUARD, NEAR, NEAR_GAPS, SETTLED, SETTLED_LEAST, SMALL
 from sharnir.constraints.work import GUARDED, PASSED, PASSES, TIGHT, State, Work
 from sharnir.dynamics.aba import outward
 from sharnir.dynamics.advance import advance
@@ -231,7 +231,7 @@ def velocity_passes(
                 put(work.base, d, w, get(work.base, d, w) + get(work.zc, d, w))
                 d += 1
             k += 1
-            if missing <= NEAR * energy:
+            if missing <= NEAR * energy and growth <= NEAR_GAPS * closed:
                 going = 0
                 last_correction(tree, ws, loops, plan, state, work, held, dt, end, w)
     state.report[PASSED, w] = real(k)

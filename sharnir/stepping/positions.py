@@ -107,6 +107,7 @@ def correct_positions(
             state.q[i, w] = state.q_next[i, w]
             i += 1
         clear_column(ws.hc, plan.dofs, w)
+        clear_column(ws.hk, plan.dofs, w)
         inward_momentum(tree, ws, state.tau, state.v, 0, w)
         whiten_joints(tree, ws, loops, plan, work, work.gap_next, w)
         put_zero_contacts(work, w)

@@ -279,6 +279,7 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
     while d < plan.dofs:
         put(ws.E, d, w, tree.armature[d])
         put(ws.hc, d, w, real(0.0))
+        put(ws.hk, d, w, real(0.0))
         state.tau[d, w] = real(0.0)
         d += 1
     inward_momentum(tree, ws, state.tau, state.v, 0, w)
