@@ -13,7 +13,7 @@ def _either(double: float, single: float) -> wp.constant:
 
 OWN = _either(1e-8, 1e-5)  # m or rad: position errors of this size are the solver's own
 STRAYED = _either(1e-7, 1e-4)  # m or rad beyond what stabilisation may leave: correct again, at the new poses
-CLOSED = _either(1e-5, 1e-5)  # m/s² or rad/s²: growth of gaps in a step, over dt², that is left alone
+CLOSED = _either(3e-5, 3e-5)  # m/s² or rad/s²: growth of gaps in a step, over dt², that is left alone
 CLOSED_LEAST = _either(1e-14, 1e-6)  # m or rad, where that is less
 SETTLED = _either(1e-8, 1e-8)  # 1/s²: residual of a step, of its kinetic energy and over dt², that is left alone
 SETTLED_LEAST = _either(1e-26, 1e-11)  # of the kinetic energy, where that is less
