@@ -16,7 +16,9 @@ CHUNK = 200  # steps
 
 def run(quick: bool) -> list[dict[str, Any]]:
     scene = scenes.make("humanoid")
-    sims = {solver: Simulation(scene, solver=solver, dt=DT) for solver in ("simgc", "simmc")}
+    model = compile(scene)
+    epsilon = 1e-3 * float(model.mass.sum()) * 9.81 * DT
+    sims = {s: Simulation(model, solver=s, dt=DT, epsilon=epsilon, max_sweeps=20) for s in ("simgc", "simmc")}
     peer, name = _peer(scene)
     for sim in sims.values():
         sim.run(2.0)

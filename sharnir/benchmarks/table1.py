@@ -53,9 +53,13 @@ class Ours:
         began = time.perf_counter()
         self.sim.impulses.step(CHUNK)
         self.seconds.append((time.perf_counter() - began) / CHUNK)
+
+    def note(self, k: int) -> None:
+        """What the chunk just run shows."""
         self.reports.append(self.sim.impulses.reports(CHUNK)[:, :, 0].copy())
         self.sim._changed()
-        self.energy.append((sum(self.sim.energy), self._due(k)))
+        if k % 5 == 0:
+            self.energy.append((sum(self.sim.energy), self._due(k)))
 
     def _due(self, k: int) -> float:
         """Energy the linkage has by its kinematics; the chain may have no more than at the start."""
@@ -95,15 +99,22 @@ class Peer:
         model = compile(case.scene)
         self.model = twin(case.scene, DT)
         self.data = start(model, self.model, model.q0, model.v0)
+        self.spare = mujoco.MjData(self.model)
         self.seconds: list[float] = []
         self.name = f"mujoco {mujoco.__version__}"
 
-    def chunk(self, k: int) -> None:
+    def chunk(self, k: int, keep: bool) -> None:
+        """CHUNK steps from the same state, kept or not, so that it can stand beside each of our runs."""
         if self.case.target is not None:
             self.data.ctrl[:] = self.case.target(k)
+        data = self.data if keep else self._copy()
         began = time.perf_counter()
-        self.mujoco.mj_step(self.model, self.data, nstep=CHUNK)
+        self.mujoco.mj_step(self.model, data, nstep=CHUNK)
         self.seconds.append((time.perf_counter() - began) / CHUNK)
+
+    def _copy(self) -> Any:
+        self.mujoco.mj_copyData(self.spare, self.model, self.data)
+        return self.spare
 
 
 def cases(quick: bool) -> dict[str, Case]:
@@ -125,11 +136,14 @@ def run(quick: bool) -> list[dict[str, Any]]:
         for k in range(round(case.duration / (DT * CHUNK))):
             for runner in ours.values():
                 runner.chunk(k)
-            if peer is not None:
-                peer.chunk(k)
+                if peer is not None:
+                    peer.chunk(k, keep=runner is ours["simgc", "default"])
+            for runner in ours.values():
+                runner.note(k)
         for k in range(round(case.duration / (DT * CHUNK)) // (4 if quick else 2)):
             for runner in cold.values():
                 runner.chunk(k)
+                runner.note(k)
         for (solver, method), runner in ours.items():
             rows.append(_row(name, solver, method, runner, cold[solver, method], peer))
     return rows

@@ -8,6 +8,7 @@ from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import HOLD, Plan
 from sharnir.constraints.rows import get_count
 from sharnir.constraints.sweep import sweep_joint
+from sharnir.constraints.tolerances import OWN
 from sharnir.constraints.work import Work
 from sharnir.maths import array2, get, put, real, row_add, row_dot
 
@@ -27,7 +28,8 @@ def seek_positions(loops: Loops, plan: Plan, work: Work, dt: real, erp: real, w:
         while j < loops.fixed[loops.kind[k]]:
             r = 6 * k + j
             error = get(work.gap_next, r, w) - keep * get(work.gap, r, w)
-            if get(work.off, r, w) > real(0.0):
+            own = wp.max(wp.abs(get(work.gap, r, w)), wp.abs(get(work.gap_next, r, w))) <= OWN
+            if own or get(work.off, r, w) > real(0.0):
                 error = real(0.0)
             put(work.joint_target, r, w, -error / dt)
             worst = wp.max(worst, wp.abs(error))

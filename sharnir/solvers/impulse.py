@@ -51,7 +51,8 @@ class Impulses:
 
     def __init__(self, model: Model, worlds: int, device: str) -> None:
         self.model, self.worlds, self.device = model, worlds, device
-        columns = worlds if wp.get_device(device).is_cuda else 1
+        self._on_gpu = wp.get_device(device).is_cuda
+        columns = worlds if self._on_gpu else 1
         self.tree = tree_on(model, device)
         self.loops = loops_on(model, device)
         self.plan, self.lines = plan_on(model, device)
@@ -60,6 +61,7 @@ class Impulses:
         self._ws = workspace_on(model, columns, device, self.plan.width)
         self._trial = workspace_on(model, columns, device)
         self._steps = wp.zeros(1, dtype=int, device=device)
+        self._steps_view = np.zeros(1) if self._on_gpu else self._steps.numpy()
         self._graphs = Graphs(device)
         self._settings = np.zeros((places.SETTINGS, 1), dtype=np_real)
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
@@ -97,15 +99,17 @@ class Impulses:
 
     def step(self, steps: int) -> None:
         """Some steps of all worlds, at most HISTORY."""
-        self._steps.fill_(steps)
+        if self._on_gpu:
+            self._steps.fill_(steps)
+        else:
+            self._steps_view[0] = steps
         arguments = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work, self._steps]
         self._graphs.launch("step", step_kernel, self.worlds, arguments)
 
     def reports(self, steps: int) -> np.ndarray:
         """[steps, REPORTS, worlds] of the last launch."""
         size = places.REPORTS * steps
-        on_gpu = wp.get_device(self.device).is_cuda
-        history = self.state.history[:size].numpy() if on_gpu else self.state.history.numpy()[:size]
+        history = self.state.history[:size].numpy() if self._on_gpu else self.state.history.numpy()[:size]
         return np.asarray(history.reshape(steps, places.REPORTS, self.worlds))
 
     def observe(self) -> None:
