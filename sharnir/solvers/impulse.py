@@ -19,7 +19,7 @@ from sharnir.launch import Graphs
 from sharnir.maths import np_real, real
 from sharnir.stepping.observe import observe_kernel
 from sharnir.stepping.reactions import reactions_kernel
-from sharnir.stepping.step import start_kernel, step_kernel, ticks_kernel
+from sharnir.stepping.step import published_kernel, start_kernel, step_kernel, ticks_kernel
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -104,7 +104,9 @@ class Impulses:
         else:
             self._steps_view[0] = steps
         arguments = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work, self._steps]
-        self._graphs.launch("step", step_kernel, self.worlds, arguments)
+        predictive = self._settings[places.METHOD, 0] == places.PREDICTIVE
+        kernel = step_kernel if predictive else published_kernel
+        self._graphs.launch(kernel.key, kernel, self.worlds, arguments)
 
     def reports(self, steps: int) -> np.ndarray:
         """[steps, REPORTS, worlds] of the last launch."""

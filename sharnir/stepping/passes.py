@@ -34,6 +34,8 @@ from sharnir.maths import (
 from sharnir.stepping.series import follow, forget
 from sharnir.stepping.solve import solve, time_is_up
 
+PASS, LAST, TANGENT, LOOK, DONE = range(5)  # what is next: a pass, the last correction, the tangent, a look at the end
+
 
 @wp.func
 def look(tree: Tree, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, w: int):
@@ -189,69 +191,82 @@ def velocity_passes(
     closed = wp.max(tight * CLOSED * dt * dt, CLOSED_LEAST)
     settled_at = wp.max(tight * tight * SETTLED * dt * dt, SETTLED_LEAST)
     k = int(0)
-    going = int(1)
-    while going == 1:
-        solve(loops, plan, state, work, held, ws.z, dt, end, w)
-        outward(tree, ws, state.v_next, w)
-        missing = chord_residual(tree, ws, plan, state, work, dt, w)
-        growth = real(0.0)
-        if plan.bent == 1:
-            if plan.bent_lines == 1:
-                look(tree, trial, loops, plan, state, work, dt, w)
+    mode = int(PASS)
+    while mode != DONE:  # one place for each of the large functions: they are inlined where they stand
+        if mode != LOOK:
+            if mode == LAST:
+                copy(ws.z, work.z_old, n, w)
+                add_missing(work, ws.z, n, w)
+                copy(work.z_old, work.zc, n, w)  # sweeps need z_old for themselves
+            solve(loops, plan, state, work, held, ws.z, dt, end, w)
+            if mode == LAST:
+                follow_tangent(tree, ws, plan, state, work, w)
+                mode = LOOK
             else:
-                displaced_gaps(tree, ws, loops, work.gap_next, w)
-            widest, to_undo = gap_growth(loops, work, dt, w)
-            growth = widest
-            missing = missing + to_undo
-            if plan.bent_lines == 1:
-                widest, to_undo = line_misses(plan, work, ws.z, dt, w)
-                growth = wp.max(growth, widest)
+                outward(tree, ws, state.v_next, w)
+                if mode == TANGENT:
+                    tangent_momenta(tree, ws, w)
+                    mode = LOOK
+        if mode == LOOK or plan.bent_lines == 1:
+            look(tree, trial, loops, plan, state, work, dt, w)
+        if mode == LOOK:
+            mode = DONE
+        else:
+            missing = chord_residual(tree, ws, plan, state, work, dt, w)
+            growth = real(0.0)
+            if plan.bent == 1:
+                if plan.bent_lines == 0:
+                    displaced_gaps(tree, ws, loops, work.gap_next, w)
+                widest, to_undo = gap_growth(loops, work, dt, w)
+                growth = widest
                 missing = missing + to_undo
-        if wake_lines(tree, ws, loops, plan, state, work, h, dt, w) > 0:
-            if held == 1:
-                project_rows(plan, work, w)
-            continue
-        energy = kinetic2(ws.z, n, w) + kinetic2(work.zP, n, w)
-        out_of_time = time_is_up(state, real(0.0), end, w)
-        if k == passes or (missing <= settled_at * energy and growth < closed) or out_of_time:
-            going = 0
-            if missing > GUARD * energy:
-                going = 2
+                if plan.bent_lines == 1:
+                    widest, to_undo = line_misses(plan, work, ws.z, dt, w)
+                    growth = wp.max(growth, widest)
+                    missing = missing + to_undo
+            if wake_lines(tree, ws, loops, plan, state, work, h, dt, w) > 0:
+                if held == 1:
+                    project_rows(plan, work, w)
             else:
                 if plan.bent == 1:
                     aim(loops, plan, work, ws.z, dt, w)
-                keep_correction(plan, state, work, wp.where(missing > SMALL * energy, real(0.0), real(1.0)), w)
-        else:
-            if plan.bent == 1:
-                aim(loops, plan, work, ws.z, dt, w)
-            copy(ws.z, work.z_old, n, w)
-            d = int(0)
-            while d < n:
-                put(ws.z, d, w, get(ws.z, d, w) + get(work.zc, d, w))
-                put(work.base, d, w, get(work.base, d, w) + get(work.zc, d, w))
-                d += 1
-            k += 1
-            if missing <= NEAR * energy and growth <= NEAR_GAPS * closed:
-                going = 0
-                last_correction(tree, ws, loops, plan, state, work, held, dt, end, w)
+                energy = kinetic2(ws.z, n, w) + kinetic2(work.zP, n, w)
+                out_of_time = time_is_up(state, real(0.0), end, w)
+                if k == passes or (missing <= settled_at * energy and growth < closed) or out_of_time:
+                    mode = LOOK
+                    if missing > GUARD * energy:
+                        mode = TANGENT
+                        state.report[GUARDED, w] = real(1.0)
+                        drop_correction(plan, state, work, ws.z, dt, w)
+                    else:
+                        keep_correction(plan, state, work, wp.where(missing > SMALL * energy, real(0.0), real(1.0)), w)
+                        if plan.bent_lines == 1:
+                            mode = DONE
+                else:
+                    k += 1
+                    if missing <= NEAR * energy and growth <= NEAR_GAPS * closed:
+                        mode = LAST
+                    else:
+                        add_missing(work, ws.z, n, w)
     state.report[PASSED, w] = real(k)
-    state.report[GUARDED, w] = wp.where(going == 2, real(1.0), real(0.0))
-    if going == 2:
-        tangent_step(tree, ws, loops, plan, state, work, held, dt, end, w)
-    elif plan.bodies == 1:
+    if plan.bodies == 1 and state.report[GUARDED, w] == real(0.0):
         keep_momenta(tree, ws, plan, state, work, w)
-    look(tree, trial, loops, plan, state, work, dt, w)
 
 
 @wp.func
-def last_correction(
-    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
-    end: wp.float64, w: int,
-):  # fmt: skip
-    """Solve for the corrected momenta; velocities and momenta follow along the tangent, since so little is left."""
+def add_missing(work: Work, z: array2, n: int, w: int):
+    """z and what it is built on ← with what the momentum equation still lacks."""
+    d = int(0)
+    while d < n:
+        put(z, d, w, get(z, d, w) + get(work.zc, d, w))
+        put(work.base, d, w, get(work.base, d, w) + get(work.zc, d, w))
+        d += 1
+
+
+@wp.func
+def follow_tangent(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, w: int):
+    """Velocities and momenta follow the last change of z along the tangent, so little is left; zc: z before it."""
     n = plan.dofs
-    copy(work.z_old, work.zc, n, w)  # before the correction; sweeps need z_old for themselves
-    solve(loops, plan, state, work, held, ws.z, dt, end, w)
     d = int(0)
     while d < n:
         z = get(ws.z, d, w)
@@ -309,15 +324,11 @@ def forget_correction(plan: Plan, state: State, w: int):
 
 
 @wp.func
-def tangent_step(
-    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
-    end: wp.float64, w: int,
-):  # fmt: skip
-    """Velocities along the tangent at the start of the step, momenta likewise: loses energy, never gains it."""
+def drop_correction(plan: Plan, state: State, work: Work, z: array2, dt: real, w: int):
+    """Back to the tangent at the start of the step: it loses energy and gains none."""
     d = int(0)
     while d < plan.dofs:
-        z = get(ws.z, d, w) - get(work.base, d, w) + get(work.zP, d, w)
-        put(ws.z, d, w, z)
+        put(z, d, w, get(z, d, w) - get(work.base, d, w) + get(work.zP, d, w))
         d += 1
     forget_correction(plan, state, w)
     r = int(0)
@@ -330,6 +341,3 @@ def tangent_step(
             g = get(work.g, l, w)
             bound_speed(plan, work, l, real(0.0), g, g, dt, 1, w)
         l += 1
-    solve(loops, plan, state, work, held, ws.z, dt, end, w)
-    outward(tree, ws, state.v_next, w)
-    tangent_momenta(tree, ws, w)

@@ -20,7 +20,6 @@ from sharnir.constraints.work import (
     METHOD,
     PAPER_TREE,
     POSITION_ERROR,
-    PREDICTIVE,
     REPORTS,
     TICKS,
     WARM,
@@ -225,9 +224,8 @@ def published_step(
 
 
 @wp.func
-def step(tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, w: int):
-    """Advance world w by the step in its settings, from poses that are in the workspace."""
-    began = ticks()
+def begun(state: State, began: wp.float64, w: int):
+    """Clear the report; the counter at which the step must end."""
     budget = state.settings[BUDGET, 0]
     tail = wp.min(state.clock[2, w], real(0.5) * budget)
     end = began + wp.float64(budget - tail)
@@ -236,36 +234,53 @@ def step(tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, 
         state.report[i, w] = real(0.0)
         i += 1
     state.report[CUT, w] = NEVER
-    if int(state.settings[METHOD, 0]) == PREDICTIVE:
-        predictive_step(tree, ws, trial, loops, plan, state, work, end, w)
-    else:
-        published_step(tree, ws, trial, loops, plan, state, work, end, w)
+    return end
+
+
+@wp.func
+def ended(state: State, began: wp.float64, end: wp.float64, n: int, w: int):
+    """Report the time a step took, as its n-th in this launch."""
     now = ticks()
+    tail = wp.min(state.clock[2, w], real(0.5) * state.settings[BUDGET, 0])
     state.report[TICKS, w] = real(now - began)
     state.clock[2, w] = wp.max(real(0.9) * tail, state.clock[3, w] - real(end - now))
+    i = int(0)
+    while i < REPORTS:
+        state.history[REPORTS * n + i, w] = state.report[i, w]
+        i += 1
 
 
 @wp.kernel
 def step_kernel(
-    tree: Tree,
-    ws: Workspace,
-    trial: Workspace,
-    loops: Loops,
-    plan: Plan,
-    state: State,
-    work: Work,
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work,
     steps: wp.array(dtype=int),
-):
+):  # fmt: skip
     """Some steps of every world; their reports go to the history."""
     w = wp.tid()
     poses(tree, ws, state.q, state.q, w)
     n = int(0)
     while n < steps[0]:
-        step(tree, ws, trial, loops, plan, state, work, w)
-        i = int(0)
-        while i < REPORTS:
-            state.history[REPORTS * n + i, w] = state.report[i, w]
-            i += 1
+        began = ticks()
+        end = begun(state, began, w)
+        predictive_step(tree, ws, trial, loops, plan, state, work, end, w)
+        ended(state, began, end, n, w)
+        n += 1
+
+
+@wp.kernel(module="unique")
+def published_kernel(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work,
+    steps: wp.array(dtype=int),
+):  # fmt: skip
+    """The same as published."""
+    w = wp.tid()
+    poses(tree, ws, state.q, state.q, w)
+    n = int(0)
+    while n < steps[0]:
+        began = ticks()
+        end = begun(state, began, w)
+        published_step(tree, ws, trial, loops, plan, state, work, end, w)
+        ended(state, began, end, n, w)
         n += 1
 
 
