@@ -76,6 +76,7 @@ class Work:
     z_way: array2
     gap: array2  # [6 joint] errors at the start of the step
     gap_next: array2
+    gap_trial: array2
     joint_target: array2  # [6 joint] speeds sought
     joint_mass: array2  # [6 joint] effective masses of the rows, kg
     off: array2  # [6 joint] 1 for rows given up because axes are a little off
@@ -127,6 +128,7 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
         "W": plan.W_size,
         "gap": 6 * joints,
         "gap_next": 6 * joints,
+        "gap_trial": 6 * joints,
         "joint_target": 6 * joints,
         "joint_mass": 6 * joints,
         "off": 6 * joints,

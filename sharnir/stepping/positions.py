@@ -26,17 +26,67 @@ from sharnir.stepping.solve import clear_column, nothing_to_sweep
 
 @wp.func
 def stabilise(
-    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, most: int, dt: real,
     end: wp.float64, w: int,
 ):  # fmt: skip
-    """Next positions ← v_next and the pseudo-velocities that undo position errors; 1 if there were any (M-43)."""
-    moved = int(0)
+    """Next positions ← v_next and the pseudo-velocities that undo position errors (M-43); then, at the poses reached and at
+    most `most` times, again as long as joints are open there by more than is allowed (M-44). 1 if there were any: poses
+    and gaps in the workspace are then those of the next positions."""
     erp = state.settings[ERP, 0]
-    if seek_positions(loops, plan, work, dt, erp, w) > real(0.5) * erp * OWN:
-        moved = 1
-        pseudo_step(tree, ws, loops, plan, state, work, held, dt, end, w)
-        advance(tree, state.q, state.tau, dt, state.q_next, w)
+    most = wp.min(most, int(state.settings[MOST_CORRECTED, 0]))
+    moved = int(0)
+    n = int(0)
+    before = real(1.0e30)
+    going = int(1)
+    while going == 1:
+        if n > 0:
+            renew_rows(tree, ws, loops, plan, state, work, held, dt, w)
+        going = 0
+        if seek_positions(loops, plan, work, dt, erp, w) > wp.where(n == 0, real(0.5) * erp * OWN, real(0.0)):
+            moved = 1
+            pseudo_step(tree, ws, loops, plan, state, work, held, dt, end, w)
+            if n == 0:
+                d = int(0)
+                while d < plan.dofs:
+                    state.tau[d, w] = state.tau[d, w] + state.v_next[d, w]
+                    d += 1
+            advance(tree, state.q, state.tau, dt, state.q_next, w)
+            poses(tree, ws, state.q_next, state.q_next, w)
+            joint_gaps(tree, ws, loops, work.gap_next, w)
+            error = open_error(loops, state, work, w)
+            if error > STRAYED and error < real(0.5) * before and n < most and ticks() < end:
+                going = 1
+                n += 1
+            before = error
+    state.report[CORRECTED, w] = real(n)
     return moved
+
+
+@wp.func
+def renew_rows(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real, w: int
+):
+    """Rows of joints and equalities at the poses reached; limits and contacts wait for the next step."""
+    i = int(0)
+    while i < state.q.shape[0]:
+        state.q[i, w] = state.q_next[i, w]
+        i += 1
+    clear_column(ws.hc, plan.dofs, w)
+    clear_column(ws.hk, plan.dofs, w)
+    inward_momentum(tree, ws, state.tau, state.v, 0, w)
+    whiten_joints(tree, ws, loops, plan, work, work.gap_next, w)
+    put_zero_contacts(work, w)
+    prepare_lines(tree, ws, loops, plan, state, work, dt, dt, real(1.0), 1, w)
+    if held == 1:
+        factor_bound(plan, state, work, 0, w)
+    else:
+        factor_joints(loops, plan, work, w)
+    l = int(0)
+    while l < plan.lines:
+        if plan.line_lower[l] != plan.line_upper[l]:
+            put(work.K, l, w, real(0.0))
+        put(work.g_next, l, w, get(work.g, l, w))
+        l += 1
 
 
 @wp.func
@@ -44,7 +94,7 @@ def pseudo_step(
     tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
     end: wp.float64, w: int,
 ):  # fmt: skip
-    """tau ← v_next and the pseudo-velocities sought; impulses start from nothing."""
+    """tau ← the pseudo-velocities sought; impulses start from nothing."""
     clear_column(work.p_old, plan.impulses, w)
     clear_column(ws.z, plan.width, w)
     epsilon = state.settings[EPSILON, 0]
@@ -63,10 +113,6 @@ def pseudo_step(
     state.report[PSEUDO, w] = state.report[PSEUDO, w] + real(n)
     state.clock[3, w] = real(end - ticks())
     outward(tree, ws, state.tau, w)
-    d = int(0)
-    while d < plan.dofs:
-        state.tau[d, w] = state.tau[d, w] + state.v_next[d, w]
-        d += 1
 
 
 @wp.func
@@ -89,52 +135,6 @@ def open_error(loops: Loops, state: State, work: Work, w: int):
 @wp.func
 def put_zero_contacts(work: Work, w: int):
     work.touching[0, wp.min(w, work.touching.shape[1] - 1)] = 0
-
-
-@wp.func
-def correct_positions(
-    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
-    end: wp.float64, w: int,
-):  # fmt: skip
-    """Pseudo-velocities at the poses reached, as long as joints are open there by more than is allowed (M-44)."""
-    n = int(0)
-    before = real(1.0e30)
-    error = open_error(loops, state, work, w)
-    most = wp.min(5, int(state.settings[MOST_CORRECTED, 0]))
-    while error > STRAYED and error < real(0.5) * before and n < most and ticks() < end:
-        i = int(0)
-        while i < state.q.shape[0]:
-            state.q[i, w] = state.q_next[i, w]
-            i += 1
-        clear_column(ws.hc, plan.dofs, w)
-        clear_column(ws.hk, plan.dofs, w)
-        inward_momentum(tree, ws, state.tau, state.v, 0, w)
-        whiten_joints(tree, ws, loops, plan, work, work.gap_next, w)
-        put_zero_contacts(work, w)
-        prepare_lines(tree, ws, loops, plan, state, work, dt, dt, real(1.0), 1, w)
-        if held == 1:
-            factor_bound(plan, state, work, 0, w)
-        else:
-            factor_joints(loops, plan, work, w)
-        l = int(0)
-        while l < plan.lines:  # limits wait for the next step
-            if plan.line_lower[l] != plan.line_upper[l]:
-                put(work.K, l, w, real(0.0))
-            put(work.g_next, l, w, get(work.g, l, w))
-            l += 1
-        seek_positions(loops, plan, work, dt, state.settings[ERP, 0], w)
-        pseudo_step(tree, ws, loops, plan, state, work, held, dt, end, w)
-        d = int(0)
-        while d < plan.dofs:
-            state.tau[d, w] = state.tau[d, w] - state.v_next[d, w]
-            d += 1
-        advance(tree, state.q, state.tau, dt, state.q_next, w)
-        poses(tree, ws, state.q_next, state.q_next, w)
-        joint_gaps(tree, ws, loops, work.gap_next, w)
-        before = error
-        error = open_error(loops, state, work, w)
-        n += 1
-    state.report[CORRECTED, w] = real(n)
 
 
 @wp.func

@@ -45,7 +45,6 @@ from sharnir.maths import (
 from sharnir.stepping.motion import free_motion, published_motion
 from sharnir.stepping.passes import forget_correction, velocity_passes
 from sharnir.stepping.positions import (
-    correct_positions,
     keep_angular_momentum,
     largest_gap,
     put_zero_contacts,
@@ -112,21 +111,17 @@ def settle(
     while i < plan.dofs:
         state.v[i, w] = state.v_next[i, w]
         i += 1
-    if moved == 1:
-        worst = worst + joint_gaps(tree, ws, loops, work.gap_next, w)
-    else:
+    worst = worst + largest_gap(loops, work, w)
+    if moved == 0:
         copy(trial.R, ws.R, 9 * tree.links, w)
         copy(trial.x, ws.x, 3 * tree.links, w)
         copy(trial.S, ws.S, 6 * plan.dofs, w)
         copy(trial.O, ws.O, trial.O.shape[0], w)
-        worst = worst + largest_gap(loops, work, w)
     joint_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
     l = int(0)
     while l < plan.lines:
         if (plan.line_acts[l] & HOLD) != 0:
-            g = get(work.g_next, l, w)
-            if moved == 1:
-                g = line_position(tree, ws, plan, l, state.q, state.loop_q, w)
+            g = line_position(tree, ws, plan, l, state.q, state.loop_q, w)
             past = wp.max(g - plan.line_upper[l], plan.line_lower[l] - g)
             worst = max(worst, past)
         l += 1
@@ -181,11 +176,8 @@ def predictive_step(
     sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
     seek_velocities(tree, ws, trial, loops, plan, state, work, held, h, dt, sooner, w)
     finish(tree, ws, loops, plan, state, work, h, dt, 1, w)
-    moved = stabilise(tree, ws, loops, plan, state, work, held, dt, end, w)
+    moved = stabilise(tree, ws, loops, plan, state, work, held, 5, dt, end, w)
     if moved == 1:
-        poses(tree, ws, state.q_next, state.q_next, w)
-        joint_gaps(tree, ws, loops, work.gap_next, w)
-        correct_positions(tree, ws, loops, plan, state, work, held, dt, end, w)
         keep_angular_momentum(tree, ws, trial, plan, state, w)
     settle(tree, ws, trial, loops, plan, state, work, moved, w)
 
@@ -217,10 +209,13 @@ def published_step(
     finish(tree, ws, loops, plan, state, work, dt, dt, 0, w)
     advance(tree, state.q, state.v_next, dt, state.q_next, w)
     poses(tree, trial, state.q_next, state.q_next, w)
-    stabilise(tree, ws, loops, plan, state, work, 0, dt, end, w)
-    poses(tree, ws, state.q_next, state.q_next, w)
-    keep_angular_momentum(tree, ws, trial, plan, state, w)
-    settle(tree, ws, trial, loops, plan, state, work, 1, w)
+    joint_gaps(tree, trial, loops, work.gap_trial, w)
+    moved = stabilise(tree, ws, loops, plan, state, work, 0, 0, dt, end, w)
+    if moved == 1:
+        keep_angular_momentum(tree, ws, trial, plan, state, w)
+    else:
+        copy(work.gap_trial, work.gap_next, 6 * plan.joints, w)
+    settle(tree, ws, trial, loops, plan, state, work, moved, w)
 
 
 @wp.func
