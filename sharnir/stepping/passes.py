@@ -38,11 +38,12 @@ PASS, LAST, TANGENT, LOOK, DONE = range(5)  # what is next: a pass, the last cor
 
 
 @wp.func
-def look(tree: Tree, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, w: int):
-    """Poses at the end of a step with v_next, and the errors of joints and lines there."""
+def look(tree: Tree, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, gaps: int, dt: real, w: int):
+    """Poses at the end of a step with v_next, and the errors of lines and, unless they are known, of joints there."""
     advance(tree, state.q, state.v_next, dt, state.q_next, w)
     poses(tree, trial, state.q_next, state.q_next, w)
-    worst = joint_gaps(tree, trial, loops, work.gap_next, w)
+    if gaps == 1:
+        joint_gaps(tree, trial, loops, work.gap_next, w)
     if plan.bent_lines == 1:
         joint_coordinates(tree, trial, loops, state.loop_q, state.loop_next, w)
     l = int(0)
@@ -50,7 +51,6 @@ def look(tree: Tree, trial: Workspace, loops: Loops, plan: Plan, state: State, w
         if (plan.line_acts[l] & (HOLD | SOFT)) != 0:
             put(work.g_next, l, w, line_position(tree, trial, plan, l, state.q_next, state.loop_next, w))
         l += 1
-    return worst
 
 
 @wp.func
@@ -192,8 +192,10 @@ def velocity_passes(
     settled_at = wp.max(tight * tight * SETTLED * dt * dt, SETTLED_LEAST)
     k = int(0)
     mode = int(PASS)
+    gaps = int(1)
     while mode != DONE:  # one place for each of the large functions: they are inlined where they stand
         if mode != LOOK:
+            gaps = 1
             if mode == LAST:
                 copy(ws.z, work.z_old, n, w)
                 add_missing(work, ws.z, n, w)
@@ -208,7 +210,7 @@ def velocity_passes(
                     tangent_momenta(tree, ws, w)
                     mode = LOOK
         if mode == LOOK or plan.bent_lines == 1:
-            look(tree, trial, loops, plan, state, work, dt, w)
+            look(tree, trial, loops, plan, state, work, gaps, dt, w)
         if mode == LOOK:
             mode = DONE
         else:
@@ -216,6 +218,7 @@ def velocity_passes(
             growth = real(0.0)
             if plan.bent == 1:
                 if plan.bent_lines == 0:
+                    gaps = 0
                     displaced_gaps(tree, ws, loops, work.gap_next, w)
                 widest, to_undo = gap_growth(loops, work, dt, w)
                 growth = widest
