@@ -23,6 +23,7 @@ from sharnir.views import BodyView, JointView, MotorView
 SOLVERS = ("simgc", "simmc")
 REASONS = ("converged", "sweeps", "time")
 FOLDED = 1e-2  # how firmly loops are held against their past, where they are about to lose rank
+TORN = 1e-2  # of the size of the mechanism: position errors worth a warning
 Controller = Callable[["Simulation"], None]
 
 
@@ -82,6 +83,9 @@ class Simulation:
         self.inner = maximal(self.model) if solver == "simmc" else self.model
         self.settings = settings_from(settings)
         self.impulses = Impulses(self.inner, self.worlds, checked_device(device))
+        self._size = float(
+            max(1e-6, np.abs(self.inner.loop_pos).max(initial=0.0), np.abs(self.inner.part_pos).max(initial=0.0))
+        )
         self.counts = Counts()
         self._controllers: list[tuple[Controller, float, float]] = []
         self._dt = self._checked_dt(dt)
@@ -264,10 +268,12 @@ class Simulation:
         c.out_of_time += int((worst[:, places.REASON] == places.OUT_OF_TIME).sum())
         c.overruns += 0 if self.settings.budget is None else int((seconds > self.settings.budget).sum())
         c.guarded += int((worst[:, places.GUARDED] > 0).sum())
-        c.warned += int(folded.sum())
+        c.warned += int((folded | (worst[:, places.POSITION_ERROR] > TORN * self._size)).sum())
         last = worst[-1]
         warning = None
-        if folded[-1]:
+        if last[places.POSITION_ERROR] > TORN * self._size:
+            warning = f"joints, couplings or limits are off by {last[places.POSITION_ERROR]:.1e} m or rad"
+        elif folded[-1]:
             warning = f"loops hold {weakest[-1]:.1e} as firmly as before: near a fold, where the branch may change"
         return Report(
             time=self.time, iterations=int(last[places.SWEPT]), residual=float(last[places.RESIDUAL]),

@@ -14,6 +14,7 @@ from sharnir import scenes
 SOLVERS = ("simgc", "simmc")
 BILATERAL = ("direct", "sweep")
 both = pytest.mark.parametrize("solver", SOLVERS)
+direct_only = pytest.mark.parametrize(("solver", "bilateral"), [(s, "direct") for s in SOLVERS])
 all_four = pytest.mark.parametrize(("solver", "bilateral"), [(s, b) for s in SOLVERS for b in BILATERAL])
 
 

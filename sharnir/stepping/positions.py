@@ -30,8 +30,8 @@ def stabilise(
     end: wp.float64, w: int,
 ):  # fmt: skip
     """Next positions ← v_next and the pseudo-velocities that undo position errors (M-43); then, at the poses reached,
-    at most `most` times again as long as joints are open there by more than is allowed (M-44). 1 if there were any: poses
-    and gaps in the workspace are then those of the next positions."""
+    at most `most` times again as long as joints are open there by more than is allowed (M-44). 1 if there were any:
+    poses and gaps in the workspace are then those of the next positions."""
     erp = state.settings[ERP, 0]
     most = wp.min(most, int(state.settings[MOST_CORRECTED, 0]))
     moved = int(0)

@@ -163,11 +163,11 @@ def test_huge_damping_neither_rings_nor_creeps(solver, where, kind):
     speed = np.diff(q) / dt
     shrink = 4 / 1e4  # of what is missing, a step: 2/x with x = dt c / I, and half a step at the start
     assert np.abs(speed[0] - 0.5) <= shrink * 0.5 * (1 + 1e-3)
-    assert (np.abs(speed[1:] - 0.5) <= shrink * np.abs(speed[:-1] - 0.5) + 1e-12).all()
+    assert (np.abs(speed[1:] - 0.5) <= shrink * np.abs(speed[:-1] - 0.5) + 1e-10).all()
     joint.control = 0.0
     q, _ = series(sim, joint, 30)
     speed = np.concatenate([[0.5], np.diff(q) / dt])
-    assert (np.abs(speed[1:]) <= shrink * np.abs(speed[:-1]) + 1e-12).all()
+    assert (np.abs(speed[1:]) <= shrink * np.abs(speed[:-1]) + 1e-10).all()
 
 
 @both

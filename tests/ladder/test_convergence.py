@@ -144,7 +144,8 @@ def test_spatial_loops_converge_with_second_order(kind, stiffness, solver):
     assert_loop(kind, "stiffness", stiffness, solver)
 
 
-FIRST_ORDER = "soft lines damp and carry W(q₋)v₋, a step's tangent speed at its start: first order where W turns"
+FIRST_ORDER = "rotors on balls that close loops are of first order (docs/method.md, 7.2)"
+ROTOR = pytest.mark.xfail(strict=True, reason=FIRST_ORDER)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -153,13 +154,16 @@ def test_dampers_between_points_keep_second_order(seed, solver):
     assert_random(seed, 4, "p", solver)
 
 
-@pytest.mark.parametrize(("seed", "features"), [(1, "d"), (1, "a")])
+@pytest.mark.parametrize(("seed", "features"), [(1, "d"), pytest.param(1, "a", marks=ROTOR)])
 def test_rotors_and_dampers_keep_second_order_in_maximal_coordinates(seed, features):
     assert_random(seed, 4, features, "simmc")
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize(("kind", "law"), [("spherical", "armature"), ("universal", "armature"), ("planar", "damping")])
+@pytest.mark.parametrize(
+    ("kind", "law"),
+    [pytest.param("spherical", "armature", marks=ROTOR), ("universal", "armature"), ("planar", "damping")],
+)
 def test_rotors_and_dampers_in_loop_joints_keep_second_order(kind, law, solver):
     assert_loop(kind, law, 0.5, solver)
 

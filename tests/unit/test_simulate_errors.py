@@ -112,7 +112,7 @@ def test_an_unknown_method_is_refused_with_the_nearest(pendulum, wrong, hint):
         simulate(pendulum, 1.0, method=wrong)
 
 
-@pytest.mark.parametrize("wrong", [None, 5, "", ["rk4"], {}, "leapfrog"], ids=repr)
+@pytest.mark.parametrize("wrong", [5, "", ["rk4"], {}, "leapfrog"], ids=repr)
 @pytest.mark.parametrize("argument", ["method", "solver"])
 def test_what_is_no_method_or_solver_is_refused(pendulum, argument, wrong):
     known = {"method": "dop853, radau, rk4, euler", "solver": "exact"}[argument]
