@@ -38,6 +38,12 @@ class Coordinates:
 def motor_arrays(scene: Scene, coordinates: Coordinates) -> dict[str, Any]:
     """Coordinates, modes, targets and bounds of the motors."""
     rows = [_motor(motor, coordinates) for motor in scene.motors]
+    drives: dict[int, str] = {}
+    for motor, (c, _, _) in zip(scene.motors, rows, strict=True):
+        if c in drives:
+            given = f"joint {motor.joint!r}, coordinate {motor.coordinate}"
+            raise fail(f"motor {motor.name!r}", f"drives what motor {drives[c]!r} drives", given, "one motor for each")
+        drives[c] = motor.name
     return {
         "motor_names": tuple(m.name for m in scene.motors),
         "motor_coordinate": np.array([c for c, _, _ in rows], dtype=np.int32),

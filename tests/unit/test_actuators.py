@@ -1,5 +1,7 @@
 """Motors and couplings: arrays, look-ups by name, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from refusal import refused
@@ -103,6 +105,13 @@ def test_a_scene_without_actuators_has_empty_arrays():
 
 
 # --- refused ---------------------------------------------------------------------------------------------------------
+
+
+def test_two_motors_on_one_coordinate_are_refused():
+    scene = workshop(motor())
+    scene.add(replace(scene.motors[0], name="second"))
+    with refused("motor 'second'", "drives what motor 'drive' drives", "allowed: one motor for each"):
+        compile(scene)
 
 
 def test_exactly_one_target_is_needed():
