@@ -14,7 +14,7 @@ from sharnir.constraints.plan import ACT_HOLD, ACT_MOTOR, ACT_SOFT, OF_JOINT, Pl
 from sharnir.constraints.rows import block_of_contact, get_count
 from sharnir.constraints.tolerances import ASKEW, DEPENDENT, FIRM_AGAIN, HOPELESS, LOOSE, MEMORY, NOTHING, VAGUE, WEAK
 from sharnir.constraints.work import State, Work
-from sharnir.maths import array2, get, put, real, row_add, row_dot, row_product
+from sharnir.maths import array2, get, item, put, real, row_add, row_dot, row_product, set_item
 
 
 @wp.func
@@ -110,8 +110,8 @@ def factor_bound(plan: Plan, state: State, work: Work, learn: int, w: int):
                 free = weight
             if free > real(0.0):
                 if learn == 1:
-                    state.firm[b, w] = firmness(wp.max(pivot, real(0.0)) / free, state.firm[b, w])
-                firm = wp.max(state.firm[b, w], real(0.0))
+                    set_item(state.firm, b, w, firmness(wp.max(pivot, real(0.0)) / free, item(state.firm, b, w)))
+                firm = wp.max(item(state.firm, b, w), real(0.0))
                 if firm > LOOSE and plan.bind_act[b] == OF_JOINT:
                     weakest = wp.min(weakest, wp.max(pivot, real(0.0)) / (free * firm))
             given_up = real(0.0)
@@ -125,7 +125,7 @@ def factor_bound(plan: Plan, state: State, work: Work, learn: int, w: int):
             put(work.motor_bound, plan.bind_of[b], w, real(0.0))
         if plan.bind_act[b] == OF_JOINT:
             immobile = weight <= LOOSE * plan.bind_weight[b]
-            off = state.firm[b, w] < real(0.0) and (immobile or state.firm[b, w] < -ASKEW)
+            off = item(state.firm, b, w) < real(0.0) and (immobile or item(state.firm, b, w) < -ASKEW)
             put(work.off, plan.bind_of[b], w, wp.where(off, real(1.0), real(0.0)))
         b += 1
     return weakest

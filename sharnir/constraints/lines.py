@@ -11,17 +11,17 @@ from sharnir.constraints.walks import walk_coordinate, walk_row
 from sharnir.dynamics.forces import pivot, spring_end
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import COUPLING, LOOP_ROW, SPRING, TREE_DOF
-from sharnir.maths import array2, column, get, get3, put, real, rotation, vec3
+from sharnir.maths import array2, column, get, get3, item, put, real, rotation, vec3
 
 
 @wp.func
 def plain_position(plan: Plan, l: int, q: array2, loop_q: array2, w: int):
     """Position of a joint coordinate's line."""
-    position = q[0, w]
+    position = item(q, 0, w)
     if plan.line_kind[l] == LOOP_ROW:
-        position = loop_q[plan.line_q[l], w]
+        position = item(loop_q, plan.line_q[l], w)
     else:
-        position = q[plan.line_q[l], w]
+        position = item(q, plan.line_q[l], w)
     return position
 
 
@@ -39,15 +39,15 @@ def turn_of(plan: Plan, l: int, q: array2, loop_q: array2, w: int):
     z = real(0.0)
     s = real(1.0)
     if plan.line_of[2 * l] < plan.dofs:
-        x = q[i, w]
-        y = q[i + 1, w]
-        z = q[i + 2, w]
-        s = q[i + 3, w]
+        x = item(q, i, w)
+        y = item(q, i + 1, w)
+        z = item(q, i + 2, w)
+        s = item(q, i + 3, w)
     else:
-        x = loop_q[i, w]
-        y = loop_q[i + 1, w]
-        z = loop_q[i + 2, w]
-        s = loop_q[i + 3, w]
+        x = item(loop_q, i, w)
+        y = item(loop_q, i + 1, w)
+        z = item(loop_q, i + 2, w)
+        s = item(loop_q, i + 3, w)
     g, a = ball_angle(kind, axis, x, y, z, s, sx, sy)
     return g, wp.transpose(rotation(x, y, z, s)) * a
 

@@ -12,7 +12,7 @@ from sharnir.dynamics.aba import whiten
 from sharnir.dynamics.forces import pivot, point_velocity
 from sharnir.dynamics.tree import Tree, Workspace, ints
 from sharnir.kinds import CYLINDRICAL, FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, UNIVERSAL
-from sharnir.maths import array2, column, get3, get33, mat33, np_real, put3, real, vec3
+from sharnir.maths import array2, column, get3, get33, item, mat33, np_real, put3, real, set_item, vec3, world_columns
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -200,32 +200,32 @@ def loop_coordinates(loops: Loops, out: array2, near: array2, s: Ends, k: int, k
     R = wp.transpose(s.P) * s.C
     d = wp.transpose(s.P) * s.d
     if kind == REVOLUTE or kind == HELICAL:
-        out[q, w] = counted(loop_angle(s), near[q, w])
+        set_item(out, q, w, counted(loop_angle(s), item(near, q, w)))
         if kind == HELICAL and loops.pitch[k] != real(0.0):
-            out[q, w] = d[2] / loops.pitch[k]
+            set_item(out, q, w, d[2] / loops.pitch[k])
     elif kind == PRISMATIC:
-        out[q, w] = d[2]
+        set_item(out, q, w, d[2])
     elif kind == CYLINDRICAL:
-        out[q, w] = d[2]
-        out[q + 1, w] = counted(loop_angle(s), near[q + 1, w])
+        set_item(out, q, w, d[2])
+        set_item(out, q + 1, w, counted(loop_angle(s), item(near, q + 1, w)))
     elif kind == UNIVERSAL:
-        out[q, w] = counted(wp.atan2(R[1, 2], R[0, 2]), near[q, w])
-        out[q + 1, w] = counted(wp.atan2(R[2, 0], R[2, 1]), near[q + 1, w])
+        set_item(out, q, w, counted(wp.atan2(R[1, 2], R[0, 2]), item(near, q, w)))
+        set_item(out, q + 1, w, counted(wp.atan2(R[2, 0], R[2, 1]), item(near, q + 1, w)))
     elif kind == PLANAR:
-        out[q, w] = d[0]
-        out[q + 1, w] = d[1]
-        out[q + 2, w] = counted(loop_angle(s), near[q + 2, w])
+        set_item(out, q, w, d[0])
+        set_item(out, q + 1, w, d[1])
+        set_item(out, q + 2, w, counted(loop_angle(s), item(near, q + 2, w)))
     elif kind == SPHERICAL or kind == FREE:
         if kind == FREE:
-            out[q, w] = d[0]
-            out[q + 1, w] = d[1]
-            out[q + 2, w] = d[2]
+            set_item(out, q, w, d[0])
+            set_item(out, q + 1, w, d[1])
+            set_item(out, q + 2, w, d[2])
             q = q + 3
         quaternion = wp.quat_from_matrix(R)
-        out[q, w] = quaternion[0]
-        out[q + 1, w] = quaternion[1]
-        out[q + 2, w] = quaternion[2]
-        out[q + 3, w] = quaternion[3]
+        set_item(out, q, w, quaternion[0])
+        set_item(out, q + 1, w, quaternion[1])
+        set_item(out, q + 2, w, quaternion[2])
+        set_item(out, q + 3, w, quaternion[3])
 
 
 @wp.func
@@ -316,5 +316,5 @@ def rows_on(model: Model, worlds: int, device: str) -> Rows:
     sizes = {"g": n, "rate": n, "bias": n, "W": n * model.nv}
     sizes |= dict.fromkeys(("q", "near"), int(model.loop_q_start[-1]))
     for name, size in sizes.items():
-        setattr(rows, name, wp.zeros((size, worlds), dtype=real, device=device))
+        setattr(rows, name, world_columns(size, worlds, device))
     return rows

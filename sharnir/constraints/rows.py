@@ -16,7 +16,7 @@ from sharnir.dynamics.forces import pivot, turn_vector
 from sharnir.dynamics.momenta import turned_by, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import FREE, SPHERICAL, SPRING, TREE_DOF, VELOCITY
-from sharnir.maths import array2, column, get, get3, get33, mat33, put, real, row_dot, row_product, vec3
+from sharnir.maths import array2, column, get, get3, get33, item, mat33, put, real, row_dot, row_product, vec3
 
 
 @wp.func
@@ -191,7 +191,7 @@ def prepare_lines(
         g = line_position(tree, ws, plan, l, state.q, state.loop_q, w)
         put(work.g, l, w, g)
         put(work.K, l, w, real(0.0))
-        if plan.line_acts[l] == HOLD and ahead == 1 and out_of_reach(plan, g, state.speed[l, w], dt, l):
+        if plan.line_acts[l] == HOLD and ahead == 1 and out_of_reach(plan, g, item(state.speed, l, w), dt, l):
             put(work.p, plan.first_line + 4 * l, w, real(0.0))
         else:
             prepare_line(tree, ws, loops, plan, state, work, l, g, h, dt, swing, ahead, w)
@@ -218,7 +218,7 @@ def prepare_line(
     if (acts & MOTOR) != 0:
         set_motor(plan, state, work, l, g, h, dt, w)
     if (acts & SOFT) != 0:
-        speed = state.speed[l, w]
+        speed = item(state.speed, l, w)
         if plan.line_measured[l] == 0:  # a rate of a ball: as it is in the present axes
             speed = row_dot(work.W, start, plan.line_length[l], plan.index, plan.line_first[l], work.zv, w)
         set_soft(tree, loops, plan, state, work, l, K, g, speed, h, dt, swing, w)
@@ -238,7 +238,7 @@ def wake_lines(
             g = get(work.g, l, w)
             end = get(work.g_next, l, w)
             if plan.line_kind[l] == TREE_DOF:
-                end = g + dt * state.v_next[plan.line_of[2 * l], w]
+                end = g + dt * item(state.v_next, plan.line_of[2 * l], w)
             if end < wp.min(plan.line_lower[l], g) or end > wp.max(plan.line_upper[l], g):
                 prepare_line(tree, ws, loops, plan, state, work, l, g, h, dt, real(1.0), 1, w)
                 if get(work.K, l, w) > real(0.0):
@@ -277,7 +277,7 @@ def bound_speed(plan: Plan, work: Work, l: int, speed: real, here: real, start: 
 def set_motor(plan: Plan, state: State, work: Work, l: int, g: real, h: real, dt: real, w: int):
     """Speed a motor seeks and the impulse it has for that."""
     m = plan.line_motor[l]
-    speed = state.target[m, w]
+    speed = item(state.target, m, w)
     if plan.motor_mode[m] != VELOCITY:
         most = plan.motor_max_speed[m]
         speed = wp.clamp((speed - g) / wp.max(plan.motor_response[m], dt), -most, most)
@@ -319,7 +319,7 @@ def set_soft(
         else:
             stretch = g - loops.rest[plan.line_q[l]]
     hk = swing * h * stiffness
-    since = state.clock[0, w]
+    since = item(state.clock, 0, w)
     if since == real(0.0):  # half a kick from rest, but the spring swings over a whole step
         hk = dt * stiffness
         since = dt
@@ -327,7 +327,7 @@ def set_soft(
     E = inertia + (real(0.25) + real(0.75) * lean) * hk * dt
     share = damping_share(h * damping * K / (real(1.0) + K * E))
     before = (real(0.25) * (real(1.0) - lean) * hk * since - (real(1.0) - share) * h * damping) * speed
-    before = before + inertia * state.speed[l, w]
+    before = before + inertia * item(state.speed, l, w)
     E = wp.max(E + share * h * damping, real(1.0e-30))
     rest = (before - h * stiffness * stretch) / E
     put(work.soft_speed, l, w, rest)

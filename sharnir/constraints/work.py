@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import warp as wp
 
 from sharnir.constraints.plan import Plan
-from sharnir.maths import array2, real
+from sharnir.maths import array2, real, world_columns
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -116,7 +116,7 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
     }  # fmt: skip
     out = State()
     for name, size in sizes.items():
-        setattr(out, name, wp.zeros((size, worlds), dtype=real, device=device))
+        setattr(out, name, world_columns(size, worlds, device))
     out.settings = wp.zeros((SETTINGS, 1), dtype=real, device=device)
     return out
 

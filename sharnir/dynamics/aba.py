@@ -19,18 +19,20 @@ from sharnir.maths import (
     get3,
     get6,
     get33,
+    item,
     mat33,
     put,
     put3,
     put6,
     put33,
     real,
+    set_item,
     sym_mul,
     sym_outer,
     sym_turned,
     vec3,
     vec6,
-)  # fmt: skip
+)
 
 
 @wp.struct
@@ -87,7 +89,7 @@ def _without_coordinate(implicit: bool) -> Any:
         Uv = sym_mul(a.M, Sv) + a.H * Sw
         Uw = wp.transpose(a.H) * Sv + sym_mul(a.J, Sw)
         D = wp.dot(Sv, Uv) + wp.dot(Sw, Uw)
-        u = tau[d, w] - wp.dot(Sv, a.f) - wp.dot(Sw, a.n)
+        u = item(tau, d, w) - wp.dot(Sv, a.f) - wp.dot(Sw, a.n)
         if wp.static(implicit):
             D = D + get(ws.E, d, w)
             hk = get(ws.hk, d, w)
@@ -96,13 +98,13 @@ def _without_coordinate(implicit: bool) -> Any:
                 ahead = (real(0.25) + real(0.75) * lean) * hk
                 D = D + ahead
                 put(ws.E, d, w, get(ws.E, d, w) + ahead)
-                u = u + real(0.25) * (real(1.0) - lean) * get(ws.hb, d, w) * v[d, w]
+                u = u + real(0.25) * (real(1.0) - lean) * get(ws.hb, d, w) * item(v, d, w)
             hc = get(ws.hc, d, w)
             if hc > real(0.0):
                 share = damping_share(hc / D)
                 D = D + share * hc
                 put(ws.E, d, w, get(ws.E, d, w) + share * hc)
-                u = u - (real(1.0) - share) * hc * v[d, w]
+                u = u - (real(1.0) - share) * hc * item(v, d, w)
         else:
             D = D + tree.armature[d]
         iD = real(1.0) / D
@@ -226,7 +228,7 @@ def outward(tree: Tree, ws: Workspace, qdd: array2, w: int):
             Uv = get3(ws.U, 2 * d, w)
             Uw = get3(ws.U, 2 * d + 1, w)
             y = (get(ws.z, d, w) - wp.dot(Uv, acc) - wp.dot(Uw, alp)) * get(ws.rsD, d, w)
-            qdd[d, w] = y
+            set_item(qdd, d, w, y)
             acc = acc + get3(ws.S, 2 * d, w) * y
             alp = alp + get3(ws.S, 2 * d + 1, w) * y
             d += 1

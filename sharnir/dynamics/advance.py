@@ -6,7 +6,7 @@ import warp as wp
 
 from sharnir.dynamics.tree import Tree
 from sharnir.kinds import BALL, SHIFT, STILL
-from sharnir.maths import array2, cos_sin, quat, real, vec3
+from sharnir.maths import array2, cos_sin, item, item3, quat, real, set_item
 
 
 @wp.func
@@ -19,22 +19,22 @@ def advance(tree: Tree, q: array2, v: array2, dt: real, out: array2, w: int):
         d = tree.part_v[e]
         kind = tree.kind[e]
         if kind == BALL:
-            t = vec3(v[d, w], v[d + 1, w], v[d + 2, w]) * dt
+            t = item3(v, d, w) * dt
             angle = wp.length(t)
             c, s = cos_sin(half * angle)
             factor = half
             if angle > real(1.0e-8):
                 factor = s / angle
             turn = quat(t[0] * factor, t[1] * factor, t[2] * factor, c)
-            new = wp.normalize(quat(q[i, w], q[i + 1, w], q[i + 2, w], q[i + 3, w]) * turn)
-            out[i, w] = new[0]
-            out[i + 1, w] = new[1]
-            out[i + 2, w] = new[2]
-            out[i + 3, w] = new[3]
+            new = wp.normalize(quat(item(q, i, w), item(q, i + 1, w), item(q, i + 2, w), item(q, i + 3, w)) * turn)
+            set_item(out, i, w, new[0])
+            set_item(out, i + 1, w, new[1])
+            set_item(out, i + 2, w, new[2])
+            set_item(out, i + 3, w, new[3])
         elif kind == SHIFT:
-            out[i, w] = q[i, w] + dt * v[d, w]
-            out[i + 1, w] = q[i + 1, w] + dt * v[d + 1, w]
-            out[i + 2, w] = q[i + 2, w] + dt * v[d + 2, w]
+            set_item(out, i, w, item(q, i, w) + dt * item(v, d, w))
+            set_item(out, i + 1, w, item(q, i + 1, w) + dt * item(v, d + 1, w))
+            set_item(out, i + 2, w, item(q, i + 2, w) + dt * item(v, d + 2, w))
         elif kind != STILL:
-            out[i, w] = q[i, w] + dt * v[d, w]
+            set_item(out, i, w, item(q, i, w) + dt * item(v, d, w))
         e += 1

@@ -6,7 +6,7 @@ import warp as wp
 
 from sharnir.dynamics.forces import spring_energy
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, get3, get33, real, vec3
+from sharnir.maths import array2, get3, get33, item, real, set_item, vec3
 
 TOTALS = 12  # mass, centre of mass (3), kinetic, potential energy, linear (3), angular momentum about the origin (3)
 
@@ -34,7 +34,7 @@ def energies(tree: Tree, ws: Workspace, q: array2, v: array2, w: int):
         i += 1
     d = int(0)
     while d < tree.dof[tree.links]:
-        kinetic = kinetic + real(0.5) * tree.armature[d] * v[d, w] * v[d, w]
+        kinetic = kinetic + real(0.5) * tree.armature[d] * item(v, d, w) * item(v, d, w)
         d += 1
     return kinetic, potential
 
@@ -60,15 +60,15 @@ def totals(tree: Tree, ws: Workspace, q: array2, v: array2, out: array2, w: int)
         L = L + wp.cross(r, v_com * m) + R * (tree.inertia[i] * (wp.transpose(R) * om))
         i += 1
     kinetic, potential = energies(tree, ws, q, v, w)
-    out[0, w] = mass
-    out[1, w] = moment[0]
-    out[2, w] = moment[1]
-    out[3, w] = moment[2]
-    out[4, w] = kinetic
-    out[5, w] = potential
-    out[6, w] = P[0]
-    out[7, w] = P[1]
-    out[8, w] = P[2]
-    out[9, w] = L[0]
-    out[10, w] = L[1]
-    out[11, w] = L[2]
+    set_item(out, 0, w, mass)
+    set_item(out, 1, w, moment[0])
+    set_item(out, 2, w, moment[1])
+    set_item(out, 3, w, moment[2])
+    set_item(out, 4, w, kinetic)
+    set_item(out, 5, w, potential)
+    set_item(out, 6, w, P[0])
+    set_item(out, 7, w, P[1])
+    set_item(out, 8, w, P[2])
+    set_item(out, 9, w, L[0])
+    set_item(out, 10, w, L[1])
+    set_item(out, 11, w, L[2])

@@ -13,7 +13,7 @@ from sharnir.dynamics.tree import tree_on, workspace_on
 from sharnir.errors import fail, shown, unknown
 from sharnir.kinds import NOTHING
 from sharnir.launch import Graphs
-from sharnir.maths import np_real, real
+from sharnir.maths import np_real, real, world_columns
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -62,7 +62,7 @@ class Dynamics:
 
     def array(self, rows: int) -> wp.array:
         """A zeroed array [rows, worlds] on the device."""
-        return wp.zeros((rows, self.worlds), dtype=real, device=self.device)
+        return world_columns(rows, self.worlds, self.device)
 
     def _result(self, name: str, rows: int) -> wp.array:
         if name not in self._results:

@@ -6,15 +6,15 @@ import warp as wp
 
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BALL, SHIFT, STILL
-from sharnir.maths import array2, get3, get33, put3, real, vec3
+from sharnir.maths import array2, get3, get33, item, item3, put3, real, set_item, vec3
 
 
 @wp.func
 def turn_vector(a: array2, b: wp.array(dtype=real), i: int, w: int):
     """Rotation vector of b⁻¹∗a, the shorter way round: a the quaternion a[i..i+3, w], b likewise."""
-    av = vec3(a[i, w], a[i + 1, w], a[i + 2, w])
+    av = item3(a, i, w)
     bv = vec3(b[i], b[i + 1], b[i + 2])
-    aw = a[i + 3, w]
+    aw = item(a, i + 3, w)
     bw = b[i + 3]
     scalar = aw * bw + wp.dot(av, bv)
     vector = av * bw - bv * aw - wp.cross(bv, av)
@@ -39,16 +39,25 @@ def passive_forces(tree: Tree, q: array2, v: array2, tau: array2, w: int):
         n = int(1)
         if kind == BALL:
             t = turn_vector(q, tree.rest, qi, w)
-            tau[d, w] = tree.effort[d] - tree.damping[d] * v[d, w] - tree.stiffness[d] * t[0]
-            tau[d + 1, w] = tree.effort[d + 1] - tree.damping[d + 1] * v[d + 1, w] - tree.stiffness[d] * t[1]
-            tau[d + 2, w] = tree.effort[d + 2] - tree.damping[d + 2] * v[d + 2, w] - tree.stiffness[d] * t[2]
+            set_item(tau, d, w, tree.effort[d] - tree.damping[d] * item(v, d, w) - tree.stiffness[d] * t[0])
+            set_item(
+                tau, d + 1, w, tree.effort[d + 1] - tree.damping[d + 1] * item(v, d + 1, w) - tree.stiffness[d] * t[1]
+            )
+            set_item(
+                tau, d + 2, w, tree.effort[d + 2] - tree.damping[d + 2] * item(v, d + 2, w) - tree.stiffness[d] * t[2]
+            )
         elif kind != STILL:
             if kind == SHIFT:
                 n = 3
             k = int(0)
             while k < n:
-                stretch = q[qi + k, w] - tree.rest[qi + k]
-                tau[d + k, w] = tree.effort[d + k] - tree.damping[d + k] * v[d + k, w] - tree.stiffness[d + k] * stretch
+                stretch = item(q, qi + k, w) - tree.rest[qi + k]
+                set_item(
+                    tau,
+                    d + k,
+                    w,
+                    tree.effort[d + k] - tree.damping[d + k] * item(v, d + k, w) - tree.stiffness[d + k] * stretch,
+                )
                 k += 1
         e += 1
 
@@ -72,7 +81,7 @@ def spring_energy(tree: Tree, ws: Workspace, q: array2, w: int):
                 n = 3
             k = int(0)
             while k < n:
-                stretch = q[qi + k, w] - tree.rest[qi + k]
+                stretch = item(q, qi + k, w) - tree.rest[qi + k]
                 energy = energy + half * tree.stiffness[d + k] * stretch * stretch
                 k += 1
         e += 1
@@ -126,8 +135,8 @@ def applied_wrenches(tree: Tree, ws: Workspace, f_ext: array2, w: int):
     """F: the user's wrenches (force, torque about the centre of mass, world axes) moved to the pivot."""
     i = int(0)
     while i < tree.links:
-        force = vec3(f_ext[6 * i, w], f_ext[6 * i + 1, w], f_ext[6 * i + 2, w])
-        torque = vec3(f_ext[6 * i + 3, w], f_ext[6 * i + 4, w], f_ext[6 * i + 5, w])
+        force = item3(f_ext, 6 * i, w)
+        torque = item3(f_ext, 6 * i + 3, w)
         r = get3(ws.x, i, w) + get33(ws.R, i, w) * tree.com[i]
         put3(ws.F, 2 * i, w, force)
         put3(ws.F, 2 * i + 1, w, torque + wp.cross(r, force))

@@ -13,7 +13,7 @@ from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.rnea import accelerate, joint_forces, link_forces, subtree_forces
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import SPRINGS
-from sharnir.maths import KERNEL_OPTIONS, array2, get3, get33, vec3
+from sharnir.maths import KERNEL_OPTIONS, array2, get3, get33, set_item3, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 
@@ -49,8 +49,8 @@ def rnea_kernel(
     while i < tree.links:
         f = get3(ws.p, 2 * i, w)
         n = get3(ws.p, 2 * i + 1, w) - wp.cross(get3(ws.x, i, w), f)
-        put_world3(wrench, 2 * i, w, f)
-        put_world3(wrench, 2 * i + 1, w, n)
+        set_item3(wrench, 6 * i, w, f)
+        set_item3(wrench, 6 * i + 3, w, n)
         i += 1
 
 
@@ -116,19 +116,11 @@ def put_bodies(tree: Tree, ws: Workspace, position: array2, rotation: array2, ve
         r = get3(ws.x, i, w) + R * tree.body_pos[i]
         x = r + get3(ws.O, tree.root[i], w)
         om = get3(ws.V, 2 * i + 1, w)
-        put_world3(position, i, w, x)
+        set_item3(position, 3 * i, w, x)
         B = R * tree.body_rot[i]
-        put_world3(rotation, 3 * i, w, vec3(B[0, 0], B[0, 1], B[0, 2]))
-        put_world3(rotation, 3 * i + 1, w, vec3(B[1, 0], B[1, 1], B[1, 2]))
-        put_world3(rotation, 3 * i + 2, w, vec3(B[2, 0], B[2, 1], B[2, 2]))
-        put_world3(velocity, 2 * i, w, get3(ws.V, 2 * i, w) + wp.cross(om, r))
-        put_world3(velocity, 2 * i + 1, w, om)
+        set_item3(rotation, 9 * i, w, vec3(B[0, 0], B[0, 1], B[0, 2]))
+        set_item3(rotation, 9 * i + 3, w, vec3(B[1, 0], B[1, 1], B[1, 2]))
+        set_item3(rotation, 9 * i + 6, w, vec3(B[2, 0], B[2, 1], B[2, 2]))
+        set_item3(velocity, 6 * i, w, get3(ws.V, 2 * i, w) + wp.cross(om, r))
+        set_item3(velocity, 6 * i + 3, w, om)
         i += 1
-
-
-@wp.func
-def put_world3(m: array2, item: int, w: int, value: vec3):
-    """Store a vector in a result array, which has a column for every world on every device."""
-    m[3 * item, w] = value[0]
-    m[3 * item + 1, w] = value[1]
-    m[3 * item + 2, w] = value[2]

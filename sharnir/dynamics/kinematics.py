@@ -11,7 +11,21 @@ import warp as wp
 
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BALL, SCREW, SHIFT, SLIDE
-from sharnir.maths import array2, column, get3, get33, identity33, put3, put33, real, rotation, turn_z, vec3
+from sharnir.maths import (
+    array2,
+    column,
+    get3,
+    get33,
+    identity33,
+    item,
+    item3,
+    put3,
+    put33,
+    real,
+    rotation,
+    turn_z,
+    vec3,
+)
 
 
 @wp.func
@@ -68,7 +82,7 @@ def _outward(name: str, moving: bool) -> Any:
                 d = tree.part_v[e]
                 if kind == SCREW:
                     sign = tree.sign[e]
-                    angle = sign * q[qi, w]
+                    angle = sign * item(q, qi, w)
                     R = turn_z(R, angle)
                     axis = column(R, 2) * sign
                     h = tree.pitch[e]
@@ -76,11 +90,11 @@ def _outward(name: str, moving: bool) -> Any:
                         O = O + x
                         x = vec3()
                         pinned = 1
-                    x = x + axis * (h * q[qi, w])
+                    x = x + axis * (h * item(q, qi, w))
                     linear = wp.cross(x, axis) + axis * h
                     put_axis(ws, d, w, linear, axis)
                     if wp.static(moving):
-                        rate = v[d, w]
+                        rate = item(v, d, w)
                         dv = linear * rate
                         dw = axis * rate
                         acc = acc + wp.cross(om, dv) + wp.cross(vel, dw)
@@ -89,20 +103,20 @@ def _outward(name: str, moving: bool) -> Any:
                         om = om + dw
                 elif kind == SLIDE:
                     axis = column(R, 2) * tree.sign[e]
-                    x = x + axis * q[qi, w]
+                    x = x + axis * item(q, qi, w)
                     put_axis(ws, d, w, axis, vec3())
                     if wp.static(moving):
-                        dv = axis * v[d, w]
+                        dv = axis * item(v, d, w)
                         acc = acc + wp.cross(om, dv)
                         vel = vel + dv
                 elif kind == SHIFT:
                     B = R * tree.sign[e]
-                    x = x + B * vec3(q[qi, w], q[qi + 1, w], q[qi + 2, w])
+                    x = x + B * item3(q, qi, w)
                     put_axis(ws, d, w, column(B, 0), vec3())
                     put_axis(ws, d + 1, w, column(B, 1), vec3())
                     put_axis(ws, d + 2, w, column(B, 2), vec3())
                     if wp.static(moving):
-                        dv = B * vec3(v[d, w], v[d + 1, w], v[d + 2, w])
+                        dv = B * item3(v, d, w)
                         acc = acc + wp.cross(om, dv)
                         vel = vel + dv
                 elif kind == BALL:
@@ -110,7 +124,7 @@ def _outward(name: str, moving: bool) -> Any:
                         O = O + x
                         x = vec3()
                         pinned = 1
-                    turn = rotation(q[qi, w], q[qi + 1, w], q[qi + 2, w], q[qi + 3, w])
+                    turn = rotation(item(q, qi, w), item(q, qi + 1, w), item(q, qi + 2, w), item(q, qi + 3, w))
                     axes = R * tree.sign[e]
                     if tree.sign[e] > real(0.0):
                         R = R * turn
@@ -121,7 +135,7 @@ def _outward(name: str, moving: bool) -> Any:
                     put_axis(ws, d + 1, w, wp.cross(x, column(axes, 1)), column(axes, 1))
                     put_axis(ws, d + 2, w, wp.cross(x, column(axes, 2)), column(axes, 2))
                     if wp.static(moving):
-                        dw = axes * vec3(v[d, w], v[d + 1, w], v[d + 2, w])
+                        dw = axes * item3(v, d, w)
                         dv = wp.cross(x, dw)
                         acc = acc + wp.cross(om, dv) + wp.cross(vel, dw)
                         alp = alp + wp.cross(om, dw)

@@ -12,17 +12,7 @@ import warp as wp
 
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import ADD, BALL, CARRY, STILL, STORE
-from sharnir.maths import (
-    array2,
-    cos_sin,
-    get,
-    get3,
-    get33,
-    put,
-    put3,
-    real,
-    vec3,
-)  # fmt: skip
+from sharnir.maths import array2, cos_sin, get, get3, get33, item, put, put3, real, vec3
 
 SMALL_ANGLE2 = wp.constant(real(0.04))  # rad²: below it, series to the last digit
 
@@ -109,14 +99,14 @@ def chord_momenta(tree: Tree, ws: Workspace, v: array2, dt: real, w: int):
             kind = tree.kind[e]
             d = tree.part_v[e]
             if kind != STILL:
-                step = dt * v[d, w]
+                step = dt * item(v, d, w)
                 linear = get3(ws.S, 2 * d, w) * step
                 turn = get3(ws.S, 2 * d + 1, w) * step
                 if kind >= BALL:  # ball or shift: three coordinates at once
-                    step = dt * v[d + 1, w]
+                    step = dt * item(v, d + 1, w)
                     linear = linear + get3(ws.S, 2 * d + 2, w) * step
                     turn = turn + get3(ws.S, 2 * d + 3, w) * step
-                    step = dt * v[d + 2, w]
+                    step = dt * item(v, d + 2, w)
                     linear = linear + get3(ws.S, 2 * d + 4, w) * step
                     turn = turn + get3(ws.S, 2 * d + 5, w) * step
                 D = twist_displacement(linear, turn)
@@ -185,7 +175,7 @@ def whitened_momentum(tree: Tree, ws: Workspace, tau: array2, z: array2, w: int)
         d = tree.dof[i + 1] - 1
         first = tree.dof[i]
         while d >= first:
-            along = tau[d, w] + wp.dot(get3(ws.S, 2 * d, w), f) + wp.dot(get3(ws.S, 2 * d + 1, w), n)
+            along = item(tau, d, w) + wp.dot(get3(ws.S, 2 * d, w), f) + wp.dot(get3(ws.S, 2 * d + 1, w), n)
             z_d = along * get(ws.rsD, d, w)
             put(z, d, w, z_d)
             f = f - get3(ws.U, 2 * d, w) * z_d
@@ -222,9 +212,9 @@ def whitened_velocity(tree: Tree, ws: Workspace, v: array2, z: array2, w: int):
         d = tree.dof[i]
         while d < tree.dof[i + 1]:
             along = wp.dot(get3(ws.U, 2 * d, w), vel) + wp.dot(get3(ws.U, 2 * d + 1, w), om)
-            put(z, d, w, v[d, w] / get(ws.rsD, d, w) + along)
-            vel = vel + get3(ws.S, 2 * d, w) * v[d, w]
-            om = om + get3(ws.S, 2 * d + 1, w) * v[d, w]
+            put(z, d, w, item(v, d, w) / get(ws.rsD, d, w) + along)
+            vel = vel + get3(ws.S, 2 * d, w) * item(v, d, w)
+            om = om + get3(ws.S, 2 * d + 1, w) * item(v, d, w)
             d += 1
         put3(ws.a, 2 * i, w, vel)
         put3(ws.a, 2 * i + 1, w, om)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, get3, get33, put3, vec3
+from sharnir.maths import array2, get3, get33, item, put3, set_item, vec3
 
 
 @wp.func
@@ -21,8 +21,8 @@ def accelerate(tree: Tree, ws: Workspace, qdd: array2, w: int):
             alp = get3(ws.a, 2 * lam + 1, w)
         d = tree.dof[i]
         while d < tree.dof[i + 1]:
-            acc = acc + get3(ws.S, 2 * d, w) * qdd[d, w]
-            alp = alp + get3(ws.S, 2 * d + 1, w) * qdd[d, w]
+            acc = acc + get3(ws.S, 2 * d, w) * item(qdd, d, w)
+            alp = alp + get3(ws.S, 2 * d + 1, w) * item(qdd, d, w)
             d += 1
         put3(ws.a, 2 * i, w, acc)
         put3(ws.a, 2 * i + 1, w, alp)
@@ -74,6 +74,6 @@ def joint_forces(tree: Tree, ws: Workspace, qdd: array2, tau: array2, w: int):
         d = tree.dof[i]
         while d < tree.dof[i + 1]:
             along = wp.dot(get3(ws.S, 2 * d, w), f) + wp.dot(get3(ws.S, 2 * d + 1, w), n)
-            tau[d, w] = along + tree.armature[d] * qdd[d, w]
+            set_item(tau, d, w, along + tree.armature[d] * item(qdd, d, w))
             d += 1
         i += 1

@@ -15,12 +15,11 @@ from sharnir.constraints.loops import (
 from sharnir.dynamics.aba import inward, outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.forces import applied_wrenches, passive_forces, spring_dissipation, spring_wrenches, turn_vector
-from sharnir.dynamics.kernels import put_world3
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.rnea import link_forces, subtree_forces
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BALL, FREE, SHIFT, SPHERICAL, SPRINGS, STILL
-from sharnir.maths import KERNEL_OPTIONS, array2, get, get3, put, real, vec3
+from sharnir.maths import KERNEL_OPTIONS, array2, get, get3, put, real, set_item3, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 
@@ -148,8 +147,8 @@ def reactions_kernel(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, lam: a
     i = int(0)
     while i < tree.links:
         f = get3(ws.p, 2 * i, w)
-        put_world3(wrench, 2 * i, w, f)
-        put_world3(wrench, 2 * i + 1, w, get3(ws.p, 2 * i + 1, w) - wp.cross(get3(ws.x, i, w), f))
+        set_item3(wrench, 6 * i, w, f)
+        set_item3(wrench, 6 * i + 3, w, get3(ws.p, 2 * i + 1, w) - wp.cross(get3(ws.x, i, w), f))
         i += 1
 
 

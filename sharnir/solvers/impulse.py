@@ -16,7 +16,7 @@ from sharnir.constraints.plan import plan_on
 from sharnir.constraints.work import EVOLVES, STATE_SAVED, state_on, work_on
 from sharnir.dynamics.tree import tree_on, workspace_on
 from sharnir.launch import Graphs
-from sharnir.maths import np_real, real
+from sharnir.maths import np_real, world_columns
 from sharnir.stepping.observe import observe_kernel
 from sharnir.stepping.reactions import reactions_kernel
 from sharnir.stepping.step import published_kernel, start_kernel, step_kernel, ticks_kernel
@@ -67,7 +67,7 @@ class Impulses:
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
                  "rotation": 9 * model.nb, "velocity": 6 * model.nb, "wrench": 6 * model.nb,
                  "loop_wrench": 6 * model.loops}  # fmt: skip
-        self.seen = {n: wp.zeros((size, worlds), dtype=real, device=device) for n, size in sizes.items()}
+        self.seen = {n: world_columns(size, worlds, device) for n, size in sizes.items()}
 
     def start(self, q: np.ndarray, v: np.ndarray, loop_q: np.ndarray) -> None:
         """Begin from positions and velocities [.., worlds]; loop_q: where angles of loop joints are counted from."""

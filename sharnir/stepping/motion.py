@@ -12,15 +12,7 @@ from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.momenta import whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BALL, SHIFT, STILL
-from sharnir.maths import (
-    get,
-    get3,
-    get33,
-    put,
-    put3,
-    real,
-    vec3,
-)
+from sharnir.maths import get, get3, get33, item, item3, put, put3, real, set_item, vec3
 
 
 @wp.func
@@ -36,10 +28,10 @@ def load_links(tree: Tree, ws: Workspace, state: State, gravity: vec3, share: re
     i = int(0)
     while i < tree.links:
         r = get3(ws.x, i, w) + get33(ws.R, i, w) * tree.com[i]
-        force = vec3(state.f_ext[6 * i, w], state.f_ext[6 * i + 1, w], state.f_ext[6 * i + 2, w])
-        torque = vec3(state.f_ext[6 * i + 3, w], state.f_ext[6 * i + 4, w], state.f_ext[6 * i + 5, w])
-        p = vec3(state.P[6 * i, w], state.P[6 * i + 1, w], state.P[6 * i + 2, w])
-        L = vec3(state.P[6 * i + 3, w], state.P[6 * i + 4, w], state.P[6 * i + 5, w])
+        force = item3(state.f_ext, 6 * i, w)
+        torque = item3(state.f_ext, 6 * i + 3, w)
+        p = item3(state.P, 6 * i, w)
+        L = item3(state.P, 6 * i + 3, w)
         p = p * share + (gravity * tree.mass[i] + force) * h
         put3(ws.F, 2 * i, w, p)
         put3(ws.F, 2 * i + 1, w, L * share + torque * h + wp.cross(r, p))
@@ -55,7 +47,7 @@ def load_loops(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, w
         j = loops.fixed[kind]
         while j < 6:
             lv = loops.v_start[k] + j - loops.fixed[kind]
-            impulse = h * (loops.effort[lv] + state.control[loops.dofs + lv, w])
+            impulse = h * (loops.effort[lv] + item(state.control, loops.dofs + lv, w))
             if impulse != real(0.0):
                 s = loop_ends(tree, ws, loops, k, w)
                 g, f, n = row_form(loops, s, k, (6 * kind + j) * 3)
@@ -101,13 +93,13 @@ def joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, b
             stiffness = tree.stiffness[c]
             stretch = turn[k]
             if kind != BALL:
-                stretch = state.q[qi + k, w] - tree.rest[qi + k]
+                stretch = item(state.q, qi + k, w) - tree.rest[qi + k]
             put(ws.E, c, w, tree.armature[c])
             put(ws.hk, c, w, acting * dt * stiffness)
             put(ws.hb, c, w, acting * since * stiffness)
             put(ws.hc, c, w, h * tree.damping[c])
-            force = tree.effort[c] + state.control[c, w] - stiffness * stretch
-            state.tau[c, w] = h * force + tree.armature[c] * state.v[c, w]
+            force = tree.effort[c] + item(state.control, c, w) - stiffness * stretch
+            set_item(state.tau, c, w, h * force + tree.armature[c] * item(state.v, c, w))
             k += 1
         e += 1
 
@@ -116,7 +108,7 @@ def joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, b
 def free_motion(tree: Tree, ws: Workspace, loops: Loops, state: State, work: Work, h: real, dt: real, w: int):
     """Factor at q and z of the motion without rows, from momenta."""
     kick(tree, ws, loops, state, h, w)
-    joint_impulses(tree, ws, state, h, dt, state.clock[0, w], w)
+    joint_impulses(tree, ws, state, h, dt, item(state.clock, 0, w), w)
     inward_momentum(tree, ws, state.tau, state.v, 1, w)
 
 
@@ -129,8 +121,8 @@ def published_motion(tree: Tree, ws: Workspace, loops: Loops, state: State, work
     joint_impulses(tree, ws, state, dt, dt, real(0.0), w)
     d = int(0)
     while d < tree.dof[tree.links]:
-        v = state.v[d, w]
-        state.tau[d, w] = (state.tau[d, w] - tree.armature[d] * v) / dt - tree.damping[d] * v
+        v = item(state.v, d, w)
+        set_item(state.tau, d, w, (item(state.tau, d, w) - tree.armature[d] * v) / dt - tree.damping[d] * v)
         put(ws.E, d, w, get(ws.E, d, w) + get(ws.hc, d, w) + real(0.25) * get(ws.hk, d, w))
         put(ws.hc, d, w, real(0.0))
         put(ws.hk, d, w, real(0.0))

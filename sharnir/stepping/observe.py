@@ -22,14 +22,7 @@ from sharnir.dynamics.kernels import put_bodies
 from sharnir.dynamics.kinematics import kinematics, poses
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import FREE, SPHERICAL
-from sharnir.maths import (
-    KERNEL_OPTIONS,
-    array2,
-    get3,
-    real,
-    ticks,
-    vec3,
-)
+from sharnir.maths import KERNEL_OPTIONS, array2, get3, item, real, set_item, ticks, vec3
 from sharnir.stepping.motion import joint_impulses, kick
 from sharnir.stepping.solve import (
     clear_column,
@@ -74,7 +67,7 @@ def synchronise(
     joint_impulses(tree, ws, state, h, real(2.0) * dt, real(2.0) * dt, w)
     inward_momentum(tree, ws, state.tau, state.v, 1, w)
     if h > real(0.0):
-        load_impulses(plan, state, work, h / state.clock[1, w], w)
+        load_impulses(plan, state, work, h / item(state.clock, 1, w), w)
         held = direct_wanted(plan, state)
         prepare(tree, ws, loops, plan, state, work, held, h, state.settings[DT, 0], real(2.0), 1, 0, w)
         clear_column(work.joint_target, 6 * plan.joints, w)
@@ -105,7 +98,7 @@ def put_energy(
             lv = loops.v_start[k] + c
             stretch = turn[wp.max(j - 3, 0)]
             if j < scalars:
-                stretch = state.loop_q[first + c, w] - loops.rest[first + c]
+                stretch = item(state.loop_q, first + c, w) - loops.rest[first + c]
             kinetic = kinetic + half * loops.armature[lv] * loop_v[lv, w] * loop_v[lv, w]
             potential = potential + half * loops.stiffness[lv] * stretch * stretch
             j += 1
@@ -123,12 +116,12 @@ def observe_kernel(
     what follows from them."""
     w = wp.tid()
     poses(tree, ws, state.q, state.q, w)
-    dt = state.clock[0, w]
+    dt = item(state.clock, 0, w)
     method = int(state.settings[METHOD, 0])
     if method == PAPER_TREE or dt == real(0.0):
         d = int(0)
         while d < plan.dofs:
-            v[d, w] = state.v[d, w]
+            set_item(v, d, w, item(state.v, d, w))
             d += 1
     else:
         synchronise(tree, ws, loops, plan, state, work, dt, wp.where(method == PREDICTIVE, real(0.5), real(0.0)), v, w)

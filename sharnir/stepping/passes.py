@@ -23,14 +23,7 @@ from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import add_tangent_momenta, chord_momenta, tangent_momenta, whitened_momentum
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import (
-    array2,
-    copy,
-    get,
-    put,
-    real,
-    row_dot,
-)
+from sharnir.maths import array2, copy, get, item, put, real, row_dot, set_item
 from sharnir.stepping.series import follow, forget
 from sharnir.stepping.solve import solve, time_is_up
 
@@ -93,7 +86,7 @@ def chord_residual(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wo
     chord_momenta(tree, ws, state.v_next, dt, w)
     d = int(0)
     while d < plan.dofs:
-        state.tau[d, w] = get(ws.E, d, w) * state.v_next[d, w]
+        set_item(state.tau, d, w, get(ws.E, d, w) * item(state.v_next, d, w))
         d += 1
     whitened_momentum(tree, ws, state.tau, work.zc, w)
     total = real(0.0)
@@ -239,7 +232,7 @@ def velocity_passes(
                     mode = LOOK
                     if missing > GUARD * energy:
                         mode = TANGENT
-                        state.report[GUARDED, w] = real(1.0)
+                        set_item(state.report, GUARDED, w, real(1.0))
                         drop_correction(plan, state, work, ws.z, dt, w)
                     else:
                         keep_correction(plan, state, work, wp.where(missing > SMALL * energy, real(0.0), real(1.0)), w)
@@ -251,8 +244,8 @@ def velocity_passes(
                         mode = LAST
                     else:
                         add_missing(work, ws.z, n, w)
-    state.report[PASSED, w] = real(k)
-    if plan.bodies == 1 and state.report[GUARDED, w] == real(0.0):
+    set_item(state.report, PASSED, w, real(k))
+    if plan.bodies == 1 and item(state.report, GUARDED, w) == real(0.0):
         keep_momenta(tree, ws, plan, state, work, w)
 
 
@@ -275,12 +268,12 @@ def follow_tangent(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wo
         z = get(ws.z, d, w)
         put(ws.z, d, w, z - get(work.zc, d, w))
         put(work.zc, d, w, z)
-        state.tau[d, w] = state.v_next[d, w]
+        set_item(state.tau, d, w, item(state.v_next, d, w))
         d += 1
     outward(tree, ws, state.v_next, w)
     d = int(0)
     while d < n:
-        state.v_next[d, w] = state.v_next[d, w] + state.tau[d, w]
+        set_item(state.v_next, d, w, item(state.v_next, d, w) + item(state.tau, d, w))
         put(ws.z, d, w, get(work.zc, d, w))
         put(work.zc, d, w, real(0.0))
         d += 1
@@ -296,7 +289,7 @@ def keep_momenta(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work
     d = int(0)
     while d < n:
         put(ws.z, d, w, get(work.zP, d, w) + get(ws.z, d, w) - get(work.base, d, w))
-        state.lack[d, w] = real(0.0)
+        set_item(state.lack, d, w, real(0.0))
         d += 1
     outward(tree, ws, state.tau, w)
     tangent_momenta(tree, ws, w)
@@ -310,7 +303,7 @@ def keep_correction(plan: Plan, state: State, work: Work, share: real, w: int):
     while d < plan.dofs:
         left = get(work.zc, d, w)
         put(work.z_old, d, w, get(work.base, d, w) - get(work.zP, d, w) + left)
-        state.lack[d, w] = left * share
+        set_item(state.lack, d, w, left * share)
         d += 1
     follow(state.bend, work.z_old, plan.dofs, w)
     follow(state.aim, work.joint_target, 6 * plan.joints, w)
@@ -320,7 +313,7 @@ def keep_correction(plan: Plan, state: State, work: Work, share: real, w: int):
 def forget_correction(plan: Plan, state: State, w: int):
     d = int(0)
     while d < plan.dofs:
-        state.lack[d, w] = real(0.0)
+        set_item(state.lack, d, w, real(0.0))
         d += 1
     forget(state.bend, 3 * plan.dofs + 1, w)
     forget(state.aim, 18 * plan.joints + 1, w)

@@ -20,7 +20,7 @@ from sharnir.dynamics.aba import inward_momentum, outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import get, get3, get33, identity33, mat33, put, real, ticks, vec3
+from sharnir.maths import get, get3, get33, identity33, item, item3, mat33, put, real, set_item, set_item3, ticks, vec3
 from sharnir.stepping.solve import clear_column, nothing_to_sweep
 
 
@@ -48,7 +48,7 @@ def stabilise(
             if n == 0:
                 d = int(0)
                 while d < plan.dofs:
-                    state.tau[d, w] = state.tau[d, w] + state.v_next[d, w]
+                    set_item(state.tau, d, w, item(state.tau, d, w) + item(state.v_next, d, w))
                     d += 1
             advance(tree, state.q, state.tau, dt, state.q_next, w)
             poses(tree, ws, state.q_next, state.q_next, w)
@@ -58,7 +58,7 @@ def stabilise(
                 going = 1
                 n += 1
             before = error
-    state.report[CORRECTED, w] = real(n)
+    set_item(state.report, CORRECTED, w, real(n))
     return moved
 
 
@@ -69,7 +69,7 @@ def renew_rows(
     """Rows of joints and equalities at the poses reached; limits and contacts wait for the next step."""
     i = int(0)
     while i < state.q.shape[0]:
-        state.q[i, w] = state.q_next[i, w]
+        set_item(state.q, i, w, item(state.q_next, i, w))
         i += 1
     clear_column(ws.hc, plan.dofs, w)
     clear_column(ws.hk, plan.dofs, w)
@@ -106,12 +106,12 @@ def pseudo_step(
             worst = real(0.0)
         else:
             set_offsets(plan, work, ws.z, w)
-    most = wp.min(int(state.settings[SWEEPS, 0]), int(state.settings[MOST_PSEUDO, 0] - state.report[PSEUDO, w]))
+    most = wp.min(int(state.settings[SWEEPS, 0]), int(state.settings[MOST_PSEUDO, 0] - item(state.report, PSEUDO, w)))
     while worst > epsilon and n < most and ticks() < end:
         worst = sweep_positions(loops, plan, work, held, dt, state.settings[ERP, 0], ws.z, work.p_old, w)
         n += 1
-    state.report[PSEUDO, w] = state.report[PSEUDO, w] + real(n)
-    state.clock[3, w] = real(end - ticks())
+    set_item(state.report, PSEUDO, w, item(state.report, PSEUDO, w) + real(n))
+    set_item(state.clock, 3, w, real(end - ticks()))
     outward(tree, ws, state.tau, w)
 
 
@@ -163,7 +163,7 @@ def keep_angular_momentum(tree: Tree, ws: Workspace, trial: Workspace, plan: Pla
         while n < plan.island_start[k + 1]:
             i = plan.island_link[n]
             x = get3(ws.O, i, w)
-            p = vec3(state.P[6 * i, w], state.P[6 * i + 1, w], state.P[6 * i + 2, w])
+            p = item3(state.P, 6 * i, w)
             shifted = shifted + wp.cross(x - get3(trial.O, i, w), p)
             centre = centre + x * tree.mass[i]
             mass = mass + tree.mass[i]
@@ -185,10 +185,7 @@ def keep_angular_momentum(tree: Tree, ws: Workspace, trial: Workspace, plan: Pla
             R = get33(ws.R, i, w)
             p = wp.cross(turn, get3(ws.O, i, w) - centre) * tree.mass[i]
             L = R * (tree.inertia[i] * (wp.transpose(R) * turn))
-            j = int(0)
-            while j < 3:
-                state.P[6 * i + j, w] = state.P[6 * i + j, w] + p[j]
-                state.P[6 * i + 3 + j, w] = state.P[6 * i + 3 + j, w] + L[j]
-                j += 1
+            set_item3(state.P, 6 * i, w, item3(state.P, 6 * i, w) + p)
+            set_item3(state.P, 6 * i + 3, w, item3(state.P, 6 * i + 3, w) + L)
             n += 1
         k += 1

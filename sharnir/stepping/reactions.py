@@ -14,11 +14,10 @@ from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import contact_frame, get_count
 from sharnir.constraints.work import DT, State, Work
 from sharnir.dynamics.forces import pivot, spring_end
-from sharnir.dynamics.kernels import put_world3
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import COUPLING, LOOP_ROW, SPRING, TURN
-from sharnir.maths import KERNEL_OPTIONS, array2, column, get, get3, get33, put3, real, ticks, vec3
+from sharnir.maths import KERNEL_OPTIONS, array2, column, get, get3, get33, item, put3, real, set_item3, ticks, vec3
 from sharnir.stepping.solve import direct_wanted
 from sharnir.stepping.step import seek_velocities
 
@@ -49,7 +48,7 @@ def impulse_on_row(loops: Loops, plan: Plan, state: State, work: Work, k: int, j
         total = get(work.p, 6 * k + j, w)
     else:
         lv = loops.v_start[k] + j - fixed
-        total = h * (loops.effort[lv] + state.control[plan.dofs + lv, w])
+        total = h * (loops.effort[lv] + item(state.control, plan.dofs + lv, w))
         l = int(0)
         while l < plan.lines:
             if plan.line_kind[l] == LOOP_ROW and plan.line_of[2 * l] == 6 * k + j:
@@ -99,8 +98,8 @@ def take_loops(
             l += 1
         take(ws, s.a, s.ra, -force, -torque, w)
         take(ws, s.b, s.rb, force, torque, w)
-        put_world3(loop_wrench, 2 * k, w, force / h)
-        put_world3(loop_wrench, 2 * k + 1, w, torque / h)
+        set_item3(loop_wrench, 6 * k, w, force / h)
+        set_item3(loop_wrench, 6 * k + 3, w, torque / h)
         k += 1
 
 
@@ -146,7 +145,7 @@ def reactions_kernel(
     w = wp.tid()
     poses(tree, ws, state.q, state.q, w)
     dt = state.settings[DT, 0]
-    h = real(0.5) * (state.clock[0, w] + dt)
+    h = real(0.5) * (item(state.clock, 0, w) + dt)
     held = direct_wanted(plan, state)
     seek_velocities(tree, ws, trial, loops, plan, state, work, held, h, dt, ticks() + wp.float64(1.0e14), w)
     i = int(0)
@@ -167,6 +166,6 @@ def reactions_kernel(
         if lam >= 0:
             put3(ws.p, 2 * lam, w, get3(ws.p, 2 * lam, w) + f)
             put3(ws.p, 2 * lam + 1, w, get3(ws.p, 2 * lam + 1, w) + n)
-        put_world3(wrench, 2 * i, w, f / h)
-        put_world3(wrench, 2 * i + 1, w, (n - wp.cross(get3(ws.x, i, w), f)) / h)
+        set_item3(wrench, 6 * i, w, f / h)
+        set_item3(wrench, 6 * i + 3, w, (n - wp.cross(get3(ws.x, i, w), f)) / h)
         i -= 1

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.maths import array2, get, real, vec3
+from sharnir.maths import array2, get, item, real, set_item, vec3
 
 
 @wp.func
 def expected(series: array2, i: int, n: int, w: int):
     """Value i of n in the step to come."""
-    order = series[3 * n, w]
-    value = series[i, w]
+    order = item(series, 3 * n, w)
+    value = item(series, i, w)
     if order > real(0.5):
-        value = value + series[n + i, w]
+        value = value + item(series, n + i, w)
     if order > real(1.5):
-        value = value + series[2 * n + i, w]
+        value = value + item(series, 2 * n + i, w)
     return value
 
 
@@ -30,21 +30,21 @@ def follow(series: array2, values: array2, n: int, w: int):
     i = int(0)
     while i < n:
         value = get(values, i, w)
-        miss = value - series[i, w]
-        slope = series[n + i, w]
-        curve = series[2 * n + i, w]
+        miss = value - item(series, i, w)
+        slope = item(series, n + i, w)
+        curve = item(series, 2 * n + i, w)
         bent = miss - slope
         misses = misses + vec3(miss * miss, bent * bent, (bent - curve) * (bent - curve))
-        series[2 * n + i, w] = bent
-        series[n + i, w] = miss
-        series[i, w] = value
+        set_item(series, 2 * n + i, w, bent)
+        set_item(series, n + i, w, miss)
+        set_item(series, i, w, value)
         i += 1
     order = real(0.0)
     if misses[1] < misses[0]:
         order = real(1.0)
     if misses[2] < wp.min(misses[0], misses[1]):
         order = real(2.0)
-    series[3 * n, w] = order
+    set_item(series, 3 * n, w, order)
 
 
 @wp.func
@@ -52,5 +52,5 @@ def forget(series: array2, size: int, w: int):
     """Start anew."""
     i = int(0)
     while i < size:
-        series[i, w] = real(0.0)
+        set_item(series, i, w, real(0.0))
         i += 1

@@ -33,14 +33,7 @@ from sharnir.constraints.work import (
     Work,
 )
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import (
-    array2,
-    copy,
-    get,
-    put,
-    real,
-    ticks,
-)
+from sharnir.maths import array2, copy, get, item, put, real, set_item, ticks
 
 PATIENCE = 200  # sweeps after which some progress must have been made
 STALLED = wp.constant(real(0.9))  # of the change of impulses then
@@ -50,7 +43,7 @@ STALLED = wp.constant(real(0.9))  # of the change of impulses then
 def load_impulses(plan: Plan, state: State, work: Work, scale: real, w: int):
     i = int(0)
     while i < plan.impulses:
-        put(work.p, i, w, state.p[i, w] * scale)
+        put(work.p, i, w, item(state.p, i, w) * scale)
         i += 1
 
 
@@ -135,10 +128,10 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
 @wp.func
 def time_is_up(state: State, more: real, end: wp.float64, w: int):
     """Whether the clock has passed `end`, or the step replayed was late then; more: sweeps not yet reported."""
-    swept = state.report[SWEPT, w] + more
+    swept = item(state.report, SWEPT, w) + more
     late = ticks() > end or swept >= state.settings[CUT_AT, 0]
-    if late and swept < state.report[CUT, w]:
-        state.report[CUT, w] = swept
+    if late and swept < item(state.report, CUT, w):
+        set_item(state.report, CUT, w, swept)
     return late
 
 
@@ -177,10 +170,10 @@ def settled(
 def solve(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: array2, dt: real, end: wp.float64, w: int):
     """The same, reported."""
     n, worst, reason = settled(loops, plan, state, work, held, z, dt, end, w)
-    state.report[SWEPT, w] = state.report[SWEPT, w] + real(n)
-    state.report[RESIDUAL, w] = worst
-    state.report[REASON, w] = real(reason)
-    state.clock[3, w] = real(end - ticks())
+    set_item(state.report, SWEPT, w, item(state.report, SWEPT, w) + real(n))
+    set_item(state.report, RESIDUAL, w, worst)
+    set_item(state.report, REASON, w, real(reason))
+    set_item(state.clock, 3, w, real(end - ticks()))
 
 
 @wp.func

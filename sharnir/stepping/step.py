@@ -32,16 +32,7 @@ from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import (
-    KERNEL_OPTIONS,
-    copy,
-    get,
-    get3,
-    put,
-    real,
-    row_dot,
-    ticks,
-)
+from sharnir.maths import KERNEL_OPTIONS, copy, get, get3, item, put, real, row_dot, set_item, set_item3, ticks
 from sharnir.stepping.motion import free_motion, published_motion
 from sharnir.stepping.passes import forget_correction, velocity_passes
 from sharnir.stepping.positions import (
@@ -70,28 +61,24 @@ def finish(
     while l < plan.lines:
         measured = plan.line_measured[l] == 1 and (plan.line_acts[l] & (HOLD | SOFT)) != 0
         if chord == 1 and measured:
-            state.speed[l, w] = (get(work.g_next, l, w) - get(work.g, l, w)) / dt
+            set_item(state.speed, l, w, (get(work.g_next, l, w) - get(work.g, l, w)) / dt)
         elif get(work.K, l, w) > real(0.0):
             start = plan.line_start[l]
-            state.speed[l, w] = row_dot(work.W, start, plan.line_length[l], plan.index, plan.line_first[l], ws.z, w)
+            set_item(
+                state.speed, l, w, row_dot(work.W, start, plan.line_length[l], plan.index, plan.line_first[l], ws.z, w)
+            )
         l += 1
     i = int(0)
     while i < plan.impulses:
-        state.p[i, w] = get(work.p, i, w)
+        set_item(state.p, i, w, get(work.p, i, w))
         i += 1
     i = int(0)
     while i < tree.links:
-        p = get3(ws.C, 2 * i, w)
-        L = get3(ws.C, 2 * i + 1, w)
-        state.P[6 * i, w] = p[0]
-        state.P[6 * i + 1, w] = p[1]
-        state.P[6 * i + 2, w] = p[2]
-        state.P[6 * i + 3, w] = L[0]
-        state.P[6 * i + 4, w] = L[1]
-        state.P[6 * i + 5, w] = L[2]
+        set_item3(state.P, 6 * i, w, get3(ws.C, 2 * i, w))
+        set_item3(state.P, 6 * i + 3, w, get3(ws.C, 2 * i + 1, w))
         i += 1
-    state.clock[0, w] = dt
-    state.clock[1, w] = h
+    set_item(state.clock, 0, w, dt)
+    set_item(state.clock, 1, w, h)
 
 
 @wp.func
@@ -103,13 +90,13 @@ def settle(
     worst = real(0.0)
     i = int(0)
     while i < state.q.shape[0]:
-        state.q[i, w] = state.q_next[i, w]
-        if not (wp.abs(state.q_next[i, w]) < ELSEWHERE):
+        set_item(state.q, i, w, item(state.q_next, i, w))
+        if not (wp.abs(item(state.q_next, i, w)) < ELSEWHERE):
             worst = real(wp.nan)
         i += 1
     i = int(0)
     while i < plan.dofs:
-        state.v[i, w] = state.v_next[i, w]
+        set_item(state.v, i, w, item(state.v_next, i, w))
         i += 1
     worst = worst + largest_gap(loops, work, w)
     if moved == 0:
@@ -125,7 +112,7 @@ def settle(
             past = wp.max(g - plan.line_upper[l], plan.line_lower[l] - g)
             worst = max(worst, past)
         l += 1
-    state.report[POSITION_ERROR, w] = worst
+    set_item(state.report, POSITION_ERROR, w, worst)
 
 
 @wp.func
@@ -137,17 +124,17 @@ def seek_velocities(
     free_motion(tree, ws, loops, state, work, h, dt, w)
     scale = real(0.0)
     ratio = real(0.0)
-    if state.clock[1, w] > real(0.0):
-        scale = state.settings[WARM, 0] * h / state.clock[1, w]
-        ratio = dt / state.clock[0, w]
+    if item(state.clock, 1, w) > real(0.0):
+        scale = state.settings[WARM, 0] * h / item(state.clock, 1, w)
+        ratio = dt / item(state.clock, 0, w)
     d = int(0)
     while d < plan.dofs:
-        z = get(ws.z, d, w) + state.lack[d, w]
+        z = get(ws.z, d, w) + item(state.lack, d, w)
         put(work.zP, d, w, z)
         d += 1
     load_impulses(plan, state, work, scale, w)
     weakest = prepare(tree, ws, loops, plan, state, work, held, h, dt, real(1.0), 1, 1, w)
-    state.report[WEAKEST, w] = weakest
+    set_item(state.report, WEAKEST, w, weakest)
     if weakest < FOLDING:  # speeds change without bound there: expect nothing
         ratio = real(0.0)
     d = int(0)
@@ -171,7 +158,7 @@ def predictive_step(
 ):  # fmt: skip
     """Rows act on the velocity of the whole step: chord momenta balance, joints are closed at its end."""
     dt = state.settings[DT, 0]
-    h = real(0.5) * (state.clock[0, w] + dt)
+    h = real(0.5) * (item(state.clock, 0, w) + dt)
     held = direct_wanted(plan, state)
     sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
     seek_velocities(tree, ws, trial, loops, plan, state, work, held, h, dt, sooner, w)
@@ -194,8 +181,8 @@ def published_step(
     else:
         free_motion(tree, ws, loops, state, work, dt, dt, w)
     scale = real(0.0)
-    if state.clock[1, w] > real(0.0):
-        scale = state.settings[WARM, 0] * dt / state.clock[1, w]
+    if item(state.clock, 1, w) > real(0.0):
+        scale = state.settings[WARM, 0] * dt / item(state.clock, 1, w)
     load_impulses(plan, state, work, scale, w)
     prepare(tree, ws, loops, plan, state, work, 0, dt, dt, real(1.0), 0, 0, w)
     clear_column(work.joint_target, 6 * plan.joints, w)
@@ -222,13 +209,13 @@ def published_step(
 def begun(state: State, began: wp.float64, w: int):
     """Clear the report; the counter at which the step must end."""
     budget = state.settings[BUDGET, 0]
-    tail = wp.min(state.clock[2, w], real(0.5) * budget)
+    tail = wp.min(item(state.clock, 2, w), real(0.5) * budget)
     end = began + wp.float64(budget - tail)
     i = int(0)
     while i < REPORTS:
-        state.report[i, w] = real(0.0)
+        set_item(state.report, i, w, real(0.0))
         i += 1
-    state.report[CUT, w] = NEVER
+    set_item(state.report, CUT, w, NEVER)
     return end
 
 
@@ -236,12 +223,12 @@ def begun(state: State, began: wp.float64, w: int):
 def ended(state: State, began: wp.float64, end: wp.float64, n: int, w: int):
     """Report the time a step took, as its n-th in this launch."""
     now = ticks()
-    tail = wp.min(state.clock[2, w], real(0.5) * state.settings[BUDGET, 0])
-    state.report[TICKS, w] = real(now - began)
-    state.clock[2, w] = wp.max(real(0.9) * tail, state.clock[3, w] - real(end - now))
+    tail = wp.min(item(state.clock, 2, w), real(0.5) * state.settings[BUDGET, 0])
+    set_item(state.report, TICKS, w, real(now - began))
+    set_item(state.clock, 2, w, wp.max(real(0.9) * tail, item(state.clock, 3, w) - real(end - now)))
     i = int(0)
     while i < REPORTS:
-        state.history[REPORTS * n + i, w] = state.report[i, w]
+        set_item(state.history, REPORTS * n + i, w, item(state.report, i, w))
         i += 1
 
 
@@ -290,7 +277,7 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
         put(ws.E, d, w, tree.armature[d])
         put(ws.hc, d, w, real(0.0))
         put(ws.hk, d, w, real(0.0))
-        state.tau[d, w] = real(0.0)
+        set_item(state.tau, d, w, real(0.0))
         d += 1
     inward_momentum(tree, ws, state.tau, state.v, 0, w)
     whitened_velocity(tree, ws, state.v, ws.z, w)
@@ -300,16 +287,16 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
     clear_column(work.p, plan.impulses, w)
     d = int(0)
     while d < plan.lines:
-        state.speed[d, w] = real(0.0)
+        set_item(state.speed, d, w, real(0.0))
         d += 1
     d = int(0)
     while d < 4:
-        state.clock[d, w] = real(0.0)
+        set_item(state.clock, d, w, real(0.0))
         d += 1
     forget_correction(plan, state, w)
     d = int(0)
     while d < plan.bound:
-        state.firm[d, w] = real(0.0)
+        set_item(state.firm, d, w, real(0.0))
         d += 1
     finish(tree, ws, loops, plan, state, work, real(0.0), real(0.0), 0, w)
 
