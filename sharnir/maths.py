@@ -97,6 +97,17 @@ def get6(m: array2, item: int, w: int) -> vec6: ...
 def put6(m: array2, item: int, w: int, value: vec6): ...
 
 
+ints2 = wp.array(dtype=int, ndim=2)
+
+
+@wp.func_native(_COLUMN.replace("size", "1").replace(_C, "int") + "return p[0];")
+def get_int(m: ints2, item: int, w: int) -> int: ...
+
+
+@wp.func_native(_COLUMN.replace("size", "1").replace(_C, "int") + "p[0] = value;")
+def put_int(m: ints2, item: int, w: int, value: int): ...
+
+
 _ITEM = f"""
 #if defined(__CUDA_ARCH__)
     const long long n = m.shape[1];
@@ -296,19 +307,34 @@ def three_add(W: array2, start: int, length: int, index: indices, first: int, fa
     ...
 
 
-@wp.func_native(f"""
+_TWO = f"""
 #if defined(__CUDA_ARCH__)
-    const long long n = W.shape[1];
-    const {_C}* a = W.data + (long long)(first) * n + w;
-    const {_C}* b = W.data + (long long)(second) * n + w;
+    const long long n = A.shape[1];
+    const {_C}* a = A.data + (long long)(first) * n + w;
+    {_C}* b = B.data + (long long)(second) * n + w;
 #else
     const long long n = 1;
-    const {_C}* a = W.data + first;
-    const {_C}* b = W.data + second;
+    const {_C}* a = A.data + first;
+    {_C}* b = B.data + second;
 #endif
-    {_C} sum = 0; for (int k = 0; k < length; ++k) sum += a[k*n] * b[k*n]; return sum;""")
-def row_product(W: array2, first: int, second: int, length: int, w: int) -> real:
+"""
+
+
+@wp.func_native(_TWO + f"{_C} sum = 0; for (int k = 0; k < length; ++k) sum += a[k*n] * b[k*n]; return sum;")
+def column_dot(A: array2, first: int, B: array2, second: int, length: int, w: int) -> real:
+    """Σ A[first + k] B[second + k] of two workspaces."""
+    ...
+
+
+@wp.func
+def row_product(W: array2, first: int, second: int, length: int, w: int):
     """Σ W[first + k] W[second + k]."""
+    return column_dot(W, first, W, second, length, w)
+
+
+@wp.func_native(_TWO + "for (int k = 0; k < length; ++k) b[k*n] += factor * a[k*n];")
+def column_add(A: array2, first: int, factor: real, B: array2, second: int, length: int, w: int):
+    """B[second + k] += factor A[first + k]."""
     ...
 
 

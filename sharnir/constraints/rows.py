@@ -9,14 +9,28 @@ from sharnir.constraints.lines import line_position, whiten_line
 from sharnir.constraints.loops import Loops, loop_coordinates, loop_ends, row_form
 from sharnir.constraints.plan import FRICTION, HOLD, MOTOR, SOFT, Plan
 from sharnir.constraints.tolerances import NOTHING, OWN, REDUNDANT, SURPRISE
-from sharnir.constraints.walks import Three, walk_three
+from sharnir.constraints.walks import put_wrenches, walk_rows
 from sharnir.constraints.work import State, Work
 from sharnir.dynamics.aba import damping_share, spring_lean
 from sharnir.dynamics.forces import pivot, turn_vector
 from sharnir.dynamics.momenta import turned_by, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import FREE, SPHERICAL, SPRING, TREE_DOF, VELOCITY
-from sharnir.maths import array2, column, get, get3, get33, item, mat33, put, real, row_dot, row_product, vec3
+from sharnir.maths import (
+    array2,
+    column,
+    get,
+    get3,
+    get33,
+    item,
+    mat33,
+    put,
+    put_int,
+    real,
+    row_dot,
+    row_product,
+    vec3,
+)
 
 
 @wp.func
@@ -105,31 +119,11 @@ def whiten_joints(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, work: Wor
         length = plan.joint_length[k]
         j = int(0)
         while j < m:
-            t = (6 * kind + j) * 3
-            pa = Three()
-            pb = Three()
-            g, f, n = row_form(loops, s, k, t)
+            g, f, n = row_form(loops, s, k, (6 * kind + j) * 3)
             put(gap, 6 * k + j, w, g)
-            pa.f0 = -f
-            pa.n0 = -n - wp.cross(s.ra, f)
-            pb.f0 = f
-            pb.n0 = n + wp.cross(s.rb, f)
-            if j + 1 < m:
-                g, f, n = row_form(loops, s, k, t + 3)
-                put(gap, 6 * k + j + 1, w, g)
-                pa.f1 = -f
-                pa.n1 = -n - wp.cross(s.ra, f)
-                pb.f1 = f
-                pb.n1 = n + wp.cross(s.rb, f)
-            if j + 2 < m:
-                g, f, n = row_form(loops, s, k, t + 6)
-                put(gap, 6 * k + j + 2, w, g)
-                pa.f2 = -f
-                pa.n2 = -n - wp.cross(s.ra, f)
-                pb.f2 = f
-                pb.n2 = n + wp.cross(s.rb, f)
-            walk_three(tree, ws, s.a, pa, s.b, pb, work.W, plan.joint_start[k] + j * length, length, w)
-            j += 3
+            put_wrenches(work.wrench, j, m, -f, -n - wp.cross(s.ra, f), f, n + wp.cross(s.rb, f), w)
+            j += 1
+        walk_rows(tree, ws, work.wrench, s.a, s.b, work.W, plan.joint_start[k], length, m, w)
         j = int(0)
         while j < m:
             start = plan.joint_start[k] + j * length
@@ -349,30 +343,14 @@ def find_contacts(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wor
         if gap < real(0.02):
             whiten_contact(tree, ws, plan, work, c, link, r, w)
             n += 1
-            put_count(work, n, c, w)
+            put_int(work.touching, n, w, c)
         else:
             p = plan.first_contact + 3 * c
             put(work.p, p, w, real(0.0))
             put(work.p, p + 1, w, real(0.0))
             put(work.p, p + 2, w, real(0.0))
         c += 1
-    put_count(work, 0, n, w)
-
-
-@wp.func
-def column_of(work: Work, w: int):
-    """Column of a world in the scratch."""
-    return wp.min(w, work.touching.shape[1] - 1)
-
-
-@wp.func
-def put_count(work: Work, item: int, value: int, w: int):
-    work.touching[item, column_of(work, w)] = value
-
-
-@wp.func
-def get_count(work: Work, item: int, w: int):
-    return work.touching[item, column_of(work, w)]
+    put_int(work.touching, 0, w, n)
 
 
 @wp.func
@@ -392,14 +370,10 @@ def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, work: Work, c: int, li
     normal, t1, t2 = contact_frame(plan, c)
     start = plan.contact_start[c]
     length = plan.link_length[link]
-    p = Three()
-    p.f0 = normal
-    p.n0 = wp.cross(r, normal)
-    p.f1 = t1
-    p.n1 = wp.cross(r, t1)
-    p.f2 = t2
-    p.n2 = wp.cross(r, t2)
-    walk_three(tree, ws, link, p, -1, Three(), work.W, start, length, w)
+    put_wrenches(work.wrench, 0, 3, normal, wp.cross(r, normal), vec3(), vec3(), w)
+    put_wrenches(work.wrench, 1, 3, t1, wp.cross(r, t1), vec3(), vec3(), w)
+    put_wrenches(work.wrench, 2, 3, t2, wp.cross(r, t2), vec3(), vec3(), w)
+    walk_rows(tree, ws, work.wrench, link, -1, work.W, start, length, 3, w)
     block_of_contact(work, c, start, length, w)
 
 

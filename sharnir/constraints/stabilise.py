@@ -6,11 +6,10 @@ import warp as wp
 
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import HOLD, Plan
-from sharnir.constraints.rows import get_count
 from sharnir.constraints.sweep import sweep_joint
 from sharnir.constraints.tolerances import OWN
 from sharnir.constraints.work import Work
-from sharnir.maths import array2, get, put, real, row_add, row_dot
+from sharnir.maths import array2, get, get_int, put, real, row_add, row_dot
 
 SLOP = wp.constant(real(1.0e-6))  # m, of contact that is left alone, so that touching points keep touching
 PUSH = wp.constant(real(3.0))  # m/s, the most that penetration is undone with
@@ -48,10 +47,10 @@ def seek_positions(loops: Loops, plan: Plan, work: Work, dt: real, erp: real, w:
             put(work.upper, l, w, high / dt)
             worst = wp.max(worst, wp.max(low, -high))
         l += 1
-    n = get_count(work, 0, w)
+    n = get_int(work.touching, 0, w)
     k = int(0)
     while k < n:
-        depth = -get(work.contact_gap, get_count(work, k + 1, w), w) - SLOP
+        depth = -get(work.contact_gap, get_int(work.touching, k + 1, w), w) - SLOP
         worst = wp.max(worst, erp * depth)
         k += 1
     return worst
@@ -122,9 +121,9 @@ def sweep_positions(loops: Loops, plan: Plan, work: Work, held: int, dt: real, e
     while l < plan.lines:
         worst = wp.max(worst, sweep_hold(plan, work, l, held, z, p, w))
         l += 1
-    n = get_count(work, 0, w)
+    n = get_int(work.touching, 0, w)
     k = int(0)
     while k < n:
-        worst = wp.max(worst, sweep_normal(plan, work, get_count(work, k + 1, w), held, dt, erp, z, p, w))
+        worst = wp.max(worst, sweep_normal(plan, work, get_int(work.touching, k + 1, w), held, dt, erp, z, p, w))
         k += 1
     return worst

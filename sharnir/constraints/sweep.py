@@ -10,9 +10,21 @@ import warp as wp
 
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import FRICTION, HOLD, MOTOR, SOFT, Plan
-from sharnir.constraints.rows import get_count
 from sharnir.constraints.work import Work
-from sharnir.maths import array2, get, put, real, row_add, row_dot, three_add, three_dot, vec3, vec4, vec6
+from sharnir.maths import (
+    array2,
+    get,
+    get_int,
+    put,
+    real,
+    row_add,
+    row_dot,
+    three_add,
+    three_dot,
+    vec3,
+    vec4,
+    vec6,
+)
 
 UNBOUNDED = wp.constant(real(1.0e30))  # N s
 
@@ -240,10 +252,10 @@ def sweep(loops: Loops, plan: Plan, work: Work, held: int, dt: real, z: array2, 
     while l < plan.lines:
         worst = wp.max(worst, sweep_line(plan, work, l, held, z, p, w))
         l += 1
-    n = get_count(work, 0, w)
+    n = get_int(work.touching, 0, w)
     k = int(0)
     while k < n:
-        worst = wp.max(worst, sweep_contact(plan, work, get_count(work, k + 1, w), held, dt, z, p, w))
+        worst = wp.max(worst, sweep_contact(plan, work, get_int(work.touching, k + 1, w), held, dt, z, p, w))
         k += 1
     return worst
 
@@ -266,10 +278,10 @@ def apply_impulses(loops: Loops, plan: Plan, work: Work, z: array2, p: array2, w
         if total != real(0.0):
             row_add(work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], total, z, w)
         l += 1
-    n = get_count(work, 0, w)
+    n = get_int(work.touching, 0, w)
     k = int(0)
     while k < n:
-        c = get_count(work, k + 1, w)
+        c = get_int(work.touching, k + 1, w)
         link = plan.contact_link[c]
         length = plan.link_length[link]
         at = plan.first_contact + 3 * c

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import warp as wp
 
 from sharnir.constraints.plan import Plan
+from sharnir.constraints.walks import MANY
 from sharnir.maths import array2, real, world_columns
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ TIGHT = 13  # share of the usual tolerances
 SETTINGS = 14
 # What a step reports, by place in `State.report`.
 CUT, PSEUDO, CORRECTED, SWEPT, PASSED, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST = range(11)
-REPORTS = 11  # CUT: sweeps after which time was up
+REPORTS = 54  # CUT: sweeps after which time was up
 # Reasons of stopping.
 CONVERGED, CAPPED, OUT_OF_TIME = range(3)
 CONTACT_K = 13
@@ -64,6 +65,7 @@ STATE_SAVED = (*EVOLVES, "control", "f_ext", "target")
 class Work:
     """Scratch in workspace columns."""
 
+    wrench: array2  # [12 MANY] of the rows being walked
     W: array2  # whitened rows
     zP: array2  # [nv] of the momenta before the step
     base: array2  # [nv] z without the rows' impulses
@@ -95,9 +97,12 @@ class Work:
     contact_gap: array2  # [contact] m
     contact_K: array2  # [CONTACT_K contact] inverse of the block W Wᵀ, 1/K_nn, tangential step, K_tn (2)
     L: array2  # factor of the rows that bind both ways
-    pivot: array2  # [b] its inverse pivots
-    x: array2  # [b]
-    back: array2  # [b] kept zero
+    pivot: array2  # [row that acts] its inverse pivots
+    x: array2  # [row that acts]
+    before: counts2  # [b + 1] how many rows act of those before b
+    acting: counts2  # [row that acts] b
+    L_left: counts2  # [row that acts] first column of its row of L
+    L_start: counts2  # [row that acts] where column 0 of that row would be
     dense: array2  # [width] kept zero
     K_held: array2  # [line] |Ŵ|²
     offset: array2  # [line, 3 contact] speeds of projected rows beyond Ŵ·z
@@ -125,6 +130,7 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     """Zeroed scratch."""
     impulses, joints, lines = plan.impulses, plan.joints, plan.lines
     sizes = {
+        "wrench": 12 * MANY,
         "W": plan.W_size,
         "gap": 6 * joints,
         "gap_next": 6 * joints,
@@ -140,7 +146,6 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
         "L": plan.L_size,
         "pivot": plan.bound,
         "x": plan.bound,
-        "back": plan.bound,
         "dense": plan.width,
         "K_held": lines,
     }
@@ -150,5 +155,8 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     out = Work()
     for name, size in sizes.items():
         setattr(out, name, wp.zeros((size, columns), dtype=real, device=device))
-    out.touching = wp.zeros((plan.contacts + 1, columns), dtype=int, device=device)
+    counts = {"touching": plan.contacts + 1, "before": plan.bound + 1}
+    counts |= dict.fromkeys(("acting", "L_left", "L_start"), plan.bound)
+    for name, size in counts.items():
+        setattr(out, name, wp.zeros((size, columns), dtype=int, device=device))
     return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.constraints.direct import project_rows
+from sharnir.constraints.held import project_rows
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import HOLD, SOFT, Plan

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.constraints.direct import bind, factor_bound, set_offsets
+from sharnir.constraints.direct import bind, factor_bound
+from sharnir.constraints.held import set_offsets
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import (
@@ -20,7 +21,22 @@ from sharnir.dynamics.aba import inward_momentum, outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import get, get3, get33, identity33, item, item3, mat33, put, real, set_item, set_item3, ticks, vec3
+from sharnir.maths import (
+    get,
+    get3,
+    get33,
+    identity33,
+    item,
+    item3,
+    mat33,
+    put,
+    put_int,
+    real,
+    set_item,
+    set_item3,
+    ticks,
+    vec3,
+)
 from sharnir.stepping.solve import clear_column, nothing_to_sweep
 
 
@@ -134,7 +150,7 @@ def open_error(loops: Loops, state: State, work: Work, w: int):
 
 @wp.func
 def put_zero_contacts(work: Work, w: int):
-    work.touching[0, wp.min(w, work.touching.shape[1] - 1)] = 0
+    put_int(work.touching, 0, w, 0)
 
 
 @wp.func

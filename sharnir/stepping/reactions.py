@@ -11,13 +11,27 @@ import warp as wp
 from sharnir.constraints.lines import turn_of
 from sharnir.constraints.loops import Loops, loop_ends, row_form
 from sharnir.constraints.plan import Plan
-from sharnir.constraints.rows import contact_frame, get_count
+from sharnir.constraints.rows import contact_frame
 from sharnir.constraints.work import DT, State, Work
 from sharnir.dynamics.forces import pivot, spring_end
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import COUPLING, LOOP_ROW, SPRING, TURN
-from sharnir.maths import KERNEL_OPTIONS, array2, column, get, get3, get33, item, put3, real, set_item3, ticks, vec3
+from sharnir.maths import (
+    KERNEL_OPTIONS,
+    array2,
+    column,
+    get,
+    get3,
+    get33,
+    get_int,
+    item,
+    put3,
+    real,
+    set_item3,
+    ticks,
+    vec3,
+)
 from sharnir.stepping.solve import direct_wanted
 from sharnir.stepping.step import seek_velocities
 
@@ -124,8 +138,8 @@ def take_springs(tree: Tree, ws: Workspace, plan: Plan, work: Work, w: int):
 def take_contacts(tree: Tree, ws: Workspace, plan: Plan, work: Work, w: int):
     """Impulses of contacts."""
     k = int(0)
-    while k < get_count(work, 0, w):
-        c = get_count(work, k + 1, w)
+    while k < get_int(work.touching, 0, w):
+        c = get_int(work.touching, k + 1, w)
         link = plan.contact_link[c]
         normal, t1, t2 = contact_frame(plan, c)
         r = get3(ws.x, link, w) + get33(ws.R, link, w) * plan.contact_point[c] - normal * plan.contact_radius[c]

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.constraints.direct import answer_of_bound, bind, factor_bound, largest_lack, project_rows, set_offsets
+from sharnir.constraints.direct import bind, factor_bound, largest_lack
+from sharnir.constraints.held import answer_of_bound, project_rows, set_offsets
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import (
     factor_joints,
     find_contacts,
-    get_count,
     prepare_lines,
     whiten_joints,
 )
@@ -33,7 +33,7 @@ from sharnir.constraints.work import (
     Work,
 )
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, copy, get, item, put, real, set_item, ticks
+from sharnir.maths import array2, copy, get, get_int, item, put, real, set_item, ticks
 
 PATIENCE = 200  # sweeps after which some progress must have been made
 STALLED = wp.constant(real(0.9))  # of the change of impulses then
@@ -137,7 +137,7 @@ def time_is_up(state: State, more: real, end: wp.float64, w: int):
 
 @wp.func
 def nothing_to_sweep(plan: Plan, work: Work, held: int, w: int):
-    rows = get_count(work, 0, w)
+    rows = get_int(work.touching, 0, w)
     if held == 0:
         rows = rows + plan.joints
     l = int(0)
