@@ -42,6 +42,7 @@ class Ours:
         self.case = case
         self.sim = Simulation(case.scene, solver=solver, method=method, dt=DT, epsilon=EPSILON, max_sweeps=20_000,
                               warm_start=warm)  # fmt: skip
+        self.sim.impulses.step(0)  # loads the kernel
         self.seconds: list[float] = []
         self.reports: list[np.ndarray] = []
         self.energy: list[tuple[float, float]] = []  # of the state, and what it should be where that is known
