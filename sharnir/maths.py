@@ -46,7 +46,7 @@ quat = wp.types.quaternion(real)
 array2 = wp.array(dtype=real, ndim=2)
 
 # Flags measured on the articulated-body kernels; -mprefer-vector-width keeps AVX-512 from down-clocking them.
-CPU_FLAGS = "-march=native -mllvm=-inline-threshold=60000 -mllvm=-slp-recursion-max-depth=4 -mprefer-vector-width=256"
+CPU_FLAGS = "-march=native -mllvm=-inline-threshold=600000 -mllvm=-slp-recursion-max-depth=4 -mprefer-vector-width=256"
 CPU_FLAGS += " -ffp-contract=fast"
 KERNEL_OPTIONS = {"enable_backward": False, "cpu_compiler_flags": CPU_FLAGS}
 

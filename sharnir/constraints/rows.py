@@ -109,8 +109,9 @@ def joint_coordinates(tree: Tree, ws: Workspace, loops: Loops, near: array2, loo
 
 
 @wp.func
-def whiten_joints(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, work: Work, gap: array2, w: int):
-    """W and effective masses of the loop joints' rows, and their errors, at the poses in the workspace."""
+def whiten_joints(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, work: Work, again: int, w: int):
+    """W and effective masses of the loop joints' rows at the poses in the workspace, and their errors unless it is done
+    again in the same step."""
     k = int(0)
     while k < loops.count:
         s = loop_ends(tree, ws, loops, k, w)
@@ -120,7 +121,8 @@ def whiten_joints(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, work: Wor
         j = int(0)
         while j < m:
             g, f, n = row_form(loops, s, k, (6 * kind + j) * 3)
-            put(gap, 6 * k + j, w, g)
+            if again == 0:
+                put(work.gap, 6 * k + j, w, g)
             put_wrenches(work.wrench, j, m, -f, -n - wp.cross(s.ra, f), f, n + wp.cross(s.rb, f), w)
             j += 1
         walk_rows(tree, ws, work.wrench, s.a, s.b, work.W, plan.joint_start[k], length, m, w)

@@ -6,7 +6,7 @@ import warp as wp
 
 from sharnir.constraints.loops import Loops, loop_ends, row_form
 from sharnir.constraints.work import State, Work
-from sharnir.dynamics.aba import inward_implicit, inward_momentum
+from sharnir.dynamics.aba import inward_implicit
 from sharnir.dynamics.forces import turn_vector
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.momenta import whitened_velocity
@@ -105,11 +105,10 @@ def joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, b
 
 
 @wp.func
-def free_motion(tree: Tree, ws: Workspace, loops: Loops, state: State, work: Work, h: real, dt: real, w: int):
-    """Factor at q and z of the motion without rows, from momenta."""
+def load_step(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, dt: real, w: int):
+    """All that acts in a step, for the inward pass that finds the motion without rows from momenta."""
     kick(tree, ws, loops, state, h, w)
     joint_impulses(tree, ws, state, h, dt, item(state.clock, 0, w), w)
-    inward_momentum(tree, ws, state.tau, state.v, 1, w)
 
 
 @wp.func

@@ -69,7 +69,7 @@ def synchronise(
     if h > real(0.0):
         load_impulses(plan, state, work, h / item(state.clock, 1, w), w)
         held = direct_wanted(plan, state)
-        prepare(tree, ws, loops, plan, state, work, held, h, state.settings[DT, 0], real(2.0), 1, 0, w)
+        prepare(tree, ws, loops, plan, state, work, held, h, state.settings[DT, 0], real(2.0), 1, 0, 0, w)
         clear_column(work.joint_target, 6 * plan.joints, w)
         apply_impulses(loops, plan, work, ws.z, work.p, w)
         settled(loops, plan, state, work, held, ws.z, state.settings[DT, 0], ticks() + wp.float64(1.0e12), w)

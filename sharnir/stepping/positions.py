@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.constraints.direct import bind, factor_bound
+from sharnir.constraints.direct import bind
 from sharnir.constraints.held import set_offsets
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import (
-    factor_joints,
     joint_gaps,
-    prepare_lines,
-    whiten_joints,
 )
 from sharnir.constraints.stabilise import seek_positions, sweep_positions
-from sharnir.constraints.tolerances import OWN, STRAYED
-from sharnir.constraints.work import CORRECTED, EPSILON, ERP, MOST_CORRECTED, MOST_PSEUDO, PSEUDO, SWEEPS, State, Work
-from sharnir.dynamics.aba import inward_momentum, outward
+from sharnir.constraints.tolerances import OWN
+from sharnir.constraints.work import EPSILON, ERP, MOST_PSEUDO, PSEUDO, SWEEPS, State, Work
+from sharnir.dynamics.aba import outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
@@ -29,8 +26,6 @@ from sharnir.maths import (
     item,
     item3,
     mat33,
-    put,
-    put_int,
     real,
     set_item,
     set_item3,
@@ -41,68 +36,38 @@ from sharnir.stepping.solve import clear_column, nothing_to_sweep
 
 
 @wp.func
-def stabilise(
-    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, most: int, dt: real,
+def correct(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, n: int, dt: real,
     end: wp.float64, w: int,
 ):  # fmt: skip
-    """Next positions ← v_next and the pseudo-velocities that undo position errors (M-43); then, at the poses reached,
-    at most `most` times again as long as joints are open there by more than is allowed (M-44). 1 if there were any:
-    poses and gaps in the workspace are then those of the next positions."""
+    """Next positions ← v_next and the pseudo-velocities that undo position errors (M-43), or at the poses reached, n-th
+    time, the same again (M-44). Returns by how much joints are then open beyond what is allowed; −1 where nothing
+    had to be moved, otherwise poses and gaps in the workspace are those of the next positions."""
     erp = state.settings[ERP, 0]
-    most = wp.min(most, int(state.settings[MOST_CORRECTED, 0]))
-    moved = int(0)
-    n = int(0)
-    before = real(1.0e30)
-    going = int(1)
-    while going == 1:
-        if n > 0:
-            renew_rows(tree, ws, loops, plan, state, work, held, dt, w)
-        going = 0
-        if seek_positions(loops, plan, work, dt, erp, w) > wp.where(n == 0, real(0.5) * erp * OWN, real(0.0)):
-            moved = 1
-            pseudo_step(tree, ws, loops, plan, state, work, held, dt, end, w)
-            if n == 0:
-                d = int(0)
-                while d < plan.dofs:
-                    set_item(state.tau, d, w, item(state.tau, d, w) + item(state.v_next, d, w))
-                    d += 1
-            advance(tree, state.q, state.tau, dt, state.q_next, w)
-            poses(tree, ws, state.q_next, state.q_next, w)
-            joint_gaps(tree, ws, loops, work.gap_next, w)
-            error = open_error(loops, state, work, w)
-            if error > STRAYED and error < real(0.5) * before and n < most and ticks() < end:
-                going = 1
-                n += 1
-            before = error
-    set_item(state.report, CORRECTED, w, real(n))
-    return moved
+    error = real(-1.0)
+    if seek_positions(loops, plan, work, dt, erp, w) > wp.where(n == 0, real(0.5) * erp * OWN, real(0.0)):
+        pseudo_step(tree, ws, loops, plan, state, work, held, dt, end, w)
+        if n == 0:
+            d = int(0)
+            while d < plan.dofs:
+                set_item(state.tau, d, w, item(state.tau, d, w) + item(state.v_next, d, w))
+                d += 1
+        advance(tree, state.q, state.tau, dt, state.q_next, w)
+        poses(tree, ws, state.q_next, state.q_next, w)
+        joint_gaps(tree, ws, loops, work.gap_next, w)
+        error = open_error(loops, state, work, w)
+    return error
 
 
 @wp.func
-def renew_rows(
-    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real, w: int
-):
-    """Rows of joints and equalities at the poses reached; limits and contacts wait for the next step."""
+def renew_positions(plan: Plan, ws: Workspace, state: State, w: int):
+    """Positions ← those the step led to, for another correction there; nothing is added to the joints' inertia."""
     i = int(0)
     while i < state.q.shape[0]:
         set_item(state.q, i, w, item(state.q_next, i, w))
         i += 1
     clear_column(ws.hc, plan.dofs, w)
     clear_column(ws.hk, plan.dofs, w)
-    inward_momentum(tree, ws, state.tau, state.v, 0, w)
-    whiten_joints(tree, ws, loops, plan, work, work.gap_next, w)
-    put_zero_contacts(work, w)
-    prepare_lines(tree, ws, loops, plan, state, work, dt, dt, real(1.0), 1, w)
-    if held == 1:
-        factor_bound(plan, state, work, 0, w)
-    else:
-        factor_joints(loops, plan, work, w)
-    l = int(0)
-    while l < plan.lines:
-        if plan.line_lower[l] != plan.line_upper[l]:
-            put(work.K, l, w, real(0.0))
-        put(work.g_next, l, w, get(work.g, l, w))
-        l += 1
 
 
 @wp.func
@@ -146,11 +111,6 @@ def open_error(loops: Loops, state: State, work: Work, w: int):
             j += 1
         k += 1
     return worst
-
-
-@wp.func
-def put_zero_contacts(work: Work, w: int):
-    put_int(work.touching, 0, w, 0)
 
 
 @wp.func

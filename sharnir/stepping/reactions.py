@@ -13,6 +13,7 @@ from sharnir.constraints.loops import Loops, loop_ends, row_form
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import contact_frame
 from sharnir.constraints.work import DT, State, Work
+from sharnir.dynamics.aba import inward_momentum
 from sharnir.dynamics.forces import pivot, spring_end
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
@@ -32,8 +33,9 @@ from sharnir.maths import (
     ticks,
     vec3,
 )
-from sharnir.stepping.solve import direct_wanted
-from sharnir.stepping.step import seek_velocities
+from sharnir.stepping.motion import load_step
+from sharnir.stepping.solve import direct_wanted, prepare
+from sharnir.stepping.step import seek_velocities, warm_start
 
 wp.set_module_options(KERNEL_OPTIONS)
 
@@ -161,7 +163,12 @@ def reactions_kernel(
     dt = state.settings[DT, 0]
     h = real(0.5) * (item(state.clock, 0, w) + dt)
     held = direct_wanted(plan, state)
-    seek_velocities(tree, ws, trial, loops, plan, state, work, held, h, dt, ticks() + wp.float64(1.0e14), w)
+    load_step(tree, ws, loops, state, h, dt, w)
+    warm_start(plan, state, work, h, w)
+    inward_momentum(tree, ws, state.tau, state.v, 1, w)
+    weakest = prepare(tree, ws, loops, plan, state, work, held, h, dt, real(1.0), 1, 1, 0, w)
+    end = ticks() + wp.float64(1.0e14)
+    seek_velocities(tree, ws, trial, loops, plan, state, work, held, weakest, h, dt, end, w)
     i = int(0)
     while i < tree.links:
         p = get3(ws.C, 2 * i, w)

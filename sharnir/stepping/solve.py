@@ -33,7 +33,7 @@ from sharnir.constraints.work import (
     Work,
 )
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, copy, get, get_int, item, put, real, set_item, ticks
+from sharnir.maths import array2, copy, get, get_int, item, put, put_int, real, set_item, ticks
 
 PATIENCE = 200  # sweeps after which some progress must have been made
 STALLED = wp.constant(real(0.9))  # of the change of impulses then
@@ -179,13 +179,17 @@ def solve(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arra
 @wp.func
 def prepare(
     tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, h: real, dt: real,
-    swing: real, ahead: int, learn: int, w: int,
+    swing: real, ahead: int, learn: int, again: int, w: int,
 ):  # fmt: skip
-    """All rows at the start of a step, and the factors of their blocks. ahead: limits look ahead; learn: see
+    """All rows at the start of a step, and the factors of their blocks; or again, at the poses it led to: those of
+    joints and equalities, limits and contacts wait for the next step. ahead: limits look ahead; learn: see
     `factor_bound`. Returns how weak the loops are against their past."""
-    whiten_joints(tree, ws, loops, plan, work, work.gap, w)
+    whiten_joints(tree, ws, loops, plan, work, again, w)
     prepare_lines(tree, ws, loops, plan, state, work, h, dt, swing, ahead, w)
-    find_contacts(tree, ws, plan, state, work, dt, w)
+    if again == 0:
+        find_contacts(tree, ws, plan, state, work, dt, w)
+    else:
+        keep_equalities(plan, work, w)
     weakest = real(1.0)
     if plan.bound > 0 and ahead == 1:
         weakest = factor_bound(plan, state, work, learn, w)
@@ -194,6 +198,18 @@ def prepare(
     elif not nothing_to_sweep(plan, work, 1, w):
         project_rows(plan, work, w)
     return weakest
+
+
+@wp.func
+def keep_equalities(plan: Plan, work: Work, w: int):
+    """Limits and contacts are left out."""
+    put_int(work.touching, 0, w, 0)
+    l = int(0)
+    while l < plan.lines:
+        if plan.line_lower[l] != plan.line_upper[l]:
+            put(work.K, l, w, real(0.0))
+        put(work.g_next, l, w, get(work.g, l, w))
+        l += 1
 
 
 @wp.func

@@ -13,11 +13,14 @@ from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import HOLD, SOFT, Plan
 from sharnir.constraints.rows import joint_coordinates, joint_gaps, prepare_lines
 from sharnir.constraints.sweep import apply_impulses
+from sharnir.constraints.tolerances import STRAYED
 from sharnir.constraints.work import (
     BUDGET,
+    CORRECTED,
     CUT,
     DT,
     METHOD,
+    MOST_CORRECTED,
     PAPER_TREE,
     POSITION_ERROR,
     REPORTS,
@@ -32,14 +35,14 @@ from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import KERNEL_OPTIONS, copy, get, get3, item, put, real, row_dot, set_item, set_item3, ticks
-from sharnir.stepping.motion import free_motion, published_motion
+from sharnir.maths import KERNEL_OPTIONS, copy, get, get3, item, put, put_int, real, row_dot, set_item, set_item3, ticks
+from sharnir.stepping.motion import load_step, published_motion
 from sharnir.stepping.passes import forget_correction, velocity_passes
 from sharnir.stepping.positions import (
+    correct,
     keep_angular_momentum,
     largest_gap,
-    put_zero_contacts,
-    stabilise,
+    renew_positions,
 )
 from sharnir.stepping.series import expected
 from sharnir.stepping.solve import clear_column, direct_wanted, load_impulses, prepare, solve
@@ -47,6 +50,7 @@ from sharnir.stepping.solve import clear_column, direct_wanted, load_impulses, p
 wp.set_module_options(KERNEL_OPTIONS)
 
 FOLDING = wp.constant(real(0.1))  # firmness of loops, against their past, below which a fold is near
+CORRECTIONS = 5  # of positions in a step, at most
 NEVER = wp.constant(real(1.0e9))  # sweeps
 ELSEWHERE = wp.constant(real(1.0e12))  # m or rad: no motion leads there
 RESERVE = wp.constant(real(0.2))  # share of the budget that velocities leave to positions
@@ -116,30 +120,29 @@ def settle(
 
 
 @wp.func
-def seek_velocities(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int,
-    h: real, dt: real, end: wp.float64, w: int,
-):  # fmt: skip
-    """v_next, momenta C and impulses p of the step."""
-    free_motion(tree, ws, loops, state, work, h, dt, w)
+def warm_start(plan: Plan, state: State, work: Work, h: real, w: int):
+    """Impulses to start from: the last ones, scaled to the time forces act."""
     scale = real(0.0)
-    ratio = real(0.0)
     if item(state.clock, 1, w) > real(0.0):
         scale = state.settings[WARM, 0] * h / item(state.clock, 1, w)
+    load_impulses(plan, state, work, scale, w)
+
+
+@wp.func
+def seek_velocities(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int,
+    weakest: real, h: real, dt: real, end: wp.float64, w: int,
+):  # fmt: skip
+    """v_next, momenta C and impulses p of the step, from z of its motion without rows and the rows prepared."""
+    set_item(state.report, WEAKEST, w, weakest)
+    ratio = real(0.0)
+    if item(state.clock, 1, w) > real(0.0) and weakest >= FOLDING:  # at a fold speeds change without bound
         ratio = dt / item(state.clock, 0, w)
     d = int(0)
     while d < plan.dofs:
         z = get(ws.z, d, w) + item(state.lack, d, w)
         put(work.zP, d, w, z)
-        d += 1
-    load_impulses(plan, state, work, scale, w)
-    weakest = prepare(tree, ws, loops, plan, state, work, held, h, dt, real(1.0), 1, 1, w)
-    set_item(state.report, WEAKEST, w, weakest)
-    if weakest < FOLDING:  # speeds change without bound there: expect nothing
-        ratio = real(0.0)
-    d = int(0)
-    while d < plan.dofs:
-        z = get(work.zP, d, w) + ratio * expected(state.bend, d, plan.dofs, w)
+        z = z + ratio * expected(state.bend, d, plan.dofs, w)
         put(ws.z, d, w, z)
         put(work.base, d, w, z)
         d += 1
@@ -156,14 +159,37 @@ def predictive_step(
     tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Rows act on the velocity of the whole step: chord momenta balance, joints are closed at its end."""
+    """Rows act on the velocity of the whole step: chord momenta balance, joints are closed at its end; where they are
+    not, positions are corrected at the poses reached, as long as that helps."""
     dt = state.settings[DT, 0]
     h = real(0.5) * (item(state.clock, 0, w) + dt)
     held = direct_wanted(plan, state)
+    most = wp.min(CORRECTIONS, int(state.settings[MOST_CORRECTED, 0]))
     sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
-    seek_velocities(tree, ws, trial, loops, plan, state, work, held, h, dt, sooner, w)
-    finish(tree, ws, loops, plan, state, work, h, dt, 1, w)
-    moved = stabilise(tree, ws, loops, plan, state, work, held, 5, dt, end, w)
+    before = ELSEWHERE
+    moved = int(0)
+    n = int(0)
+    going = int(1)
+    while going == 1:  # one place for each of the large functions: they are inlined where they stand
+        if n == 0:
+            load_step(tree, ws, loops, state, h, dt, w)
+            warm_start(plan, state, work, h, w)
+        else:
+            renew_positions(plan, ws, state, w)
+        inward_momentum(tree, ws, state.tau, state.v, wp.where(n == 0, 1, 0), w)
+        weakest = prepare(tree, ws, loops, plan, state, work, held, h, dt, real(1.0), 1, wp.where(n == 0, 1, 0), n, w)
+        if n == 0:
+            seek_velocities(tree, ws, trial, loops, plan, state, work, held, weakest, h, dt, sooner, w)
+            finish(tree, ws, loops, plan, state, work, h, dt, 1, w)
+        error = correct(tree, ws, loops, plan, state, work, held, n, dt, end, w)
+        going = 0
+        if error >= real(0.0):
+            moved = 1
+            if error > STRAYED and error < real(0.5) * before and n < most and ticks() < end:
+                going = 1
+                n += 1
+        before = error
+    set_item(state.report, CORRECTED, w, real(n))
     if moved == 1:
         keep_angular_momentum(tree, ws, trial, plan, state, w)
     settle(tree, ws, trial, loops, plan, state, work, moved, w)
@@ -179,12 +205,10 @@ def published_step(
     if int(state.settings[METHOD, 0]) == PAPER_TREE:
         published_motion(tree, ws, loops, state, work, dt, w)
     else:
-        free_motion(tree, ws, loops, state, work, dt, dt, w)
-    scale = real(0.0)
-    if item(state.clock, 1, w) > real(0.0):
-        scale = state.settings[WARM, 0] * dt / item(state.clock, 1, w)
-    load_impulses(plan, state, work, scale, w)
-    prepare(tree, ws, loops, plan, state, work, 0, dt, dt, real(1.0), 0, 0, w)
+        load_step(tree, ws, loops, state, dt, dt, w)
+        inward_momentum(tree, ws, state.tau, state.v, 1, w)
+    warm_start(plan, state, work, dt, w)
+    prepare(tree, ws, loops, plan, state, work, 0, dt, dt, real(1.0), 0, 0, 0, w)
     clear_column(work.joint_target, 6 * plan.joints, w)
     apply_impulses(loops, plan, work, ws.z, work.p, w)
     sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
@@ -197,8 +221,9 @@ def published_step(
     advance(tree, state.q, state.v_next, dt, state.q_next, w)
     poses(tree, trial, state.q_next, state.q_next, w)
     joint_gaps(tree, trial, loops, work.gap_trial, w)
-    moved = stabilise(tree, ws, loops, plan, state, work, 0, 0, dt, end, w)
-    if moved == 1:
+    moved = int(0)
+    if correct(tree, ws, loops, plan, state, work, 0, 0, dt, end, w) >= real(0.0):
+        moved = 1
         keep_angular_momentum(tree, ws, trial, plan, state, w)
     else:
         copy(work.gap_trial, work.gap_next, 6 * plan.joints, w)
@@ -283,7 +308,7 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
     whitened_velocity(tree, ws, state.v, ws.z, w)
     tangent_momenta(tree, ws, w)
     prepare_lines(tree, ws, loops, plan, state, work, real(1.0), real(1.0), real(1.0), 1, w)
-    put_zero_contacts(work, w)
+    put_int(work.touching, 0, w, 0)
     clear_column(work.p, plan.impulses, w)
     d = int(0)
     while d < plan.lines:
