@@ -47,7 +47,9 @@ def gaps(sim) -> Gaps:
 
 class Momenta(NamedTuple):
     linear: np.ndarray  # kg m/s
-    angular: np.ndarray  # kg m²/s, about the origin
+    angular: (
+        np.ndarray
+    )  # kg m²/s, about the centre of mass: about the origin, rounding of what drifts away would count times the way
 
 
 def centre(sim, i):
@@ -59,18 +61,20 @@ def stored_momenta(sim) -> Momenta:
     """From the momenta a state keeps."""
     P = sim.impulses.state.P.numpy()[:, 0].reshape(-1, 6)
     arms = np.array([centre(sim, i)[1] for i in range(sim.inner.nb)])
+    arms -= np.average(arms, axis=0, weights=sim.inner.mass)
     return Momenta(P[:, :3].sum(axis=0), (np.cross(arms, P[:, :3]) + P[:, 3:]).sum(axis=0))
 
 
 def moving_momenta(sim) -> Momenta:
     """From velocities, masses and inertias."""
     m, p, L = sim.inner, np.zeros(3), np.zeros(3)
+    middle = np.average([centre(sim, i)[1] for i in range(m.nb)], axis=0, weights=m.mass)
     for i, name in enumerate(m.body_names):
         body = sim.body(name)
         R, x = centre(sim, i)
         v = body.velocity + np.cross(body.angular_velocity, x - body.position)
         p += m.mass[i] * v
-        L += m.mass[i] * np.cross(x, v) + R @ m.inertia[i] @ R.T @ body.angular_velocity
+        L += m.mass[i] * np.cross(x - middle, v) + R @ m.inertia[i] @ R.T @ body.angular_velocity
     return Momenta(p, L)
 
 
