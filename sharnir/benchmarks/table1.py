@@ -123,7 +123,7 @@ def cases(quick: bool) -> dict[str, Case]:
         return 1.0 if ((k + 1) // 2) % 2 == 0 else -1.0
 
     return {
-        "chain": Case(scenes.make("five_link_chain"), 4.0 if quick else 20.0, None),
+        "chain": Case(scenes.make("five_link_chain"), 4.0 if quick else 30.0, None),
         "linkage": Case(scenes.make("peaucellier"), 4.0 if quick else 20.0, to_and_fro),
     }
 
@@ -141,7 +141,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
                     peer.chunk(k, keep=runner is ours["simgc", "default"])
             for runner in ours.values():
                 runner.note(k)
-        for k in range(round(case.duration / (DT * CHUNK)) // (4 if quick else 2)):
+        for k in range(round(case.duration / (DT * CHUNK))):
             for runner in cold.values():
                 runner.chunk(k)
                 runner.note(k)

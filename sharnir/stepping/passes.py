@@ -208,6 +208,7 @@ def velocity_passes(
             mode = DONE
         else:
             missing = chord_residual(tree, ws, plan, state, work, dt, w)
+            unbalanced = missing
             growth = real(0.0)
             if plan.bent == 1:
                 if plan.bent_lines == 0:
@@ -230,6 +231,8 @@ def velocity_passes(
                 out_of_time = time_is_up(state, real(0.0), end, w)
                 if k == passes or (missing <= settled_at * energy and growth < closed) or out_of_time:
                     mode = LOOK
+                    if out_of_time:
+                        missing = unbalanced
                     if missing > GUARD * energy:
                         mode = TANGENT
                         set_item(state.report, GUARDED, w, real(1.0))

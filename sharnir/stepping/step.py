@@ -274,7 +274,7 @@ def step_kernel(
         n += 1
 
 
-@wp.kernel(module="unique")
+@wp.kernel(module="unique", module_options=KERNEL_OPTIONS)
 def published_kernel(
     tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work,
     steps: wp.array(dtype=int),

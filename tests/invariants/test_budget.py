@@ -63,22 +63,21 @@ def run(case: str, **settings) -> Run:
 
 @pytest.mark.parametrize("case", CASES)
 def test_steps_end_within_a_tenth_of_the_time_they_would_take(case, record_property):
-    """Nine of ten within 1.1 T, in one of some attempts: on a shared machine one step in a hundred takes 1.7 times its
-    time even if its work is fixed (measured), and a step cannot know that it was stopped."""
+    """Nine of ten within 1.1 T, linkages closed, nothing gained; in one of some attempts: on a shared machine one step
+    in a hundred takes 1.7 times its time even if its work is fixed (measured), and a step cannot know it was stopped.
+    """
     T = 0.1 * float(np.median(run(case).seconds))
-    late = []
+    found: list[bool] = []
     for _ in range(ATTEMPTS):
-        found = run(case, budget=T)
-        late.append(float(np.percentile(found.seconds, 90)) / T)
-        record_property("90th percentile and worst, of T", (late[-1], found.worst / T))
-        assert found.sim.counts.out_of_time > 0.5 * STEPS
-        if "linkage" in case:
-            assert found.apart < 5e-3
-        else:
-            assert found.gained <= 0.0  # friction only takes
-        if late[-1] <= 1.1:
+        ran = run(case, budget=T)
+        assert ran.sim.counts.out_of_time > 0.5 * STEPS
+        late = float(np.percentile(ran.seconds, 90)) / T
+        gains = "chain" in case and ran.gained > 0.0  # friction only takes; the linkage has a motor
+        found.append(late <= 1.1 and ran.apart < 5e-3 and not gains)
+        record_property("90th percentile and worst, of T; gap, gain", (late, ran.worst / T, ran.apart, ran.gained))
+        if found[-1]:
             break
-    assert min(late) <= 1.1, late
+    assert any(found)
 
 
 @both

@@ -63,6 +63,15 @@ def test_drift_of_generalised_coordinates_does_not_grow_as_steps_shrink():
         assert drifts(sim, round(2.0 / dt), 20, driven=False).max() < 1e-6 * 3.0 * 2.0
 
 
+def test_drift_of_the_published_scheme_in_generalised_coordinates_is_of_first_order():
+    drift = []
+    for dt in (0.005, 0.0025, 0.00125):
+        sim = sh.Simulation(floating(motors=False), solver="simgc", method="paper", dt=dt)
+        drift.append(drifts(sim, round(2.0 / dt), 20, driven=False)[:2])
+    orders = np.log2(np.array(drift[:-1]) / np.array(drift[1:]))
+    assert (np.abs(orders - 1.0) < 0.1).all(), orders
+
+
 @pytest.mark.parametrize("solver", ["simgc", "simmc"])
 def test_a_torque_between_two_bodies_turns_them_against_each_other(solver):
     """Control of an internal joint moves what it should: angular momentum of both, opposite and τ t each."""
