@@ -25,7 +25,8 @@ NO_LIMIT, PLAIN_LIMIT, TWIST_LIMIT, EULER_LIMIT, CONE_LIMIT = range(5)
 VELOCITY, POSITION = range(2)
 
 # Shapes, in the order of sharnir.compiler.shapes.SHAPES.
-SPHERE, BOX, CYLINDER, CAPSULE, HALF_SPACE = range(5)
+SPHERE, BOX, CYLINDER, CAPSULE, HALF_SPACE, HULL, HEIGHT_FIELD, MESH = range(8)
+TRIANGLE = 8  # a piece of the last two, as collision detection sees it
 
 # What acts on a tree besides joint forces.
 NOTHING = 0

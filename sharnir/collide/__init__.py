@@ -1,0 +1,1 @@
+"""Collision detection in kernels: which shapes are near, where they touch."""

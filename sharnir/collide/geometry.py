@@ -1,0 +1,62 @@
+"""Shapes as kernels see them, and the points where two of them touch."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.maths import array2, indices, ints2, mat33, put, put3, put_int, real, vec3
+
+
+@wp.struct
+class Geometry:
+    """The shapes of a model and what they refer to."""
+
+    count: int
+    kind: indices  # [shape] SPHERE, … of sharnir.kinds
+    link: indices  # [shape] −1 for the world
+    rot: wp.array(dtype=mat33)  # [shape] axes in the link frame
+    pos: wp.array(dtype=vec3)  # [shape] origin in the link frame, m
+    size: wp.array(dtype=vec3)  # [shape] half-extents of a box; radius and half length; radius; m
+    radius: wp.array(dtype=real)  # [shape] of a ball about its origin that holds it, m; 0 for half-spaces
+    data: indices  # [shape] which hull, height field or mesh it is
+    hull_vertex: indices  # [hull + 1] first of its vertices
+    hull_face: indices  # [hull + 1] first of its faces
+    hull_edge: indices  # [vertex + 1] first of its neighbours along edges, in `neighbour`
+    neighbour: indices  # vertices, counted over all hulls
+    vertex: wp.array(dtype=vec3)  # [vertex] m, shape frame
+    face_corner: indices  # [face + 1] first of its corners, in `corner`
+    corner: indices  # vertices, counted over all hulls, counter-clockwise seen from outside
+    face_normal: wp.array(dtype=vec3)  # [face] outward, shape frame
+
+
+@wp.struct
+class Placed:
+    """A shape where it is."""
+
+    kind: int
+    data: int
+    R: mat33  # its axes in the world
+    x: vec3  # its origin in the world, m
+    size: vec3  # as in `Geometry`
+
+
+@wp.struct
+class Found:
+    """Points found so far, a workspace [item, column]."""
+
+    most: int  # points there is room for
+    normal: array2  # [3 point] from the first shape to the second, unit length, world axes
+    point: array2  # [3 point] halfway between the two surfaces, world, m
+    gap: array2  # [point] from the first surface to the second along the normal, m; negative: they overlap
+    feature: ints2  # [point] which features meet: the same number as long as the same ones do
+
+
+@wp.func
+def put_point(found: Found, n: int, normal: vec3, point: vec3, gap: real, feature: int, w: int):
+    """Store point n if there is room; returns how many there are then, stored or not."""
+    if n < found.most:
+        put3(found.normal, n, w, normal)
+        put3(found.point, n, w, point)
+        put(found.gap, n, w, gap)
+        put_int(found.feature, n, w, feature)
+    return n + 1
