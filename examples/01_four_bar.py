@@ -13,9 +13,8 @@ def bar(name: str, start: str, end: str) -> sh.Body:
     length = float(np.linalg.norm(b - a))
     angle = np.arctan2(*(b - a)[[0, 2]])  # from z, about y
     turned = (0, np.sin(angle / 2), 0, np.cos(angle / 2))
-    return sh.Body(
-        name=name, position=(a + b) / 2, orientation=turned, shapes=[sh.Cylinder(radius=0.02, length=length)]
-    )
+    shape = sh.Cylinder(radius=0.02, length=length, mask=0)  # mask 0: bars may pass each other
+    return sh.Body(name=name, position=(a + b) / 2, orientation=turned, shapes=[shape])
 
 
 scene = sh.Scene(name="crank and rocker")

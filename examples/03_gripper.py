@@ -5,7 +5,7 @@ import sharnir as sh
 scene = sh.Scene(name="gripper", gravity=(0, 0, 0))
 for side in (-1, 1):
     name = "left" if side < 0 else "right"
-    finger = sh.Box(size=(0.02, 0.02, 0.1), position=(0, 0, 0.05))
+    finger = sh.Box(size=(0.02, 0.02, 0.1), mask=0, position=(0, 0, 0.05))
     scene.add(sh.Body(name=name, mass=0.1, shapes=[finger], position=(0.03 * side, 0, 0)))
     scene.add(
         sh.Revolute(

@@ -10,7 +10,20 @@ from sharnir.errors import ModelError, SharnirError, SimulationError
 from sharnir.model import Model
 from sharnir.precision import get_precision, set_precision
 from sharnir.spec.actuators import Coupling, Motor
-from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Frame, HalfSpace, Sphere, Spring
+from sharnir.spec.elements import (
+    Body,
+    Box,
+    Capsule,
+    ConvexHull,
+    Cylinder,
+    Frame,
+    HalfSpace,
+    HeightField,
+    Material,
+    Mesh,
+    Sphere,
+    Spring,
+)  # fmt: skip
 from sharnir.spec.joints import (
     Cylindrical,
     Fixed,
@@ -28,6 +41,8 @@ from sharnir.trajectory import Trajectory, simulate
 if TYPE_CHECKING:
     from sharnir import dynamics as dynamics
     from sharnir import scenes as scenes
+    from sharnir.collide.rays import distance as distance
+    from sharnir.collide.rays import ray_cast as ray_cast
     from sharnir.saved import Saved as Saved
     from sharnir.simulation import Report as Report
     from sharnir.simulation import Settings as Settings
@@ -46,13 +61,17 @@ def __getattr__(name: str) -> Any:
         from sharnir import simulation
 
         return getattr(simulation, name)
+    if name in ("distance", "ray_cast"):
+        from sharnir.collide import rays
+
+        return getattr(rays, name)
     raise AttributeError(f"module 'sharnir' has no attribute {name!r}")
 
 
 __all__ = [
-    "Body", "Box", "Capsule", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame", "Free", "HalfSpace", "Helical",
-    "Model", "ModelError", "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved", "Scene", "Settings",
-    "SharnirError", "Simulation", "SimulationError",
-    "Sphere", "Spherical", "Spring", "Trajectory", "Universal", "compile", "get_precision", "maximal", "set_precision",
-    "simulate",
+    "Body", "Box", "Capsule", "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame", "Free",
+    "HalfSpace", "HeightField", "Helical", "Material", "Mesh", "Model", "ModelError", "Motor", "Planar", "Prismatic",
+    "Report", "Revolute", "Saved", "Scene", "Settings", "SharnirError", "Simulation", "SimulationError", "Sphere",
+    "Spherical", "Spring", "Trajectory", "Universal", "compile", "distance", "get_precision", "maximal", "ray_cast",
+    "set_precision", "simulate",
 ]  # fmt: skip

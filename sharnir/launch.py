@@ -20,11 +20,17 @@ class Graphs:
 
     def launch(self, key: Any, kernel: Any, dim: int, arguments: list[Any]) -> None:
         """Run a kernel over `dim` worlds. Arguments are frozen at the first call with a key."""
+        self.launch_all(key, [(kernel, arguments)], dim)
+
+    def launch_all(self, key: Any, kernels: list[tuple[Any, list[Any]]], dim: int, times: int = 1) -> None:
+        """Run some kernels, each with its arguments, one after the other, some times over."""
         graph = self._graphs.get(key)
         if graph is None:
-            load(kernel, self.device)
+            for kernel, _ in kernels:
+                load(kernel, self.device)
             with wp.ScopedCapture(device=self.device) as capture:
-                wp.launch(kernel, dim=dim, inputs=arguments, device=self.device, block_dim=BLOCK)
+                for kernel, arguments in kernels * times:
+                    wp.launch(kernel, dim=dim, inputs=arguments, device=self.device, block_dim=BLOCK)
             graph = self._graphs[key] = capture.graph
         wp.capture_launch(graph)
 

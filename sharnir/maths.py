@@ -140,11 +140,19 @@ def item3(m: array2, item: int, w: int) -> vec3:
 def set_item3(m: array2, item: int, w: int, value: vec3): ...
 
 
-def world_columns(items: int, worlds: int, device: str) -> wp.array:
+@wp.func_native(_ITEM.replace(_C, "int") + "return p[0];")
+def item_int(m: ints2, item: int, w: int) -> int: ...
+
+
+@wp.func_native(_ITEM.replace(_C, "int") + "p[0] = value;")
+def set_item_int(m: ints2, item: int, w: int, value: int): ...
+
+
+def world_columns(items: int, worlds: int, device: str, dtype: type = real) -> wp.array:
     """A zeroed state array [items, worlds]. On the CPU a world's items are neighbours in memory."""
     if wp.get_device(device).is_cuda:
-        return wp.zeros((items, worlds), dtype=real, device=device)
-    return wp.zeros((worlds, items), dtype=real, device=device).transpose()
+        return wp.zeros((items, worlds), dtype=dtype, device=device)
+    return wp.zeros((worlds, items), dtype=dtype, device=device).transpose()
 
 
 @wp.func

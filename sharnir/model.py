@@ -110,8 +110,41 @@ class Model:
     shape_link: Ints  # [shapes] -1 for the world
     shape_rot: Reals  # [shapes, 3, 3] in the link frame
     shape_pos: Reals  # [shapes, 3] m
-    shape_size: Reals  # [shapes, 3] m: radius; edges; radius and length; 0 where there is none
-    shape_friction: Reals  # [shapes] Coulomb coefficient
+    shape_size: Reals  # [shapes, 3] m: radius; edges; radius and length; extent of a field; 0 where there is none
+    shape_material: Ints  # [shapes]
+    shape_drift: Reals  # [shapes, 3] m/s, velocity of the surface against its body, link axes
+    shape_filter: Ints  # [shapes, 2] group and mask, bits
+    material: Reals  # [materials, 6] sliding, static, rolling (m), spinning (m), restitution, threshold (m/s)
+    material_rule: Ints  # [materials] how it combines, in the order of sharnir.compiler.materials.RULES
+    shape_data: Ints  # [shapes] which hull, height field or mesh it is, each counted from 0; -1 of other shapes
+
+    # Hulls, about their centres of volume; vertices and faces are counted over all hulls.
+    hull_vertex_start: Ints  # [hulls + 1] first vertex
+    hull_vertex: Reals  # [vertices, 3] m, shape frame
+    hull_face_start: Ints  # [hulls + 1] first face
+    hull_normal: Reals  # [faces, 3] outward, shape frame
+    hull_corner_start: Ints  # [faces + 1] first of its corners in hull_corner
+    hull_corner: Ints  # vertices, counter-clockwise seen from outside
+    hull_edge_start: Ints  # [vertices + 1] first of its neighbours in hull_neighbour
+    hull_neighbour: Ints  # vertices along edges
+
+    field_start: Ints  # [fields + 1] first height of a height field
+    field_shape: Ints  # [fields, 2] rows (along x) and columns (along y)
+    field_height: Reals  # m, row by row
+
+    # Meshes; vertices, triangles and nodes are counted over all meshes.
+    mesh_vertex: Reals  # [vertices, 3] m, shape frame
+    mesh_triangle_start: Ints  # [meshes + 1] first triangle
+    mesh_corner: Ints  # [triangles, 3] vertices, counter-clockwise seen from outside, in the order of the tree
+    mesh_opposite: Ints  # [triangles, 3] the neighbour's third vertex across edge k → k + 1; -1: none, or several
+    mesh_ring_start: Ints  # [vertices + 1] first of its neighbours in mesh_ring
+    mesh_ring: Ints  # vertices along edges
+    mesh_node_start: Ints  # [meshes + 1] first node of its tree of boxes, depth first
+    mesh_node_low: Reals  # [nodes, 3] m, shape frame
+    mesh_node_high: Reals  # [nodes, 3] m
+    mesh_node_skip: Ints  # [nodes] the first node that is not below this one
+    mesh_node_first: Ints  # [nodes] first triangle of a leaf
+    mesh_node_count: Ints  # [nodes] triangles of a leaf, 0 of other nodes
 
     loop_kind: Ints  # [loops] index into LOOP_TYPES
     loop_link: Ints  # [loops, 2] links of parent and child, -1 for the world

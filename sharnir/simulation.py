@@ -18,6 +18,7 @@ from sharnir.progress import bar
 from sharnir.saved import Saved
 from sharnir.solvers.settings import Settings, settings_from
 from sharnir.spec.scene import Scene
+from sharnir.touches import Contact, contacts_of
 from sharnir.views import BodyView, JointView, MotorView
 
 SOLVERS = ("simgc", "simmc")
@@ -65,12 +66,13 @@ class Simulation:
     """A scene or model, running.
 
     solver: "simgc" (generalised coordinates) or "simmc" (maximal coordinates). dt: s, the step. worlds: how many states
-    run side by side; all start alike. device: "cpu" or a GPU's name. settings: see sharnir.Settings.
+    run side by side; all start alike. device: "cpu" or a GPU's name. contacts: points of contact there is room for in
+    a world; left out, more than shapes usually have. settings: see sharnir.Settings.
     """
 
     def __init__(
         self, scene: Scene | Model, *, solver: str = "simgc", dt: float = 0.01, worlds: int = 1, device: str = "cpu",
-        **settings: Any,
+        contacts: int | None = None, **settings: Any,
     ) -> None:  # fmt: skip
         from sharnir.dynamics.evaluator import checked_device
         from sharnir.solvers.impulse import Impulses
@@ -82,7 +84,8 @@ class Simulation:
         self.worlds = at_least_one("worlds", worlds)
         self.inner = maximal(self.model) if solver == "simmc" else self.model
         self.settings = settings_from(settings)
-        self.impulses = Impulses(self.inner, self.worlds, checked_device(device))
+        most = 64 + 16 * len(self.inner.shape_kind) if contacts is None else at_least_one("contacts", contacts)
+        self.impulses = Impulses(self.inner, self.worlds, checked_device(device), most)
         self._size = float(
             max(1e-6, np.abs(self.inner.loop_pos).max(initial=0.0), np.abs(self.inner.part_pos).max(initial=0.0))
         )
@@ -259,6 +262,15 @@ class Simulation:
         worst = reports.max(axis=2)
         if not np.isfinite(worst[:, places.RESIDUAL]).all() or not np.isfinite(worst[:, places.POSITION_ERROR]).all():
             raise SimulationError(f"t = {self.time:.6g} s: {self._what_diverged()}")
+        needed, room = int(worst[:, places.TOUCHING].max()), self.impulses.plan.contacts
+        pairs = -int(reports[:, places.TOUCHING].min())
+        if pairs > 0:
+            raise SimulationError(f"t = {self.time:.6g} s: {pairs} pairs of shapes are near each other: too many")
+        if needed > room:
+            raise SimulationError(
+                f"t = {self.time:.6g} s: {needed} points of contact: there is room for {room}; "
+                f"allowed: Simulation(..., contacts={2 * needed})"
+            )
         seconds = worst[:, places.TICKS] / ticks_per_second()
         weakest = reports[:, places.WEAKEST].min(axis=1)
         folded = (weakest < FOLDED) & (self.inner.loops > 0) & (self.settings.method == "default")
@@ -294,6 +306,10 @@ class Simulation:
 
     def _changed(self) -> None:
         self._observed = self._reacted = False
+
+    def contacts(self, body: str | None = None, other: str | None = None, *, world: int = 0) -> list[Contact]:
+        """Points where shapes touched in the last step, of all bodies, of one, or of a pair; "world" is a body too."""
+        return contacts_of(self, body, other, world)
 
     def seen(self, name: str) -> Reals:
         """An array of what the present state shows, computed when it is first asked for."""

@@ -11,7 +11,7 @@ import numpy as np
 from sharnir.compiler import compile
 from sharnir.compiler.checks import number
 from sharnir.errors import SimulationError, fail, shown, unknown
-from sharnir.kinds import HALF_SPACE, NO_LIMIT
+from sharnir.kinds import NO_LIMIT
 from sharnir.model import Model, Reals
 from sharnir.progress import bar
 from sharnir.spec.scene import Scene
@@ -136,9 +136,11 @@ def simulate(
 
 def check_exact_knows(model: Model) -> None:
     """The exact solver has equations of motion only: what is not smooth is refused, not ignored."""
+    from sharnir.collide.pairs import any_pair
+
     limited = np.flatnonzero(model.limit_angles != NO_LIMIT)
     rubbing = np.flatnonzero(model.friction > 0)
-    touching = HALF_SPACE in model.shape_kind
+    touching = any_pair(model)
     has = [("limits", len(limited) > 0), ("dry friction", len(rubbing) > 0), ("motors", len(model.motor_names) > 0),
            ("couplings", len(model.coupling_names) > 0), ("contact", touching)]  # fmt: skip
     given = [name for name, there in has if there]

@@ -27,6 +27,21 @@ class Geometry:
     face_corner: indices  # [face + 1] first of its corners, in `corner`
     corner: indices  # vertices, counted over all hulls, counter-clockwise seen from outside
     face_normal: wp.array(dtype=vec3)  # [face] outward, shape frame
+    field_start: indices  # [field] first of its heights
+    field_rows: indices  # [field] along x
+    field_columns: indices  # [field] along y
+    height: wp.array(dtype=real)  # m, row by row
+    mesh_node: indices  # [mesh + 1] first node of its tree of boxes, depth first
+    node_low: wp.array(dtype=vec3)  # [node] m, shape frame
+    node_high: wp.array(dtype=vec3)  # [node] m, shape frame
+    node_skip: indices  # [node] the first one that is not below it
+    node_first: indices  # [node] first triangle of a leaf
+    node_count: indices  # [node] triangles of a leaf, 0 of other nodes
+    mesh_vertex: wp.array(dtype=vec3)  # [mesh vertex] m, shape frame
+    mesh_corner: indices  # [3 triangle] mesh vertices, counter-clockwise seen from outside
+    mesh_opposite: indices  # [3 triangle] the neighbour's third vertex across edge k → k + 1; −1: none, or several
+    mesh_ring: indices  # [mesh vertex + 1] first of its neighbours along edges, in `mesh_near`
+    mesh_near: indices  # mesh vertices
 
 
 @wp.struct

@@ -8,12 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sharnir.collide.hulls import Hull
 from sharnir.compiler.checks import inertia_matrix, number, vector
-from sharnir.compiler.shapes import dimensions, shape_kind, shape_pose
+from sharnir.compiler.shapes import SHAPES, dimensions, hull_of, shape_kind, shape_pose
 from sharnir.errors import fail, shown
-from sharnir.kinds import BOX, CYLINDER, HALF_SPACE, SPHERE
+from sharnir.kinds import BOX, CYLINDER, HALF_SPACE, HEIGHT_FIELD, MESH, SPHERE
 from sharnir.rotations import Array
-from sharnir.spec.elements import Body, Shape
+from sharnir.spec.elements import Body, ConvexHull, Shape
+
+STILL = {HALF_SPACE: "half-space", HEIGHT_FIELD: "height field", MESH: "mesh"}  # shapes of the world only
 
 
 class MassProperties(NamedTuple):
@@ -27,11 +30,21 @@ def parallel_axis(mass: float, r: Array) -> Array:
     return mass * (r @ r * np.eye(3) - np.outer(r, r))
 
 
-def solid(element: str, shape: Shape) -> tuple[float, Array]:
+def solid(element: str, shape: Shape) -> tuple[float, Array, Hull | None]:
+    """Volume (m³), inertia per unit density about the centre (m⁵, [3, 3], shape axes), and the hull if it is one."""
+    kind = shape_kind(element, shape)
+    if kind in STILL:
+        name = SHAPES[kind].__name__
+        raise fail(element, f"a {STILL[kind]} cannot move", name, f"{name} among the scene's shapes only")
+    if isinstance(shape, ConvexHull):
+        hull = hull_of(element, shape)
+        return hull.volume, hull.inertia, hull
+    volume, moments = round_or_box(kind, dimensions(element, shape))
+    return volume, np.diag(moments), None
+
+
+def round_or_box(kind: int, size: Array) -> tuple[float, Array]:
     """Volume (m³) and principal moments per unit density about the centre (m⁵), shape axes."""
-    kind, size = shape_kind(element, shape), dimensions(element, shape)
-    if kind == HALF_SPACE:
-        raise fail(element, "a half-space cannot move", "HalfSpace", "HalfSpace among the scene's shapes only")
     if kind == BOX:
         volume = float(np.prod(size))
         return volume, volume / 12 * (size @ size - size**2)
@@ -53,14 +66,16 @@ def solid(element: str, shape: Shape) -> tuple[float, Array]:
 def from_shapes(element: str, shapes: Sequence[Shape]) -> MassProperties:
     """Sum of the shapes, each with its density and pose."""
     if not isinstance(shapes, tuple):
-        raise fail(element, "shapes is not a list", shown(shapes), "a list of Sphere, Box, Cylinder, Capsule")
+        raise fail(
+            element, "shapes is not a list", shown(shapes), "a list of Sphere, Box, Cylinder, Capsule, ConvexHull"
+        )
     parts = []
     for k, shape in enumerate(shapes):
         name = f"{element}, shape {k}"
-        volume, moments = solid(name, shape)
+        volume, moments, hull = solid(name, shape)
         density = number(name, "density", shape.density, least=0)
-        R, position = shape_pose(name, shape)
-        parts.append((density * volume, position, density * R @ np.diag(moments) @ R.T))
+        R, position = shape_pose(name, shape, hull)
+        parts.append((density * volume, position, density * R @ moments @ R.T))
     mass = sum(m for m, _, _ in parts)
     if mass <= 0:
         return MassProperties(0.0, np.zeros(3), np.zeros((3, 3)))

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.contacts import block_of_contact, contact_count, contact_speed
 from sharnir.constraints.direct import give_of, rank_of, scatter, solve_bound
-from sharnir.constraints.plan import Plan
-from sharnir.constraints.rows import block_of_contact
+from sharnir.constraints.plan import CONTACT_P, Plan
 from sharnir.constraints.tolerances import DEPENDENT
 from sharnir.constraints.work import Work
 from sharnir.maths import array2, get, get_int, put, real, row_dot, row_product
@@ -28,9 +28,9 @@ def answer(plan: Plan, work: Work, w: int):
 
 
 @wp.func
-def project_row(plan: Plan, work: Work, start: int, length: int, first: int, target: int, w: int):
-    """W[target…] ← Ŵ of a row: dense over the velocity coordinates and one slack per soft row of B."""
-    scatter(plan, work, start, length, first, real(1.0), w)
+def project_scratch(plan: Plan, work: Work, target: int, w: int):
+    """W[target…] ← Ŵ of the row in the dense scratch: dense over the velocity coordinates and one slack per soft row of
+    B; the scratch is cleared."""
     answer(plan, work, w)
     c = int(0)
     while c < rank_of(plan, work, w):
@@ -54,25 +54,35 @@ def project_rows(plan: Plan, work: Work, w: int):
     while l < plan.lines:
         if get(work.K, l, w) > real(0.0) and plan.line_loose[l] != 0:
             target = plan.dense_line + l * plan.width
-            project_row(plan, work, plan.line_start[l], plan.line_length[l], plan.line_first[l], target, w)
+            scatter(plan, work, plan.line_start[l], plan.line_length[l], plan.line_first[l], real(1.0), w)
+            project_scratch(plan, work, target, w)
             K = row_product(work.W, target, target, plan.width, w)
             if K <= DEPENDENT * get(work.K, l, w):
                 K = real(0.0)
             put(work.K_held, l, w, K)
         l += 1
-    n = int(0)
-    while n < get_int(work.touching, 0, w):
-        c = get_int(work.touching, n + 1, w)
-        link = plan.contact_link[c]
-        length = plan.link_length[link]
+    c = int(0)
+    while c < contact_count(work, w):
         j = int(0)
-        target = plan.dense_contact + 3 * c * plan.width
-        while j < 3:
-            start = plan.contact_start[c] + j * length
-            project_row(plan, work, start, length, plan.link_first[link], target + j * plan.width, w)
+        while j < get_int(work.contact_rows, c, w):
+            scatter_contact(plan, work, c, j, real(1.0), w)
+            project_scratch(plan, work, plan.dense_contact + (CONTACT_P * c + j) * plan.width, w)
             j += 1
-        block_of_contact(work, c, target, plan.width, w)
-        n += 1
+        block_of_contact(plan, work, c, 1, w)
+        c += 1
+
+
+@wp.func
+def scatter_contact(plan: Plan, work: Work, c: int, row: int, factor: real, w: int):
+    """Add a row of a contact to the dense scratch."""
+    at = 6 * c
+    side = int(0)
+    while side < 2:
+        length = get_int(work.contact_at, at + 1, w)
+        start = get_int(work.contact_at, at, w) + row * length
+        scatter(plan, work, start, length, get_int(work.contact_at, at + 2, w), factor, w)
+        at += 3
+        side += 1
 
 
 @wp.func
@@ -89,20 +99,20 @@ def set_offsets(plan: Plan, work: Work, z: array2, w: int):
             held = row_dot(work.W, plan.dense_line + l * plan.width, plan.width, plan.index, plan.every, z, w)
             put(work.offset, l, w, full - held)
         l += 1
-    n = int(0)
-    while n < get_int(work.touching, 0, w):
-        c = get_int(work.touching, n + 1, w)
-        link = plan.contact_link[c]
-        length = plan.link_length[link]
-        j = int(0)
-        while j < 3:
-            start = plan.contact_start[c] + j * length
-            full = row_dot(work.W, start, length, plan.index, plan.link_first[link], z, w)
-            start = plan.dense_contact + (3 * c + j) * plan.width
-            held = row_dot(work.W, start, plan.width, plan.index, plan.every, z, w)
-            put(work.offset, plan.lines + 3 * c + j, w, full - held)
-            j += 1
-        n += 1
+    c = int(0)
+    while c < contact_count(work, w):
+        row = int(0)
+        while row < get_int(work.contact_rows, c, w):
+            at = plan.lines + CONTACT_P * c + row
+            put(work.offset, at, w, real(0.0))
+            put(work.offset, at + 1, w, real(0.0))
+            put(work.offset, at + 2, w, real(0.0))
+            beyond = contact_speed(plan, work, c, row, 0, z, w) - contact_speed(plan, work, c, row, 1, z, w)
+            put(work.offset, at, w, beyond[0])
+            put(work.offset, at + 1, w, beyond[1])
+            put(work.offset, at + 2, w, beyond[2])
+            row += 3
+        c += 1
 
 
 @wp.func
@@ -122,18 +132,14 @@ def answer_of_bound(plan: Plan, work: Work, p: array2, w: int):
                 j += 1
             scatter(plan, work, plan.line_start[l], plan.line_length[l], plan.line_first[l], change, w)
         l += 1
-    n = int(0)
-    while n < get_int(work.touching, 0, w):
-        c = get_int(work.touching, n + 1, w)
-        link = plan.contact_link[c]
-        j = int(0)
-        while j < 3:
-            at = plan.first_contact + 3 * c + j
-            start = plan.contact_start[c] + j * plan.link_length[link]
-            change = get(p, at, w) - get(work.p_start, at, w)
-            scatter(plan, work, start, plan.link_length[link], plan.link_first[link], change, w)
-            j += 1
-        n += 1
+    k = int(0)
+    while k < contact_count(work, w):
+        row = int(0)
+        while row < get_int(work.contact_rows, k, w):
+            at = plan.first_contact + CONTACT_P * k + row
+            scatter_contact(plan, work, k, row, get(p, at, w) - get(work.p_start, at, w), w)
+            row += 1
+        k += 1
     answer(plan, work, w)
     c = int(0)
     while c < rank_of(plan, work, w):

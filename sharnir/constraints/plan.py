@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from sharnir.constraints.contacts import contact_arrays
+from sharnir.collide.pairs import surfaces_on
+from sharnir.collide.touching import Surfaces
 from sharnir.constraints.joints import ALONG, CONSTRAINED, HELIX, ROWS
 from sharnir.dynamics.tree import ints
 from sharnir.kinds import (
@@ -29,13 +30,15 @@ from sharnir.kinds import (
     TREE_DOF,
     TURN,
 )  # fmt: skip
-from sharnir.maths import np_real, real, vec3
+from sharnir.maths import np_real, real
 
 if TYPE_CHECKING:
     from sharnir.model import Model
 
 ACT_HOLD, ACT_FRICTION, ACT_MOTOR, ACT_SOFT = range(4)  # what acts on a line, by place among its impulses
 HOLD, FRICTION, MOTOR, SOFT = (1 << act for act in range(4))  # and as a set
+MOST_DENSE = 20_000_000  # numbers
+CONTACT_P = 6  # impulses of a contact: normal, two tangents, spin, two of rolling
 ACTIONS = 4
 OF_JOINT = -1  # a row of B that belongs to a loop joint
 
@@ -45,8 +48,7 @@ class Plan:
     dofs: int  # nv
     joints: int
     lines: int
-    contacts: int  # points that may touch
-    planes: int
+    contacts: int  # points there is room for
     first_line: int  # where their impulses start
     first_contact: int
     impulses: int
@@ -76,14 +78,8 @@ class Plan:
     motor_max_force: wp.array(dtype=real)
     motor_max_speed: wp.array(dtype=real)
     motor_response: wp.array(dtype=real)
-    contact_link: ints
-    contact_plane: ints
-    contact_point: wp.array(dtype=vec3)  # m, link frame
-    contact_radius: wp.array(dtype=real)  # m
-    contact_mu: wp.array(dtype=real)
-    contact_start: ints  # where its three rows start in W
-    plane_normal: wp.array(dtype=vec3)
-    plane_point: wp.array(dtype=vec3)
+    contact_space: int  # where rows of contacts start in W
+    surfaces: Surfaces
     W_size: int
     # rows that bind both ways, solved directly
     bound: int
@@ -104,8 +100,10 @@ class Plan:
     every: int  # where 0, 1, … width - 1 starts in `index`
     dense_line: int  # where projected rows start in W
     dense_contact: int
+    held_contacts: int  # contacts there is room for there: with more, all rows are swept
     L_size: int
     bodies: int  # 1 if every link is a body on its own: maximal coordinates
+    alone: int  # 1 if every link moves freely: its momentum is what impulses make it
     islands: int  # bodies on their own joined with each other but not with the world
     island_start: ints  # [island + 1]
     island_link: ints  # their links
@@ -368,8 +366,8 @@ def _work(entries: list[list[int]], order: list[int]) -> int:
     return sum((b - min([b, *n])) ** 2 for b, n in enumerate(near))
 
 
-def plan_on(model: Model, device: str) -> tuple[Plan, Lines]:
-    """The model's blocks on a device, and the lines among them."""
+def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
+    """The model's blocks on a device, with room for `most` contacts, and the lines among them."""
     lines, starts = collect(model)
     rows = lines.rows
     out = Plan()
@@ -387,10 +385,6 @@ def plan_on(model: Model, device: str) -> tuple[Plan, Lines]:
     reals: dict[str, Any] = {f"line_{name}": [r[name] for r in rows] for name in ("lower", "upper", "friction")}
     reals["line_ratio"] = [x for r in rows for x in r["ratio"]]
     reals |= {name: getattr(model, name) for name in ("motor_max_force", "motor_max_speed", "motor_response")}
-    contacts = contact_arrays(model)
-    integers |= {name: contacts[name] for name in ("contact_link", "contact_plane")}
-    integers["contact_start"] = [lines.space(3 * len(links[link])) for link in contacts["contact_link"]]
-    reals |= {name: contacts[name] for name in ("contact_radius", "contact_mu")}
     integers |= bound_arrays(model, lines, joints, integers)
     facts = integers.pop("facts")
     reals["bind_weight"] = integers.pop("bind_weight")
@@ -402,20 +396,23 @@ def plan_on(model: Model, device: str) -> tuple[Plan, Lines]:
         setattr(out, name, wp.array(np.array(values, dtype=np.int32).reshape(-1), dtype=int, device=device))
     for name, values in reals.items():
         setattr(out, name, wp.array(np.array(values, dtype=np_real).reshape(-1), dtype=real, device=device))
-    for name in ("contact_point", "plane_normal", "plane_point"):
-        setattr(out, name, wp.array(contacts[name].astype(np_real).reshape(-1, 3), dtype=vec3, device=device))
     out.dofs, out.joints, out.lines = model.nv, model.loops, len(rows)
-    out.contacts, out.planes = len(contacts["contact_link"]), len(contacts["plane_normal"])
+    out.surfaces, turning = surfaces_on(model, device)
+    out.contacts = most if out.surfaces.any == 1 else 0
     out.first_line = 6 * model.loops
     out.first_contact = out.first_line + ACTIONS * len(rows)
-    out.impulses = out.first_contact + 3 * out.contacts
+    out.impulses = out.first_contact + CONTACT_P * out.contacts
     for name, value in facts.items():
         setattr(out, name, value)
     out.dense_line = lines.space(out.width * out.lines if out.bound else 0)
-    out.dense_contact = lines.space(3 * out.width * out.contacts if out.bound else 0)
+    longest = max((len(e) for e in links), default=0)
+    out.contact_space = lines.space(2 * (6 if turning else 3) * longest * out.contacts)
+    out.held_contacts = min(out.contacts, MOST_DENSE // (CONTACT_P * max(1, out.width))) if out.bound else 0
+    out.dense_contact = lines.space(CONTACT_P * out.width * out.held_contacts)
     out.W_size = lines.W_size
     out.islands = len(islands)
     out.bodies = int((model.implicit_free == 1).all())
+    out.alone = int((model.parent == -1).all() and (np.diff(model.dof_start) == 6).all() and not model.armature.any())
     bent = [r for r in rows if r["kind"] in (TURN, SPRING) or (r["acts"] & (HOLD | SOFT) and model.loops > 0)]
     out.bent_lines = int(len(bent) > 0)
     out.bent = int(model.loops > 0 or len(bent) > 0)

@@ -12,7 +12,7 @@ from sharnir.constraints.tolerances import NOTHING, OWN, REDUNDANT, SURPRISE
 from sharnir.constraints.walks import put_wrenches, walk_rows
 from sharnir.constraints.work import State, Work
 from sharnir.dynamics.aba import damping_share, spring_lean
-from sharnir.dynamics.forces import pivot, turn_vector
+from sharnir.dynamics.forces import turn_vector
 from sharnir.dynamics.momenta import turned_by, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import FREE, SPHERICAL, SPRING, TREE_DOF, VELOCITY
@@ -21,11 +21,9 @@ from sharnir.maths import (
     column,
     get,
     get3,
-    get33,
     item,
     mat33,
     put,
-    put_int,
     real,
     row_dot,
     row_product,
@@ -329,94 +327,3 @@ def set_soft(
     put(work.soft_speed, l, w, rest)
     put(work.soft_base, l, w, rest)
     put(work.soft_give, l, w, real(1.0) / E)
-
-
-@wp.func
-def find_contacts(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, dt: real, w: int):
-    """Which points touch or are about to: their gaps, rows and blocks."""
-    n = int(0)
-    c = int(0)
-    while c < plan.contacts:
-        link = plan.contact_link[c]
-        normal = plan.plane_normal[plan.contact_plane[c]]
-        r = get3(ws.x, link, w) + get33(ws.R, link, w) * plan.contact_point[c] - normal * plan.contact_radius[c]
-        gap = wp.dot(normal, pivot(tree, ws, link, w) + r - plan.plane_point[plan.contact_plane[c]])
-        put(work.contact_gap, c, w, gap)
-        if gap < real(0.02):
-            whiten_contact(tree, ws, plan, work, c, link, r, w)
-            n += 1
-            put_int(work.touching, n, w, c)
-        else:
-            p = plan.first_contact + 3 * c
-            put(work.p, p, w, real(0.0))
-            put(work.p, p + 1, w, real(0.0))
-            put(work.p, p + 2, w, real(0.0))
-        c += 1
-    put_int(work.touching, 0, w, n)
-
-
-@wp.func
-def contact_frame(plan: Plan, c: int):
-    """Normal and two tangents of a contact."""
-    normal = plan.plane_normal[plan.contact_plane[c]]
-    side = vec3(real(0.0), real(1.0), real(0.0))
-    if wp.abs(normal[1]) > real(0.9):
-        side = vec3(real(0.0), real(0.0), real(1.0))
-    t1 = wp.normalize(wp.cross(side, normal))
-    return normal, t1, wp.cross(normal, t1)
-
-
-@wp.func
-def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, work: Work, c: int, link: int, r: vec3, w: int):
-    """Rows along the normal and two tangents, and what a block solve needs."""
-    normal, t1, t2 = contact_frame(plan, c)
-    start = plan.contact_start[c]
-    length = plan.link_length[link]
-    put_wrenches(work.wrench, 0, 3, normal, wp.cross(r, normal), vec3(), vec3(), w)
-    put_wrenches(work.wrench, 1, 3, t1, wp.cross(r, t1), vec3(), vec3(), w)
-    put_wrenches(work.wrench, 2, 3, t2, wp.cross(r, t2), vec3(), vec3(), w)
-    walk_rows(tree, ws, work.wrench, link, -1, work.W, start, length, 3, w)
-    block_of_contact(work, c, start, length, w)
-
-
-@wp.func
-def block_of_contact(work: Work, c: int, start: int, length: int, w: int):
-    """The block of a contact from three rows in W that follow each other."""
-    t = start + length
-    s = t + length
-    own = vec3(
-        row_product(work.W, start, start, length, w), row_product(work.W, t, t, length, w),
-        row_product(work.W, s, s, length, w),
-    )  # fmt: skip
-    cross = vec3(
-        row_product(work.W, start, t, length, w), row_product(work.W, start, s, length, w),
-        row_product(work.W, t, s, length, w),
-    )  # fmt: skip
-    put_block(work, c, own, cross, w)
-
-
-@wp.func
-def put_block(work: Work, c: int, own: vec3, cross: vec3, w: int):
-    """What the solve of a contact needs of its block W Wᵀ: diagonal `own`, entries 01, 02, 12 `cross`."""
-    Knn = own[0]
-    Ktt = own[1]
-    Kss = own[2]
-    Knt = cross[0]
-    Kns = cross[1]
-    Kts = cross[2]
-    K = mat33(Knn, Knt, Kns, Knt, Ktt, Kts, Kns, Kts, Kss)
-    inverse = mat33()
-    if wp.determinant(K) > REDUNDANT * Knn * Ktt * Kss:
-        inverse = wp.inverse(K)
-    at = 13 * c
-    i = int(0)
-    while i < 9:
-        put(work.contact_K, at + i, w, inverse[i / 3, i % 3])
-        i += 1
-    put(work.contact_K, at + 9, w, wp.where(Knn > NOTHING, real(1.0) / Knn, real(0.0)))
-    half = real(0.5) * (Ktt + Kss)
-    spread = real(0.5) * (Ktt - Kss)
-    largest = half + wp.sqrt(spread * spread + Kts * Kts)
-    put(work.contact_K, at + 10, w, wp.where(largest > NOTHING, real(1.0) / largest, real(0.0)))
-    put(work.contact_K, at + 11, w, Knt)
-    put(work.contact_K, at + 12, w, Kns)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import HOLD, Plan
+from sharnir.constraints.rubbing import sweep_normal
 from sharnir.constraints.sweep import sweep_joint
 from sharnir.constraints.tolerances import OWN
 from sharnir.constraints.work import Work
-from sharnir.maths import array2, get, get_int, put, real, row_add, row_dot
+from sharnir.maths import array2, get, put, real, row_add, row_dot
 
 SLOP = wp.constant(real(1.0e-6))  # m, of contact that is left alone, so that touching points keep touching
 PUSH = wp.constant(real(3.0))  # m/s, the most that penetration is undone with
@@ -47,12 +49,10 @@ def seek_positions(loops: Loops, plan: Plan, work: Work, dt: real, erp: real, w:
             put(work.upper, l, w, high / dt)
             worst = wp.max(worst, wp.max(low, -high))
         l += 1
-    n = get_int(work.touching, 0, w)
-    k = int(0)
-    while k < n:
-        depth = -get(work.contact_gap, get_int(work.touching, k + 1, w), w) - SLOP
-        worst = wp.max(worst, erp * depth)
-        k += 1
+    c = int(0)
+    while c < contact_count(work, w):
+        worst = wp.max(worst, erp * (-get(work.contact_gap, c, w) - SLOP))
+        c += 1
     return worst
 
 
@@ -85,28 +85,13 @@ def sweep_hold(plan: Plan, work: Work, l: int, held: int, z: array2, p: array2, 
 
 
 @wp.func
-def sweep_normal(plan: Plan, work: Work, c: int, held: int, dt: real, erp: real, z: array2, p: array2, w: int):
-    """The normal row of a contact, pushed out at most at PUSH."""
-    link = plan.contact_link[c]
-    at = plan.first_contact + 3 * c
-    row = plan.contact_start[c]
-    length = plan.link_length[link]
-    first = plan.link_first[link]
-    if held == 1:
-        row = plan.dense_contact + 3 * c * plan.width
-        length = plan.width
-        first = plan.every
+def push_out(plan: Plan, work: Work, c: int, held: int, dt: real, erp: real, z: array2, p: array2, w: int):
+    """Move contact c out of what it penetrates, at most at PUSH; one that is open may close its gap."""
     gap = get(work.contact_gap, c, w) + SLOP
     wanted = wp.min(-erp * gap / dt, PUSH)
     if gap > real(0.0):
         wanted = -gap / dt
-    s = row_dot(work.W, row, length, plan.index, first, z, w) + get(work.offset, plan.lines + 3 * c, w)
-    before = get(p, at, w)
-    after = wp.max(before + (wanted - s) * get(work.contact_K, 13 * c + 9, w), real(0.0))
-    if after != before:
-        put(p, at, w, after)
-        row_add(work.W, row, length, plan.index, first, after - before, z, w)
-    return wp.abs(after - before)
+    return sweep_normal(plan, work, c, wanted, held, z, p, w)
 
 
 @wp.func
@@ -121,9 +106,8 @@ def sweep_positions(loops: Loops, plan: Plan, work: Work, held: int, dt: real, e
     while l < plan.lines:
         worst = wp.max(worst, sweep_hold(plan, work, l, held, z, p, w))
         l += 1
-    n = get_int(work.touching, 0, w)
-    k = int(0)
-    while k < n:
-        worst = wp.max(worst, sweep_normal(plan, work, get_int(work.touching, k + 1, w), held, dt, erp, z, p, w))
-        k += 1
+    c = int(0)
+    while c < contact_count(work, w):
+        worst = wp.max(worst, push_out(plan, work, c, held, dt, erp, z, p, w))
+        c += 1
     return worst

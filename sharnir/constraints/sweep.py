@@ -10,18 +10,15 @@ import warp as wp
 
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import FRICTION, HOLD, MOTOR, SOFT, Plan
+from sharnir.constraints.rubbing import apply_contacts, sweep_contacts
 from sharnir.constraints.work import Work
 from sharnir.maths import (
     array2,
     get,
-    get_int,
     put,
     real,
     row_add,
     row_dot,
-    three_add,
-    three_dot,
-    vec3,
     vec4,
     vec6,
 )
@@ -188,56 +185,7 @@ def balance(plan: Plan, work: Work, l: int, acts: int, free: real, K: real, w: i
 
 
 @wp.func
-def sweep_contact(plan: Plan, work: Work, c: int, held: int, dt: real, z: array2, p: array2, w: int):
-    """Sticking if the cone allows it; otherwise the normal alone, then sliding on the circle μ p_n."""
-    link = plan.contact_link[c]
-    length = plan.link_length[link]
-    first = plan.link_first[link]
-    start = plan.contact_start[c]
-    beyond = vec3()
-    if held == 1:
-        length = plan.width
-        first = plan.every
-        start = plan.dense_contact + 3 * c * plan.width
-        o = plan.lines + 3 * c
-        beyond = vec3(get(work.offset, o, w), get(work.offset, o + 1, w), get(work.offset, o + 2, w))
-    at = plan.first_contact + 3 * c
-    k = 13 * c
-    old = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
-    s = three_dot(work.W, start, length, plan.index, first, z, w) + beyond
-    s[0] = s[0] + wp.max(get(work.contact_gap, c, w), real(0.0)) / dt
-    mu = plan.contact_mu[c]
-    new = old - vec3(
-        get(work.contact_K, k, w) * s[0] + get(work.contact_K, k + 1, w) * s[1] + get(work.contact_K, k + 2, w) * s[2],
-        get(work.contact_K, k + 3, w) * s[0]
-        + get(work.contact_K, k + 4, w) * s[1]
-        + get(work.contact_K, k + 5, w) * s[2],
-        get(work.contact_K, k + 6, w) * s[0]
-        + get(work.contact_K, k + 7, w) * s[1]
-        + get(work.contact_K, k + 8, w) * s[2],
-    )
-    solid = get(work.contact_K, k, w) > real(0.0)
-    if (not solid) or new[0] < real(0.0) or new[1] * new[1] + new[2] * new[2] > mu * mu * new[0] * new[0]:
-        n = wp.max(old[0] - s[0] * get(work.contact_K, k + 9, w), real(0.0))
-        change = n - old[0]
-        step = get(work.contact_K, k + 10, w)
-        a = old[1] - (s[1] + get(work.contact_K, k + 11, w) * change) * step
-        b = old[2] - (s[2] + get(work.contact_K, k + 12, w) * change) * step
-        size = wp.sqrt(a * a + b * b)
-        scale = real(1.0)
-        if size > mu * n:
-            scale = mu * n / size
-        new = vec3(n, a * scale, b * scale)
-    d = new - old
-    put(p, at, w, new[0])
-    put(p, at + 1, w, new[1])
-    put(p, at + 2, w, new[2])
-    three_add(work.W, start, length, plan.index, first, d, z, w)
-    return wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
-
-
-@wp.func
-def sweep(loops: Loops, plan: Plan, work: Work, held: int, dt: real, z: array2, p: array2, w: int):
+def sweep(loops: Loops, plan: Plan, work: Work, held: int, z: array2, p: array2, w: int):
     """All blocks once, in L15's order: each joint's block, then what acts on its coordinates; the tree's; contacts."""
     worst = real(0.0)
     k = int(0)
@@ -252,12 +200,7 @@ def sweep(loops: Loops, plan: Plan, work: Work, held: int, dt: real, z: array2, 
     while l < plan.lines:
         worst = wp.max(worst, sweep_line(plan, work, l, held, z, p, w))
         l += 1
-    n = get_int(work.touching, 0, w)
-    k = int(0)
-    while k < n:
-        worst = wp.max(worst, sweep_contact(plan, work, get_int(work.touching, k + 1, w), held, dt, z, p, w))
-        k += 1
-    return worst
+    return wp.max(worst, sweep_contacts(plan, work, held, z, p, w))
 
 
 @wp.func
@@ -278,13 +221,4 @@ def apply_impulses(loops: Loops, plan: Plan, work: Work, z: array2, p: array2, w
         if total != real(0.0):
             row_add(work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], total, z, w)
         l += 1
-    n = get_int(work.touching, 0, w)
-    k = int(0)
-    while k < n:
-        c = get_int(work.touching, k + 1, w)
-        link = plan.contact_link[c]
-        length = plan.link_length[link]
-        at = plan.first_contact + 3 * c
-        three = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
-        three_add(work.W, plan.contact_start[c], length, plan.index, plan.link_first[link], three, z, w)
-        k += 1
+    apply_contacts(plan, work, z, p, w)

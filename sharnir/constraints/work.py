@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import warp as wp
 
-from sharnir.constraints.plan import Plan
+from sharnir.collide.touching import Touch, touch_on
+from sharnir.constraints.plan import CONTACT_P, Plan
 from sharnir.constraints.walks import MANY
 from sharnir.maths import array2, real, world_columns
 
@@ -21,11 +22,11 @@ CUT_AT, MOST_PSEUDO, MOST_CORRECTED = range(10, 13)  # where a step replays one 
 TIGHT = 13  # share of the usual tolerances
 SETTINGS = 14
 # What a step reports, by place in `State.report`.
-CUT, PSEUDO, CORRECTED, SWEPT, PASSED, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST = range(11)
-REPORTS = 54  # CUT: sweeps after which time was up
+CUT, PSEUDO, CORRECTED, SWEPT, PASSED, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST, TOUCHING = range(12)
+REPORTS = 12  # CUT: sweeps after which time was up
 # Reasons of stopping.
 CONVERGED, CAPPED, OUT_OF_TIME = range(3)
-CONTACT_K = 13
+CONTACT_K = 15
 # Methods.
 PREDICTIVE, PAPER_BODIES, PAPER_TREE = range(3)
 
@@ -48,6 +49,11 @@ class State:
     control: array2  # [nc] N or N m on all coordinates
     f_ext: array2  # [6 link] wrench about the centre of mass, world axes
     target: array2  # [motor] targets
+    turn: counts2  # [1] which step of a launch the next one is
+    touch: Touch  # points of this step
+    touched: counts2  # [1 + 2 contact] how many contacts there were, which pairs of shapes and features
+    touched_p: array2  # [6 contact] their impulses and angular impulses on the second body, world axes
+    touched_at: array2  # [7 contact] point, normal, gap: m
     settings: array2  # [SETTINGS, 1]
     report: array2  # [REPORTS]
     q_next: array2  # [nq]
@@ -57,7 +63,22 @@ class State:
     history: array2  # [REPORTS · steps] reports of the steps of a launch
 
 
-EVOLVES = ("q", "v", "P", "loop_q", "speed", "p", "bend", "lack", "aim", "firm", "clock")
+EVOLVES = (
+    "q",
+    "v",
+    "P",
+    "loop_q",
+    "speed",
+    "p",
+    "bend",
+    "lack",
+    "aim",
+    "firm",
+    "clock",
+    "touched",
+    "touched_p",
+    "touched_at",
+)
 STATE_SAVED = (*EVOLVES, "control", "f_ext", "target")
 
 
@@ -70,7 +91,7 @@ class Work:
     zP: array2  # [nv] of the momenta before the step
     base: array2  # [nv] z without the rows' impulses
     zc: array2  # [nv] of the chord momenta
-    zv: array2  # [nv] of the velocities of the step before
+    zv: array2  # [nv] of the velocities, or momenta, of the step before
     p: array2  # [impulse]
     p_old: array2
     z_old: array2
@@ -95,7 +116,14 @@ class Work:
     soft_base: array2  # [line] where it would vanish if lengths changed as the row says
     soft_give: array2  # [line] γ, 1/kg
     contact_gap: array2  # [contact] m
-    contact_K: array2  # [CONTACT_K contact] inverse of the block W Wᵀ, 1/K_nn, tangential step, K_tn (2)
+    contact_K: array2  # [CONTACT_K contact] inverse of the block W Wᵀ, 1/K_nn, tangential step, K_tn (2), spin and roll
+    contact_target: array2  # [3 contact] speeds sought
+    contact_mu: array2  # [3 contact] friction, spinning (m), rolling (m)
+    contact_now: array2  # [3 contact] speeds right before an impact
+    contact_kick: array2  # [3 contact] what the step's forces add to them after it
+    bounce: array2  # [contact] speed it leaves with after an impact, 0 for none, m/s
+    contact_at: counts2  # [6 contact] of both halves: where rows start in W, entries of a row, where these are in index
+    contact_rows: counts2  # [contact] 3, or 6 with spin and rolling
     L: array2  # factor of the rows that bind both ways
     pivot: array2  # [row that acts] its inverse pivots
     x: array2  # [row that acts]
@@ -105,23 +133,27 @@ class Work:
     L_start: counts2  # [row that acts] where column 0 of that row would be
     dense: array2  # [width] kept zero
     K_held: array2  # [line] |Ŵ|²
-    offset: array2  # [line, 3 contact] speeds of projected rows beyond Ŵ·z
+    offset: array2  # [line, CONTACT_P contact] speeds of projected rows beyond Ŵ·z
     p_start: array2  # [impulse]
-    touching: counts2  # [contact + 1] how many touch, and which
+    touching: counts2  # [1] how many contacts there are rows for
 
 
 def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -> State:
     """Zeroed state."""
     loop_q = int(model.loop_q_start[-1])
     sizes = {
-        "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.impulses,
+        "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.first_contact,
         "bend": 3 * model.nv + 1, "lack": model.nv, "aim": 18 * plan.joints + 1, "firm": plan.bound,
         "clock": 4, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
+        "touched_p": 6 * plan.contacts, "touched_at": 7 * plan.contacts,
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
     }  # fmt: skip
     out = State()
     for name, size in sizes.items():
         setattr(out, name, world_columns(size, worlds, device))
+    out.turn = world_columns(1, worlds, device, int)
+    out.touch = touch_on(plan.contacts, worlds, device)
+    out.touched = world_columns(1 + 2 * plan.contacts, worlds, device, int)
     out.settings = wp.zeros((SETTINGS, 1), dtype=real, device=device)
     return out
 
@@ -140,6 +172,8 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
         "off": 6 * joints,
     }
     sizes |= {"joint_factor": 36 * joints, "contact_gap": plan.contacts, "contact_K": CONTACT_K * plan.contacts}
+    three = ("contact_target", "contact_now", "contact_kick", "contact_mu")
+    sizes |= {"bounce": plan.contacts, **dict.fromkeys(three, 3 * plan.contacts)}
     sizes |= dict.fromkeys(("zP", "zv", "base", "zc", "z_old", "z_way"), plan.width)
     sizes |= dict.fromkeys(("p", "p_old", "p_way"), impulses)
     sizes |= {
@@ -149,13 +183,13 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
         "dense": plan.width,
         "K_held": lines,
     }
-    sizes |= {"offset": lines + 3 * plan.contacts, "p_start": impulses}
+    sizes |= {"offset": lines + CONTACT_P * plan.contacts, "p_start": impulses}
     per_line = ("g", "g_next", "K", "lower", "upper", "friction", "motor_speed", "motor_bound", "soft_speed")
     sizes |= dict.fromkeys((*per_line, "soft_base", "soft_give"), lines)
     out = Work()
     for name, size in sizes.items():
         setattr(out, name, wp.zeros((size, columns), dtype=real, device=device))
-    counts = {"touching": plan.contacts + 1, "before": plan.bound + 1}
+    counts = {"touching": 1, "before": plan.bound + 1, "contact_at": 6 * plan.contacts, "contact_rows": plan.contacts}
     counts |= dict.fromkeys(("acting", "L_left", "L_start"), plan.bound)
     for name, size in counts.items():
         setattr(out, name, wp.zeros((size, columns), dtype=int, device=device))

@@ -7,7 +7,7 @@ from numbers import Integral
 
 from sharnir.compiler.checks import number
 from sharnir.errors import fail, shown
-from sharnir.scenes.parts import bar
+from sharnir.scenes.parts import bar, untouched
 from sharnir.spec.elements import Body, Frame
 from sharnir.spec.joints import Revolute, Spherical
 from sharnir.spec.scene import WORLD, Scene
@@ -32,7 +32,7 @@ def pendulum(length: float = 1.0, angle: float = math.pi / 2) -> Scene:
     scene = Scene(name="pendulum")
     scene.add(Body(name="bob", mass=1.0, position=(0.0, 0.0, -length)))
     scene.add(Revolute(name="pivot", parent=WORLD, child="bob", axis=UPWARD, position=angle))
-    return scene
+    return untouched(scene)
 
 
 def double_pendulum(angle1: float = math.pi / 2, angle2: float = math.pi / 2) -> Scene:
@@ -45,7 +45,7 @@ def double_pendulum(angle1: float = math.pi / 2, angle2: float = math.pi / 2) ->
     scene.add(
         Revolute(name="elbow", parent="upper", child="lower", anchor=elbow, axis=UPWARD, position=angle2 - angle1)
     )
-    return scene
+    return untouched(scene)
 
 
 def rods(n: int = 10, angle: float = -1.0) -> Scene:
@@ -70,7 +70,7 @@ def rods(n: int = 10, angle: float = -1.0) -> Scene:
                 position=0.0 if k else angle,
             )
         )
-    return scene
+    return untouched(scene)
 
 
 def spherical_pendulum(length: float = 1.0, tilt: float = 1.0, swirl: float = 2.0) -> Scene:
@@ -90,7 +90,7 @@ def spherical_pendulum(length: float = 1.0, tilt: float = 1.0, swirl: float = 2.
             velocity=(swirl, 0.0, swirl),
         )
     )
-    return scene
+    return untouched(scene)
 
 
 def five_link_chain(friction: float = 0.12, damping: float = 0.0, n: int = 5) -> Scene:
@@ -116,4 +116,4 @@ def five_link_chain(friction: float = 0.12, damping: float = 0.0, n: int = 5) ->
                 damping=damping,
             )
         )
-    return scene
+    return untouched(scene)

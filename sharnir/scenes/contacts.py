@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sharnir.scenes.parts import about, turned
-from sharnir.spec.elements import Body, Box, HalfSpace
+from sharnir.spec.elements import Body, Box, HalfSpace, Material
 from sharnir.spec.joints import Free
 from sharnir.spec.scene import WORLD, Scene
 
@@ -19,12 +19,12 @@ def box_on_slope(angle_deg: float = 20.0, friction: float = 0.5) -> Scene:
     """
     tilt = about((0.0, 1.0, 0.0), math.radians(angle_deg))
     scene = Scene(name="box_on_slope")
-    scene.add(HalfSpace(orientation=tilt, friction=friction))
+    scene.add(HalfSpace(orientation=tilt, material=Material(friction=friction)))
     scene.add(
         Body(
             name="box",
             mass=1.0,
-            shapes=(Box(size=(EDGE, EDGE, EDGE), friction=friction),),
+            shapes=(Box(size=(EDGE, EDGE, EDGE), material=Material(friction=friction)),),
             position=turned(tilt, (0.0, 0.0, EDGE / 2)),
             orientation=tilt,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sharnir.scenes.parts import untouched
 from sharnir.spec.actuators import Coupling, Motor
 from sharnir.spec.elements import Body, Box, Frame
 from sharnir.spec.joints import Prismatic, Revolute
@@ -55,4 +56,4 @@ def gripper(target: float = 0.0, opening: float = 0.6, friction: float = 0.02) -
     scene.add(Coupling(name="repeater", leader="hinge1", follower="hinge2", ratio=-1.0))
     motor = Motor(name="grip", joint="hinge1", position=target, max_force=MAX_TORQUE, max_speed=MAX_SPEED)
     scene.add(motor)
-    return scene
+    return untouched(scene)

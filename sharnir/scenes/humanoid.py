@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sharnir.scenes.parts import capsule
-from sharnir.spec.elements import Body, HalfSpace, Shape, Sphere, Vector
+from sharnir.spec.elements import Body, HalfSpace, Material, Shape, Sphere, Vector
 from sharnir.spec.joints import Free, Joint, Revolute, Universal
 from sharnir.spec.scene import WORLD, Scene
 
@@ -45,7 +45,7 @@ def humanoid(height: float = 0.0) -> Scene:
     height: of its soles over the ground at the start, m; 0 just touches.
     """
     scene = Scene(name="humanoid")
-    scene.add(HalfSpace(friction=FRICTION))
+    scene.add(HalfSpace(material=Material(friction=FRICTION)))
     _trunk(scene, height)
     for side, sign in (("left", 1.0), ("right", -1.0)):
         _leg(scene, side, sign)
@@ -86,7 +86,8 @@ def _leg(scene: Scene, side: str, sign: float) -> None:
     _body(scene, shin, place, [capsule((0.0, 0.0, 0.0), (0.0, 0.0, -0.3), 0.049)])
     _hinge(scene, f"{side}_knee", (thigh, shin), _above(place, 0.02), (0, -1, 0), (-160, 2))
     place = _mirrored(FOOT, sign)
-    soles = [capsule((-0.07, y, 0.0), (0.14, 3 * y, 0.0), SOLE, friction=FRICTION) for y in (-0.012, 0.012)]
+    rubber = Material(friction=FRICTION)
+    soles = [capsule((-0.07, y, 0.0), (0.14, 3 * y, 0.0), SOLE, material=rubber) for y in (-0.012, 0.012)]
     _body(scene, foot, place, soles)
     _cross(scene, f"{side}_ankle_yx", (shin, foot), _above(place, 0.08), ((0, 1, 0), (1, 0, 0)), ((-50, 50), (-35, 35)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sharnir.scenes.chains import UPWARD, count
+from sharnir.scenes.parts import untouched
 from sharnir.spec.elements import Body, Frame, Spring
 from sharnir.spec.joints import Revolute
 from sharnir.spec.scene import WORLD, Scene
@@ -28,7 +29,7 @@ def n_four_bar(n: int = 2) -> Scene:
             Revolute(name=f"left{k}", parent=f"upright{k}", child=f"coupler{k}", anchor=left, axis=UPWARD, velocity=1.0)
         )
         scene.add(Revolute(name=f"right{k}", parent=f"coupler{k}", child=f"upright{k + 1}", anchor=right, axis=UPWARD))
-    return scene
+    return untouched(scene)
 
 
 # Andrews' squeezing mechanism, as in the test set for IVP solvers (Bari): SI units.
@@ -95,4 +96,4 @@ def andrews() -> Scene:
             length=0.07785,
         )
     )
-    return scene
+    return untouched(scene)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from sharnir.rotations import Array, frame_matrix, matrix_to_quat, quat_to_matrix
-from sharnir.spec.elements import Body, Box, Capsule, Vector
+from sharnir.spec.elements import Body, Box, Capsule, Material, Vector
+from sharnir.spec.scene import Scene
 
 BAR_DENSITY = 1.0  # kg/m, of the bars of linkages
 BAR_WIDTH = 0.02  # m, of their square section
@@ -34,13 +37,22 @@ def bar(name: str, start: Vector, end: Vector, mass: float | None = None, up: Ve
     return Body(
         name=name,
         mass=BAR_DENSITY * length if mass is None else mass,
-        shapes=(Box(size=size),),
+        shapes=(Box(size=size, mask=0),),
         position=(a + b) / 2,
         orientation=matrix_to_quat(frame_matrix(z, x)),
     )
 
 
-def capsule(start: Vector, end: Vector, radius: float, density: float = 1000.0, friction: float = 0.5) -> Capsule:
+def untouched(scene: Scene) -> Scene:
+    """The scene, with shapes that are seen but touch nothing: bars of linkages lie in one plane."""
+    for body in scene.bodies:
+        body.shapes = tuple(replace(shape, mask=0) for shape in body.shapes)
+    return scene
+
+
+def capsule(
+    start: Vector, end: Vector, radius: float, density: float = 1000.0, material: Material | None = None
+) -> Capsule:
     """A capsule whose half-balls have their centres at two points of the body's frame (m). density: kg/m³."""
     a, b = np.array(start, dtype=float), np.array(end, dtype=float)
     return Capsule(
@@ -49,5 +61,5 @@ def capsule(start: Vector, end: Vector, radius: float, density: float = 1000.0, 
         position=(a + b) / 2,
         orientation=matrix_to_quat(frame_matrix(b - a, None)),
         density=density,
-        friction=friction,
+        material=material or Material(),
     )

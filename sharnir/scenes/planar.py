@@ -10,7 +10,7 @@ from sharnir.compiler.checks import number
 from sharnir.errors import fail
 from sharnir.rotations import Array
 from sharnir.scenes.chains import UPWARD
-from sharnir.scenes.parts import bar
+from sharnir.scenes.parts import bar, untouched
 from sharnir.spec.actuators import Motor
 from sharnir.spec.elements import Body, Box
 from sharnir.spec.joints import Prismatic, Revolute
@@ -78,7 +78,7 @@ def four_bar(
     scene.add(_hinge("joint4", WORLD, "rocker", pivots[1]))
     if speed is not None:
         scene.add(Motor(name="motor", joint="joint1", velocity=number(where, "speed", speed)))
-    return scene
+    return untouched(scene)
 
 
 def slider_crank(crank: float = 0.1, rod: float = 0.3, speed: float = 5.0, start: float = 0.5) -> Scene:
@@ -100,7 +100,7 @@ def slider_crank(crank: float = 0.1, rod: float = 0.3, speed: float = 5.0, start
     scene.add(_hinge("joint3", "rod", "slider", wrist))
     scene.add(Prismatic(name="guide", parent=WORLD, child="slider", anchor=upright(wrist), axis=(1.0, 0.0, 0.0)))
     scene.add(Motor(name="motor", joint="joint1", velocity=speed))
-    return scene
+    return untouched(scene)
 
 
 def peaucellier(r: float = 0.2, speed: float = 1.0, start: float = 0.0, spin: float = 0.0) -> Scene:
@@ -144,7 +144,7 @@ def peaucellier(r: float = 0.2, speed: float = 1.0, start: float = 0.0, spin: fl
             )
         )
     scene.add(Motor(name="motor", joint="joint1", velocity=speed))
-    return scene
+    return untouched(scene)
 
 
 def _hinge(name: str, parent: str, child: str, place: Array, velocity: float | None = None) -> Revolute:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sharnir.compiler.checks import number
-from sharnir.scenes.parts import bar, capsule
+from sharnir.scenes.parts import bar, capsule, untouched
 from sharnir.spec.actuators import Motor
 from sharnir.spec.elements import Body, Box, Cylinder, Spring
 from sharnir.spec.joints import Revolute, Spherical, Universal
@@ -70,7 +70,7 @@ def double_wishbone() -> Scene:
             length=length + PRELOAD,
         )
     )
-    return scene
+    return untouched(scene)
 
 
 def _wishbone(name: str, mass: float, inner: tuple[float, ...], outer: tuple[float, ...]) -> Body:
@@ -125,4 +125,4 @@ def trailer(speed: float = 6.0, radius: float = 15.0) -> Scene:
         )
     )
     scene.add(Motor(name="engine", joint="circle", velocity=speed / radius))
-    return scene
+    return untouched(scene)

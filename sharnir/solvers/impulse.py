@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
+from sharnir.collide.touching import collide_kernel, places_on
 from sharnir.constraints import work as places
 from sharnir.constraints.loops import loops_on
 from sharnir.constraints.plan import plan_on
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sharnir.solvers.settings import Settings
 
 HISTORY = 256  # steps of one launch, at most
+MANY = 8  # steps of one graph, where each begins with a search for contacts
 FOREVER = 1e6  # s, where there is no budget
 MARGIN = 0.97  # of the budget is used
 TIGHTER = 1e-4  # share of the usual tolerances, for reactions
@@ -49,19 +51,23 @@ def ticks_per_second() -> float:
 class Impulses:
     """One model, `worlds` states on one device. Arrays are `[item, world]`."""
 
-    def __init__(self, model: Model, worlds: int, device: str) -> None:
+    def __init__(self, model: Model, worlds: int, device: str, contacts: int) -> None:
         self.model, self.worlds, self.device = model, worlds, device
         self._on_gpu = wp.get_device(device).is_cuda
         columns = worlds if self._on_gpu else 1
         self.tree = tree_on(model, device)
         self.loops = loops_on(model, device)
-        self.plan, self.lines = plan_on(model, device)
+        self.plan, self.lines = plan_on(model, device, contacts)
         self.state = state_on(model, self.plan, worlds, HISTORY, device)
         self._work = work_on(model, self.plan, columns, device)
         self._ws = workspace_on(model, columns, device, self.plan.width)
         self._trial = workspace_on(model, columns, device)
         self._steps = wp.zeros(1, dtype=int, device=device)
         self._steps_view = np.zeros(1) if self._on_gpu else self._steps.numpy()
+        self._turn_view = np.zeros(1) if self._on_gpu else self.state.turn.numpy()
+        self._places = None
+        if self.plan.contacts > 0:
+            self._places = places_on(len(model.shape_kind), self.plan.contacts, columns, device)
         self._graphs = Graphs(device)
         self._settings = np.zeros((places.SETTINGS, 1), dtype=np_real)
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
@@ -99,6 +105,17 @@ class Impulses:
 
     def step(self, steps: int) -> None:
         """Some steps of all worlds, at most HISTORY."""
+        self._zero_turn()
+        if self._places is None:
+            self._launch_steps(steps)
+        else:
+            for _ in range(steps // MANY):
+                self._launch_steps(1, MANY)
+            for _ in range(steps % MANY):
+                self._launch_steps(1)
+
+    def _launch_steps(self, steps: int, times: int = 1) -> None:
+        """Launch kernels of some steps, `times` over."""
         if self._on_gpu:
             self._steps.fill_(steps)
         else:
@@ -106,7 +123,21 @@ class Impulses:
         arguments = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work, self._steps]
         predictive = self._settings[places.METHOD, 0] == places.PREDICTIVE
         kernel = step_kernel if predictive else published_kernel
-        self._graphs.launch(kernel.key, kernel, self.worlds, arguments)
+        self._graphs.launch_all((kernel.key, times), [*self._collide(), (kernel, arguments)], self.worlds, times)
+
+    def _collide(self) -> list[tuple[Any, list[Any]]]:
+        """The kernel that finds contacts, where shapes can touch."""
+        if self._places is None:
+            return []
+        state = self.state
+        arguments = [self.tree, self._trial, self.plan.surfaces, self._places, state.touch, state.q, state.v]
+        return [(collide_kernel, [*arguments, state.settings])]
+
+    def _zero_turn(self) -> None:
+        if self._on_gpu:
+            self.state.turn.zero_()
+        else:
+            self._turn_view[:] = 0
 
     def reports(self, steps: int) -> np.ndarray:
         """[steps, REPORTS, worlds] of the last launch."""
@@ -118,7 +149,8 @@ class Impulses:
         """Velocities, poses and energies at the present time, in `seen`."""
         arguments = [self.tree, self._ws, self.loops, self.plan, self.state, self._work]
         names = ("v", "loop_v", "position", "rotation", "velocity", "energy")
-        self._graphs.launch("observe", observe_kernel, self.worlds, arguments + [self.seen[n] for n in names])
+        kernels = [*self._collide(), (observe_kernel, arguments + [self.seen[n] for n in names])]
+        self._graphs.launch_all("observe", kernels, self.worlds)
 
     def react(self, settings: Settings, dt: float) -> None:
         """Wrenches of all joints at the present time, by a step that is solved tightly and not kept."""
@@ -129,7 +161,8 @@ class Impulses:
         self.set(replace(settings, method="default", passes=10, budget=None), dt, tight=TIGHTER)
         arguments = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work]
         names = ("wrench", "loop_wrench")
-        self._graphs.launch("react", reactions_kernel, self.worlds, arguments + [self.seen[n] for n in names])
+        kernels = [*self._collide(), (reactions_kernel, arguments + [self.seen[n] for n in names])]
+        self._graphs.launch_all("react", kernels, self.worlds)
         for name, array in kept.items():
             wp.copy(getattr(self.state, name), array)
         self.set(settings, dt)

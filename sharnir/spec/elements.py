@@ -7,7 +7,7 @@ Values are judged by `sharnir.compile`, not here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -37,17 +37,43 @@ class Element:
 
 
 @dataclass(kw_only=True)
+class Material(Element):
+    """What a surface does to another where they touch.
+
+    friction: Coulomb's coefficient of sliding, ≥ 0. static_friction: what it takes to start sliding, ≥ friction; left
+    out, the same. rolling, spinning: m, torque against rolling and against turning about the normal, per normal force.
+    restitution: speed after an impact over the speed before it, 0 to 1. threshold: m/s, what approaches slower does
+    not bounce. combine: how two materials make the coefficients of their pair, one by one: "geometric" (mean),
+    "average", "product", "least" or "largest"; where the two differ, the later rule of this list decides. Of the
+    thresholds, the larger one counts.
+    """
+
+    friction: float = 0.5
+    static_friction: float | None = None
+    rolling: float = 0.0
+    spinning: float = 0.0
+    restitution: float = 0.0
+    threshold: float = 0.02
+    combine: str = "geometric"
+
+
+@dataclass(kw_only=True)
 class Shape(Element):
     """A solid fixed to a body, which it gives mass where the body's own is not stated, or to the world.
 
     position: m, centre in the body frame or the world. orientation: quaternion (x, y, z, w). density: kg/m³.
-    friction: Coulomb coefficient ≥ 0; two shapes in contact combine as the geometric mean of theirs.
+    material: of its surface. surface_velocity: m/s, with which the surface runs over the shape, as a belt does, in the
+    axes of the shape. group, mask: bits, 31 of them; two shapes may touch if the group of each has a bit in common with
+    the mask of the other, so that mask 0 touches nothing. Bodies that a joint connects never touch each other.
     """
 
     position: Vector = (0.0, 0.0, 0.0)
     orientation: Vector = (0.0, 0.0, 0.0, 1.0)
     density: float = 1000.0
-    friction: float = 0.5
+    material: Material = field(default_factory=Material)
+    surface_velocity: Vector = (0.0, 0.0, 0.0)
+    group: int = 1
+    mask: int = 1
 
 
 @dataclass(kw_only=True)
@@ -84,6 +110,40 @@ class Capsule(Shape):
 class HalfSpace(Shape):
     """Everything below the plane through `position` whose normal is the z axis of `orientation`. Fixed to the world
     only; its density means nothing."""
+
+
+@dataclass(kw_only=True)
+class ConvexHull(Shape):
+    """The smallest convex solid that holds some points. points: [n, 3] m, about `position`; at least four that do not
+    lie in one plane. Those inside it, and those on its faces, may be given too."""
+
+    points: Sequence[Any] | NDArray[np.float64]
+
+
+@dataclass(kw_only=True)
+class HeightField(Shape):
+    """Ground of varying height: solid below its surface, without end. Fixed to the world only; its density means
+    nothing.
+
+    heights: [rows, columns] m, at least 2×2, along the z axis from `position`; rows follow each other along x, columns
+        along y. A cell is cut into two triangles along the diagonal from its lower x and y to its higher ones.
+    size: m, along x and y, from the first to the last row and column; `position` is in the middle.
+    """
+
+    heights: Sequence[Any] | NDArray[np.float64]
+    size: Vector
+
+
+@dataclass(kw_only=True)
+class Mesh(Shape):
+    """A surface of triangles that holds what comes from outside. Fixed to the world only; its density means nothing.
+
+    vertices: [n, 3] m, about `position`; those at the same place count as one. faces: [m, 3] numbers of vertices from
+    0, counter-clockwise seen from outside.
+    """
+
+    vertices: Sequence[Any] | NDArray[np.float64]
+    faces: Sequence[Any] | NDArray[np.int32]
 
 
 @dataclass(kw_only=True)

@@ -10,7 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 from sharnir.errors import ModelError, described, fail, shown, unknown
 from sharnir.spec.actuators import Coupling, Motor
-from sharnir.spec.elements import Body, Box, Capsule, Cylinder, Element, Frame, HalfSpace, Shape, Sphere, Spring
+from sharnir.spec.elements import (
+    Body,
+    Box,
+    Capsule,
+    ConvexHull,
+    Cylinder,
+    Element,
+    Frame,
+    HalfSpace,
+    HeightField,
+    Material,
+    Mesh,
+    Shape,
+    Sphere,
+    Spring,
+)  # fmt: skip
 from sharnir.spec.joints import JOINT_TYPES
 
 if TYPE_CHECKING:
@@ -20,11 +35,12 @@ FORMAT = "sharnir-scene"
 VERSION = 1
 SHAPE_TYPES: dict[str, type[Shape]] = {
     "sphere": Sphere, "box": Box, "cylinder": Cylinder, "capsule": Capsule, "half_space": HalfSpace,
+    "convex_hull": ConvexHull, "height_field": HeightField, "mesh": Mesh,
 }  # fmt: skip
 SECTIONS = {
     "body": Body, "joint": JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling, "shape": SHAPE_TYPES,
 }  # fmt: skip
-TEXT = {"name", "parent", "child", "limit_angles", "joint", "leader", "follower"}
+TEXT = {"name", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine"}
 
 
 def _table(element: Element, kind: str | None) -> dict[str, Any]:
@@ -32,9 +48,10 @@ def _table(element: Element, kind: str | None) -> dict[str, Any]:
     table: dict[str, Any] = {"type": kind} if kind else {}
     for f in fields(element):
         value = getattr(element, f.name)
-        if f.default is not MISSING and shown(value) == shown(f.default):  # tells -0.0 and False from 0.0
+        default = f.default if f.default_factory is MISSING else f.default_factory()
+        if default is not MISSING and shown(value) == shown(default):  # tells -0.0 and False from 0.0
             continue
-        if isinstance(value, Frame):
+        if isinstance(value, (Frame, Material)):
             value = _table(value, None)
         elif f.name == "shapes":
             where = f"body {shown(getattr(element, 'name', None))}"
@@ -158,6 +175,10 @@ def _value(key: str, value: Any, where: str) -> Any:
         if not isinstance(value, dict):
             raise ModelError(f"{where}: given {value!r}; allowed: a table with anchor, axis, x_axis")
         return _element(value, Frame, where)
+    if key == "material":
+        if not isinstance(value, dict):
+            raise ModelError(f"{where}: given {value!r}; allowed: a table with friction, restitution, …")
+        return _element(value, Material, where)
     return _numbers(value, where)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.contacts import only_closed
 from sharnir.constraints.loops import Loops, loop_ends, row_form
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.sweep import apply_impulses
@@ -67,9 +68,11 @@ def synchronise(
     joint_impulses(tree, ws, state, h, real(2.0) * dt, real(2.0) * dt, w)
     inward_momentum(tree, ws, state.tau, state.v, 1, w)
     if h > real(0.0):
-        load_impulses(plan, state, work, h / item(state.clock, 1, w), w)
-        held = direct_wanted(plan, state)
-        prepare(tree, ws, loops, plan, state, work, held, h, state.settings[DT, 0], real(2.0), 1, 0, 0, w)
+        scale = h / item(state.clock, 1, w)
+        load_impulses(plan, state, work, scale, w)
+        held = direct_wanted(plan, state, w)
+        prepare(tree, ws, loops, plan, state, work, held, h, state.settings[DT, 0], scale, real(2.0), 1, 0, 0, w)
+        only_closed(work, w)
         clear_column(work.joint_target, 6 * plan.joints, w)
         apply_impulses(loops, plan, work, ws.z, work.p, w)
         settled(loops, plan, state, work, held, ws.z, state.settings[DT, 0], ticks() + wp.float64(1.0e12), w)

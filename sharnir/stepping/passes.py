@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.contacts import aim_bounces, bounces, impact_work
 from sharnir.constraints.held import project_rows
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
@@ -27,6 +28,7 @@ from sharnir.maths import array2, copy, get, item, put, real, row_dot, set_item
 from sharnir.stepping.series import follow, forget
 from sharnir.stepping.solve import solve, time_is_up
 
+SOFTER = 8  # times an impact is made softer, at most
 PASS, LAST, TANGENT, LOOK, DONE = range(5)  # what is next: a pass, the last correction, the tangent, a look at the end
 
 
@@ -186,6 +188,9 @@ def velocity_passes(
     k = int(0)
     mode = int(PASS)
     gaps = int(1)
+    tries = int(0)  # of softer impacts
+    bouncing = bounces(work, w)  # 2: as softly as it must
+    share = real(1.0)
     while mode != DONE:  # one place for each of the large functions: they are inlined where they stand
         if mode != LOOK:
             gaps = 1
@@ -193,7 +198,22 @@ def velocity_passes(
                 copy(ws.z, work.z_old, n, w)
                 add_missing(work, ws.z, n, w)
                 copy(work.z_old, work.zc, n, w)  # sweeps need z_old for themselves
-            solve(loops, plan, state, work, held, ws.z, dt, end, w)
+            again = int(1)
+            while again == 1:
+                if bouncing > 0:
+                    aim_bounces(plan, work, share, dt, w)
+                solve(loops, plan, state, work, held, ws.z, dt, end, w)
+                again = 0
+                if bouncing == 1:  # an impact that would add energy is made softer (M-59)
+                    after, before = impact_work(plan, work, ws.z, w)
+                    if after + before <= real(1.0e-12) * kinetic2(work.zv, n, w) or tries == SOFTER:
+                        bouncing = 2
+                    else:
+                        again = 1
+                        tries += 1
+                        share = share * wp.where(tries == 1, -before / after, real(0.5))
+                        if tries == SOFTER:
+                            share = real(0.0)
             if mode == LAST:
                 follow_tangent(tree, ws, plan, state, work, w)
                 mode = LOOK
@@ -248,7 +268,7 @@ def velocity_passes(
                     else:
                         add_missing(work, ws.z, n, w)
     set_item(state.report, PASSED, w, real(k))
-    if plan.bodies == 1 and item(state.report, GUARDED, w) == real(0.0):
+    if plan.alone == 1 and item(state.report, GUARDED, w) == real(0.0):
         keep_momenta(tree, ws, plan, state, work, w)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.direct import bind
 from sharnir.constraints.held import set_offsets
 from sharnir.constraints.loops import Loops
-from sharnir.constraints.plan import Plan
+from sharnir.constraints.plan import CONTACT_P, Plan
 from sharnir.constraints.rows import (
     joint_gaps,
 )
@@ -76,7 +77,7 @@ def pseudo_step(
     end: wp.float64, w: int,
 ):  # fmt: skip
     """tau ← the pseudo-velocities sought; impulses start from nothing."""
-    clear_column(work.p_old, plan.impulses, w)
+    clear_column(work.p_old, plan.first_contact + CONTACT_P * contact_count(work, w), w)
     clear_column(ws.z, plan.width, w)
     epsilon = state.settings[EPSILON, 0]
     worst = real(2.0) * epsilon

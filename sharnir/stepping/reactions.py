@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.contacts import contact_count, impulse_of_contact
 from sharnir.constraints.lines import turn_of
 from sharnir.constraints.loops import Loops, loop_ends, row_form
 from sharnir.constraints.plan import Plan
-from sharnir.constraints.rows import contact_frame
 from sharnir.constraints.work import DT, State, Work
 from sharnir.dynamics.aba import inward_momentum
 from sharnir.dynamics.forces import pivot, spring_end
@@ -25,8 +25,9 @@ from sharnir.maths import (
     get,
     get3,
     get33,
-    get_int,
     item,
+    item3,
+    item_int,
     put3,
     real,
     set_item3,
@@ -34,8 +35,8 @@ from sharnir.maths import (
     vec3,
 )
 from sharnir.stepping.motion import load_step
-from sharnir.stepping.solve import direct_wanted, prepare
-from sharnir.stepping.step import seek_velocities, warm_start
+from sharnir.stepping.solve import direct_wanted, load_impulses, prepare
+from sharnir.stepping.step import seek_velocities, warmth
 
 wp.set_module_options(KERNEL_OPTIONS)
 
@@ -137,18 +138,17 @@ def take_springs(tree: Tree, ws: Workspace, plan: Plan, work: Work, w: int):
 
 
 @wp.func
-def take_contacts(tree: Tree, ws: Workspace, plan: Plan, work: Work, w: int):
+def take_contacts(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, w: int):
     """Impulses of contacts."""
-    k = int(0)
-    while k < get_int(work.touching, 0, w):
-        c = get_int(work.touching, k + 1, w)
-        link = plan.contact_link[c]
-        normal, t1, t2 = contact_frame(plan, c)
-        r = get3(ws.x, link, w) + get33(ws.R, link, w) * plan.contact_point[c] - normal * plan.contact_radius[c]
-        at = plan.first_contact + 3 * c
-        f = normal * get(work.p, at, w) + t1 * get(work.p, at + 1, w) + t2 * get(work.p, at + 2, w)
-        take(ws, link, r, f, vec3(), w)
-        k += 1
+    c = int(0)
+    while c < contact_count(work, w):
+        f, n = impulse_of_contact(plan, state, work, c, w)
+        x = item3(state.touch.point, 3 * c, w)
+        a = plan.surfaces.geo.link[item_int(state.touch.shape, 2 * c, w)]
+        b = plan.surfaces.geo.link[item_int(state.touch.shape, 2 * c + 1, w)]
+        take(ws, a, x - pivot(tree, ws, a, w), -f, -n, w)
+        take(ws, b, x - pivot(tree, ws, b, w), f, n, w)
+        c += 1
 
 
 @wp.kernel
@@ -162,11 +162,12 @@ def reactions_kernel(
     poses(tree, ws, state.q, state.q, w)
     dt = state.settings[DT, 0]
     h = real(0.5) * (item(state.clock, 0, w) + dt)
-    held = direct_wanted(plan, state)
+    held = direct_wanted(plan, state, w)
     load_step(tree, ws, loops, state, h, dt, w)
-    warm_start(plan, state, work, h, w)
+    scale = warmth(state, h, w)
+    load_impulses(plan, state, work, scale, w)
     inward_momentum(tree, ws, state.tau, state.v, 1, w)
-    weakest = prepare(tree, ws, loops, plan, state, work, held, h, dt, real(1.0), 1, 1, 0, w)
+    weakest = prepare(tree, ws, loops, plan, state, work, held, h, dt, scale, real(1.0), 1, 1, 0, w)
     end = ticks() + wp.float64(1.0e14)
     seek_velocities(tree, ws, trial, loops, plan, state, work, held, weakest, h, dt, end, w)
     i = int(0)
@@ -178,7 +179,7 @@ def reactions_kernel(
         i += 1
     take_loops(tree, ws, loops, plan, state, work, h, loop_wrench, w)
     take_springs(tree, ws, plan, work, w)
-    take_contacts(tree, ws, plan, work, w)
+    take_contacts(tree, ws, plan, state, work, w)
     i = tree.links - 1
     while i >= 0:
         lam = tree.parent[i]

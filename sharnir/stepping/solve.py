@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.contacts import contact_count, prepare_contacts
 from sharnir.constraints.direct import bind, factor_bound, largest_lack
 from sharnir.constraints.held import answer_of_bound, project_rows, set_offsets
 from sharnir.constraints.loops import Loops
-from sharnir.constraints.plan import Plan
+from sharnir.constraints.plan import CONTACT_P, Plan
 from sharnir.constraints.rows import (
     factor_joints,
-    find_contacts,
     prepare_lines,
     whiten_joints,
 )
@@ -33,7 +33,7 @@ from sharnir.constraints.work import (
     Work,
 )
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, copy, get, get_int, item, put, put_int, real, set_item, ticks
+from sharnir.maths import array2, copy, get, item, item_int, put, put_int, real, set_item, ticks
 
 PATIENCE = 200  # sweeps after which some progress must have been made
 STALLED = wp.constant(real(0.9))  # of the change of impulses then
@@ -42,7 +42,7 @@ STALLED = wp.constant(real(0.9))  # of the change of impulses then
 @wp.func
 def load_impulses(plan: Plan, state: State, work: Work, scale: real, w: int):
     i = int(0)
-    while i < plan.impulses:
+    while i < plan.first_contact:
         put(work.p, i, w, item(state.p, i, w) * scale)
         i += 1
 
@@ -83,6 +83,7 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
     """Sweep until impulses change by less than ε, the cap is reached or the clock passes `end` (M-42); returns how
     many, the last change and the reason of stopping."""
     accelerate = state.settings[ACCELERATE, 0] > real(0.0)
+    impulses = plan.first_contact + CONTACT_P * contact_count(work, w)
     most = int(state.settings[SWEEPS, 0])
     epsilon = state.settings[EPSILON, 0]
     worst = real(0.0)
@@ -91,15 +92,15 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
     n = int(0)
     going = int(1)
     if accelerate:
-        clear_column(work.p_way, plan.impulses, w)
+        clear_column(work.p_way, impulses, w)
         clear_column(work.z_way, plan.width, w)
     if nothing_to_sweep(plan, work, held, w):
         going = 0
     while going == 1 and n < most:
         if accelerate:
-            copy(work.p, work.p_old, plan.impulses, w)
+            copy(work.p, work.p_old, impulses, w)
             copy(z, work.z_old, plan.width, w)
-        worst = sweep(loops, plan, work, held, dt, z, work.p, w)
+        worst = sweep(loops, plan, work, held, z, work.p, w)
         n += 1
         if worst <= epsilon:
             going = 0
@@ -110,11 +111,11 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
                 going = 3
             checked = worst
         if going == 1 and accelerate and n < most:
-            gone = distance2(work.p, work.p_old, plan.impulses, w)
+            gone = distance2(work.p, work.p_old, impulses, w)
             beta = real(0.0)
             if last > real(0.0) and gone < last:
                 beta = gone / last
-            extrapolate(work.p, work.p_old, work.p_way, beta, plan.impulses, w)
+            extrapolate(work.p, work.p_old, work.p_way, beta, impulses, w)
             extrapolate(z, work.z_old, work.z_way, beta, plan.width, w)
             last = gone
     reason = int(CONVERGED)
@@ -137,7 +138,7 @@ def time_is_up(state: State, more: real, end: wp.float64, w: int):
 
 @wp.func
 def nothing_to_sweep(plan: Plan, work: Work, held: int, w: int):
-    rows = get_int(work.touching, 0, w)
+    rows = contact_count(work, w)
     if held == 0:
         rows = rows + plan.joints
     l = int(0)
@@ -159,7 +160,7 @@ def settled(
     bind(plan, work, z, work.p, 0, w)
     if nothing_to_sweep(plan, work, 1, w):
         return 1, largest_lack(plan, work, z, work.p, w), CONVERGED
-    copy(work.p, work.p_start, plan.impulses, w)
+    copy(work.p, work.p_start, plan.first_contact + CONTACT_P * contact_count(work, w), w)
     set_offsets(plan, work, z, w)
     n, worst, reason = sweeps(loops, plan, state, work, 1, z, dt, end, w)
     answer_of_bound(plan, work, work.p, w)
@@ -179,7 +180,7 @@ def solve(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arra
 @wp.func
 def prepare(
     tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, h: real, dt: real,
-    swing: real, ahead: int, learn: int, again: int, w: int,
+    scale: real, swing: real, ahead: int, learn: int, again: int, w: int,
 ):  # fmt: skip
     """All rows at the start of a step, and the factors of their blocks; or again, at the poses it led to: those of
     joints and equalities, limits and contacts wait for the next step. ahead: limits look ahead; learn: see
@@ -187,7 +188,7 @@ def prepare(
     whiten_joints(tree, ws, loops, plan, work, again, w)
     prepare_lines(tree, ws, loops, plan, state, work, h, dt, swing, ahead, w)
     if again == 0:
-        find_contacts(tree, ws, plan, state, work, dt, w)
+        prepare_contacts(tree, ws, plan, state, work, scale, dt, w)
     else:
         keep_equalities(plan, work, w)
     weakest = real(1.0)
@@ -213,9 +214,12 @@ def keep_equalities(plan: Plan, work: Work, w: int):
 
 
 @wp.func
-def direct_wanted(plan: Plan, state: State):
-    """1 if rows that bind both ways exist and are to be solved directly."""
+def direct_wanted(plan: Plan, state: State, w: int):
+    """1 if rows that bind both ways exist and are to be solved directly, and contacts are few enough for that."""
     held = int(0)
     if plan.bound > 0 and state.settings[DIRECT, 0] > real(0.0):
         held = 1
+        if plan.contacts > 0:
+            if item_int(state.touch.count, 0, w) > plan.held_contacts:
+                held = 0
     return held

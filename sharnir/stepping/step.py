@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.contacts import keep_contacts
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import HOLD, SOFT, Plan
@@ -35,7 +36,22 @@ from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import KERNEL_OPTIONS, copy, get, get3, item, put, put_int, real, row_dot, set_item, set_item3, ticks
+from sharnir.maths import (
+    KERNEL_OPTIONS,
+    copy,
+    get,
+    get3,
+    item,
+    item_int,
+    put,
+    put_int,
+    real,
+    row_dot,
+    set_item,
+    set_item3,
+    set_item_int,
+    ticks,
+)
 from sharnir.stepping.motion import load_step, published_motion
 from sharnir.stepping.passes import forget_correction, velocity_passes
 from sharnir.stepping.positions import (
@@ -73,9 +89,10 @@ def finish(
             )
         l += 1
     i = int(0)
-    while i < plan.impulses:
+    while i < plan.first_contact:
         set_item(state.p, i, w, get(work.p, i, w))
         i += 1
+    keep_contacts(plan, state, work, w)
     i = int(0)
     while i < tree.links:
         set_item3(state.P, 6 * i, w, get3(ws.C, 2 * i, w))
@@ -120,12 +137,12 @@ def settle(
 
 
 @wp.func
-def warm_start(plan: Plan, state: State, work: Work, h: real, w: int):
-    """Impulses to start from: the last ones, scaled to the time forces act."""
+def warmth(state: State, h: real, w: int):
+    """By what the last impulses are scaled to start from: the ratio of the times forces act."""
     scale = real(0.0)
     if item(state.clock, 1, w) > real(0.0):
         scale = state.settings[WARM, 0] * h / item(state.clock, 1, w)
-    load_impulses(plan, state, work, scale, w)
+    return scale
 
 
 @wp.func
@@ -163,9 +180,10 @@ def predictive_step(
     not, positions are corrected at the poses reached, as long as that helps."""
     dt = state.settings[DT, 0]
     h = real(0.5) * (item(state.clock, 0, w) + dt)
-    held = direct_wanted(plan, state)
+    held = direct_wanted(plan, state, w)
     most = wp.min(CORRECTIONS, int(state.settings[MOST_CORRECTED, 0]))
     sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
+    scale = warmth(state, h, w)
     before = ELSEWHERE
     moved = int(0)
     n = int(0)
@@ -173,11 +191,13 @@ def predictive_step(
     while going == 1:  # one place for each of the large functions: they are inlined where they stand
         if n == 0:
             load_step(tree, ws, loops, state, h, dt, w)
-            warm_start(plan, state, work, h, w)
+            load_impulses(plan, state, work, scale, w)
         else:
             renew_positions(plan, ws, state, w)
         inward_momentum(tree, ws, state.tau, state.v, wp.where(n == 0, 1, 0), w)
-        weakest = prepare(tree, ws, loops, plan, state, work, held, h, dt, real(1.0), 1, wp.where(n == 0, 1, 0), n, w)
+        weakest = prepare(
+            tree, ws, loops, plan, state, work, held, h, dt, scale, real(1.0), 1, wp.where(n == 0, 1, 0), n, w
+        )
         if n == 0:
             seek_velocities(tree, ws, trial, loops, plan, state, work, held, weakest, h, dt, sooner, w)
             finish(tree, ws, loops, plan, state, work, h, dt, 1, w)
@@ -207,8 +227,9 @@ def published_step(
     else:
         load_step(tree, ws, loops, state, dt, dt, w)
         inward_momentum(tree, ws, state.tau, state.v, 1, w)
-    warm_start(plan, state, work, dt, w)
-    prepare(tree, ws, loops, plan, state, work, 0, dt, dt, real(1.0), 0, 0, 0, w)
+    scale = warmth(state, dt, w)
+    load_impulses(plan, state, work, scale, w)
+    prepare(tree, ws, loops, plan, state, work, 0, dt, dt, scale, real(1.0), 0, 0, 0, w)
     clear_column(work.joint_target, 6 * plan.joints, w)
     apply_impulses(loops, plan, work, ws.z, work.p, w)
     sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
@@ -245,8 +266,9 @@ def begun(state: State, began: wp.float64, w: int):
 
 
 @wp.func
-def ended(state: State, began: wp.float64, end: wp.float64, n: int, w: int):
-    """Report the time a step took, as its n-th in this launch."""
+def ended(state: State, began: wp.float64, end: wp.float64, w: int):
+    """Report the time a step took, in its turn."""
+    n = item_int(state.turn, 0, w)
     now = ticks()
     tail = wp.min(item(state.clock, 2, w), real(0.5) * state.settings[BUDGET, 0])
     set_item(state.report, TICKS, w, real(now - began))
@@ -255,6 +277,7 @@ def ended(state: State, began: wp.float64, end: wp.float64, n: int, w: int):
     while i < REPORTS:
         set_item(state.history, REPORTS * n + i, w, item(state.report, i, w))
         i += 1
+    set_item_int(state.turn, 0, w, n + 1)
 
 
 @wp.kernel
@@ -270,7 +293,7 @@ def step_kernel(
         began = ticks()
         end = begun(state, began, w)
         predictive_step(tree, ws, trial, loops, plan, state, work, end, w)
-        ended(state, began, end, n, w)
+        ended(state, began, end, w)
         n += 1
 
 
@@ -287,7 +310,7 @@ def published_kernel(
         began = ticks()
         end = begun(state, began, w)
         published_step(tree, ws, trial, loops, plan, state, work, end, w)
-        ended(state, began, end, n, w)
+        ended(state, began, end, w)
         n += 1
 
 
@@ -309,7 +332,7 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
     tangent_momenta(tree, ws, w)
     prepare_lines(tree, ws, loops, plan, state, work, real(1.0), real(1.0), real(1.0), 1, w)
     put_int(work.touching, 0, w, 0)
-    clear_column(work.p, plan.impulses, w)
+    clear_column(work.p, plan.first_contact, w)
     d = int(0)
     while d < plan.lines:
         set_item(state.speed, d, w, real(0.0))

@@ -102,6 +102,8 @@ def add_piece(scene: Any, name: str, piece: Piece, scale: float) -> None:
         scene.add_cylinder(name, radius, length, piece.color, **where)
     elif piece.kind == CAPSULE:
         scene.add_mesh_simple(name, *capsule_mesh(radius, length), color=piece.color, **where)
+    elif piece.surface is not None:
+        scene.add_mesh_simple(name, *piece.surface, color=piece.color, **where)
     else:
         section, edge = 10.0 ** np.round(np.log10(scale)), GROUND * scale
         scene.add_grid(

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sharnir.compiler.motions import Pose
-from sharnir.kinds import BOX, CYLINDER, FREE, HALF_SPACE, SPHERE
-from sharnir.model import Model
+from sharnir.kinds import BOX, CYLINDER, FREE, HALF_SPACE, HEIGHT_FIELD, HULL, MESH, SPHERE
+from sharnir.model import Ints, Model
 from sharnir.rotations import Array, frame_matrix
 
 Color = tuple[int, int, int]
@@ -29,6 +29,7 @@ class Piece(NamedTuple):
     size: Array  # [3] m, as Model.shape_size
     pose: Pose
     color: Color
+    surface: tuple[Array, Ints] | None = None  # of what is drawn by triangles: vertices [n, 3] m, triangles [m, 3]
 
 
 class Poses(NamedTuple):
@@ -45,10 +46,46 @@ def pieces(model: Model) -> list[Piece]:
     for k, link in enumerate(model.shape_link.tolist()):
         pose = Pose(model.shape_rot[k], model.shape_pos[k])
         in_body = body[link] @ pose if link >= 0 else pose
-        out.append(Piece(link, int(model.shape_kind[k]), model.shape_size[k], in_body, color_of(link)))
+        kind, size = int(model.shape_kind[k]), model.shape_size[k]
+        out.append(Piece(link, kind, size, in_body, color_of(link), surface_of(model, k)))
     for link in sorted(set(range(model.nb)) - set(model.shape_link.tolist())):
         out += stand_in(model, link, body[link])
     return out
+
+
+def surface_of(model: Model, shape: int) -> tuple[Array, Ints] | None:
+    """Vertices and triangles, seen from outside, of a hull, height field or mesh in its own frame; None of others."""
+    kind, data = model.shape_kind[shape], int(model.shape_data[shape])
+    if kind == HULL:
+        first, end = model.hull_vertex_start[data : data + 2]
+        faces = range(*model.hull_face_start[data : data + 2])
+        return model.hull_vertex[first:end], np.concatenate([fan(model, face) for face in faces]) - first
+    if kind == HEIGHT_FIELD:
+        heights = model.field_height[model.field_start[data] : model.field_start[data + 1]]
+        return grid(heights.reshape(model.field_shape[data]), model.shape_size[shape])
+    if kind == MESH:
+        used, corners = np.unique(
+            model.mesh_corner[slice(*model.mesh_triangle_start[data : data + 2])], return_inverse=True
+        )
+        return model.mesh_vertex[used], corners.reshape(-1, 3).astype(np.int32)
+    return None
+
+
+def fan(model: Model, face: int) -> Ints:
+    """A hull's face as triangles about its first corner."""
+    corners = model.hull_corner[slice(*model.hull_corner_start[face : face + 2])]
+    return np.stack([np.full(len(corners) - 2, corners[0]), corners[1:-1], corners[2:]], axis=1)
+
+
+def grid(heights: Array, size: Array) -> tuple[Array, Ints]:
+    """Vertices and triangles of a height field; size: m, along x and y."""
+    rows, columns = heights.shape
+    x, y = (np.linspace(-s / 2, s / 2, n) for s, n in zip(size, heights.shape, strict=False))
+    vertices = np.column_stack([np.repeat(x, columns), np.tile(y, rows), heights.reshape(-1)])
+    i, j = (k.reshape(-1) for k in np.mgrid[: rows - 1, : columns - 1])
+    a = (i * columns + j).astype(np.int32)
+    b, c, d = a + columns, a + columns + 1, a + 1
+    return vertices, np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
 
 
 def color_of(link: int) -> Color:
@@ -89,6 +126,8 @@ def placed(piece: Piece, poses: Poses) -> Pose:
 def reach(piece: Piece) -> float:
     """The radius of a ball about a piece's middle that holds it, m."""
     radius, length, _ = piece.size
+    if piece.surface is not None:
+        return float(np.linalg.norm(piece.surface[0], axis=1).max())
     if piece.kind == BOX:
         return float(np.linalg.norm(piece.size)) / 2
     return float(radius + length / 2)

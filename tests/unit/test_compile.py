@@ -14,6 +14,7 @@ from sharnir import (
     Body,
     Box,
     Capsule,
+    ConvexHull,
     Coupling,
     Cylinder,
     Cylindrical,
@@ -21,7 +22,9 @@ from sharnir import (
     Frame,
     Free,
     HalfSpace,
+    HeightField,
     Helical,
+    Mesh,
     ModelError,
     Motor,
     Planar,
@@ -138,6 +141,9 @@ def rich_model():
     scene.add(Motor(name="motor", joint="loop", velocity=1.0))
     scene.add(Coupling(name="gear", leader="loop", follower="loop", follower_coordinate=1))
     scene.add(HalfSpace())
+    scene.add(ConvexHull(points=[[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]))
+    scene.add(HeightField(heights=[[0, 0], [0, 1]], size=(1, 1)))
+    scene.add(Mesh(vertices=[[0, 0, 0], [1, 0, 0], [0, 1, 0]], faces=[[0, 1, 2]]))
     return compile(scene)
 
 

@@ -20,6 +20,7 @@ from sharnir import (
     Free,
     HalfSpace,
     Helical,
+    Material,
     Planar,
     Prismatic,
     Revolute,
@@ -67,7 +68,7 @@ def make(body=None, joint=None, spring=None, kind=Revolute, **scene):
 # --- every numeric field of every element ----------------------------------------------------------------------------
 
 VECTOR, QUATERNION = (0.1, 0.2, 0.3), (0.1, 0.2, 0.3, 0.9)
-SHAPE = {"position": VECTOR, "orientation": QUATERNION, "density": 10.0, "friction": 0.3}
+SHAPE = {"position": VECTOR, "orientation": QUATERNION, "density": 10.0, "surface_velocity": VECTOR}
 SHAPES = {
     Sphere: {**SHAPE, "radius": 0.5},
     Box: {**SHAPE, "size": VECTOR},
@@ -79,7 +80,7 @@ BODY = {
 }  # fmt: skip
 SPRING = {"parent_anchor": VECTOR, "child_anchor": VECTOR, "stiffness": 1.0, "damping": 1.0, "length": 1.0}
 FRAME = {"anchor": VECTOR, "axis": VECTOR, "x_axis": (0.3, 0.2, 0.1)}
-NOT_NUMERIC = {"name", "parent", "child", "shapes", "parent_frame", "child_frame"}
+NOT_NUMERIC = {"name", "parent", "child", "shapes", "parent_frame", "child_frame", "material", "group", "mask"}
 NOT_NUMERIC |= {"limits", "limit_angles"}  # see test_limits.py
 
 
@@ -178,7 +179,7 @@ NOT_NEGATIVE = {
     "stiffness": lambda value: make(joint={"stiffness": value}),
     "armature": lambda value: make(joint={"armature": value}),
     "friction": lambda value: make(joint={"friction": value}),
-    "friction ": lambda value: make({"shapes": [Sphere(radius=1.0, friction=value)]}),
+    "friction ": lambda value: make({"shapes": [Sphere(radius=1.0, material=Material(friction=value))]}),
     "damping component": lambda value: make(joint={"damping": (1.0, value)}, kind=Cylindrical),
     "stiffness ": lambda value: make(spring={"stiffness": value}),
     "damping ": lambda value: make(spring={"damping": value}),

@@ -21,6 +21,7 @@ from sharnir import (
     Free,
     HalfSpace,
     Helical,
+    Material,
     ModelError,
     Motor,
     Planar,
@@ -82,7 +83,11 @@ def everything():
     scene = Scene(name='everything "and" \\more\n', gravity=np.array([THIRD, -0.0, -9.81]))
     solids = (
         Sphere(
-            position=(THIRD, 0, 1e-300), orientation=(0.1, 0.2, 0.3, 0.4), density=1e3 / 7, friction=THIRD, radius=0.1
+            position=(THIRD, 0, 1e-300),
+            orientation=(0.1, 0.2, 0.3, 0.4),
+            density=1e3 / 7,
+            material=Material(friction=THIRD, restitution=0.5, combine="least"),
+            radius=0.1,
         ),
         Box(position=np.array([0.0, -0.0, 1.0]), orientation=(0, 0, 1, 0), density=3, size=(THIRD, 2, 1e-3)),
         Cylinder(position=(0, 0, 1), orientation=np.ones(4), density=0.0, radius=THIRD, length=2),
@@ -127,8 +132,14 @@ def everything():
         Coupling(name="gear", leader="in frames", follower="float", ratio=-THIRD, offset=0.1, follower_coordinate=2)
     )
     scene.add(Coupling(name="mimic", leader="float", follower="in frames", leader_coordinate=1))
-    scene.add(HalfSpace(position=(0, 0, -THIRD), orientation=np.ones(4), friction=0))
-    scene.add(Box(size=(1, THIRD, 2), density=3, position=(5, 0, 0)))
+    scene.add(
+        HalfSpace(
+            position=(0, 0, -THIRD),
+            orientation=np.ones(4),
+            material=Material(friction=0),
+        )
+    )
+    scene.add(Box(size=(1, THIRD, 2), density=3, position=(5, 0, 0), surface_velocity=(1.0, 0.0, THIRD)))
     return scene
 
 

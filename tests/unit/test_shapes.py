@@ -4,7 +4,20 @@ import numpy as np
 import pytest
 from refusal import refused
 
-from sharnir import Body, Box, Capsule, Cylinder, HalfSpace, Prismatic, Revolute, Scene, Sphere, compile, dynamics
+from sharnir import (
+    Body,
+    Box,
+    Capsule,
+    Cylinder,
+    HalfSpace,
+    Material,
+    Prismatic,
+    Revolute,
+    Scene,
+    Sphere,
+    compile,
+    dynamics,
+)
 from sharnir.kinds import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE
 from sharnir.rotations import quat_to_matrix
 
@@ -14,11 +27,12 @@ TURN = (0.1, -0.2, 0.3, 0.9)
 def shop():
     """Two bodies with shapes, hinged off their origins and one of them crossed backwards, on a floor with a step."""
     scene = Scene(name="shop")
-    scene.add(HalfSpace(position=(0.0, 0.0, -1.0), orientation=TURN, friction=0.0))
+    scene.add(HalfSpace(position=(0.0, 0.0, -1.0), orientation=TURN, material=Material(friction=0.0)))
     scene.add(Body(name="far", shapes=[Capsule(radius=0.1, length=0.5, position=(0, 0, 1), orientation=TURN)]))
     scene.add(
         Body(name="near", position=(1, 2, 3), orientation=TURN,
-             shapes=[Sphere(radius=0.2, friction=2.0), Cylinder(radius=0.3, length=0.4, position=(1, 0, 0))])
+             shapes=[Sphere(radius=0.2, material=Material(friction=2.0)),
+                     Cylinder(radius=0.3, length=0.4, position=(1, 0, 0))])
     )  # fmt: skip
     scene.add(Prismatic(name="slide", parent="near", child="world", axis=(1, 0, 1), position=0.3))
     scene.add(Revolute(name="hinge", parent="near", child="far", anchor=(1, 1, 0), axis=(1, 2, 0), position=0.4))
@@ -34,7 +48,7 @@ def test_shapes_as_arrays():
     assert model.shape_link.tolist() == [near, near, far, -1, -1]
     sizes = [[0.2, 0, 0], [0.3, 0.4, 0], [0.1, 0.5, 0], [0, 0, 0], [1, 2, 3]]
     assert model.shape_size.tolist() == sizes
-    assert model.shape_friction.tolist() == [2.0, 0.5, 0.5, 0.0, 0.5]
+    assert model.material[model.shape_material, 0].tolist() == [2.0, 0.5, 0.5, 0.0, 0.5]
     np.testing.assert_array_equal(model.shape_pos[3:], [[0, 0, -1], [4, 5, 6]])
     np.testing.assert_allclose(model.shape_rot[3:], [quat_to_matrix(TURN), np.eye(3)], atol=1e-15)
 

@@ -1,0 +1,117 @@
+"""Solving one contact: normal, circular cone of friction, spin and rolling (M-56..M-58)."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.constraints.contacts import contact_count, contact_speed, push_contact
+from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.work import CONTACT_K, Work
+from sharnir.maths import array2, get, get_int, put, real, vec3
+
+
+@wp.func
+def sweep_contact(plan: Plan, work: Work, c: int, held: int, z: array2, p: array2, w: int):
+    """Sticking if the cone allows it; otherwise the normal alone, then sliding on the circle μ p_n; then spin and
+    rolling within what the normal impulse allows. Returns the largest change of an impulse."""
+    at = plan.first_contact + CONTACT_P * c
+    k = CONTACT_K * c
+    old = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
+    s = contact_speed(plan, work, c, 0, held, z, w) - vec3(
+        get(work.contact_target, 3 * c, w),
+        get(work.contact_target, 3 * c + 1, w),
+        get(work.contact_target, 3 * c + 2, w),
+    )
+    new = old - vec3(
+        get(work.contact_K, k, w) * s[0] + get(work.contact_K, k + 1, w) * s[1] + get(work.contact_K, k + 2, w) * s[2],
+        get(work.contact_K, k + 3, w) * s[0]
+        + get(work.contact_K, k + 4, w) * s[1]
+        + get(work.contact_K, k + 5, w) * s[2],
+        get(work.contact_K, k + 6, w) * s[0]
+        + get(work.contact_K, k + 7, w) * s[1]
+        + get(work.contact_K, k + 8, w) * s[2],
+    )
+    solid = get(work.contact_K, k, w) > real(0.0)
+    mu = get(work.contact_mu, 3 * c, w)
+    if (not solid) or new[0] < real(0.0) or new[1] * new[1] + new[2] * new[2] > mu * mu * new[0] * new[0]:
+        n = wp.max(old[0] - s[0] * get(work.contact_K, k + 9, w), real(0.0))
+        change = n - old[0]
+        step = get(work.contact_K, k + 10, w)
+        a = old[1] - (s[1] + get(work.contact_K, k + 11, w) * change) * step
+        b = old[2] - (s[2] + get(work.contact_K, k + 12, w) * change) * step
+        size = wp.sqrt(a * a + b * b)
+        scale = real(1.0)
+        if size > mu * n:
+            scale = mu * n / size
+        new = vec3(n, a * scale, b * scale)
+    d = new - old
+    put(p, at, w, new[0])
+    put(p, at + 1, w, new[1])
+    put(p, at + 2, w, new[2])
+    push_contact(plan, work, c, 0, held, d, z, w)
+    worst = wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
+    if get_int(work.contact_rows, c, w) == 6:
+        worst = wp.max(worst, sweep_turning(plan, work, c, new[0], held, z, p, w))
+    return worst
+
+
+@wp.func
+def sweep_turning(plan: Plan, work: Work, c: int, normal: real, held: int, z: array2, p: array2, w: int):
+    """Spin about the normal and rolling about the tangents, bounded by the normal impulse."""
+    at = plan.first_contact + CONTACT_P * c + 3
+    old = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
+    s = contact_speed(plan, work, c, 3, held, z, w)
+    most = get(work.contact_mu, 3 * c + 1, w) * normal
+    spin = wp.clamp(old[0] - s[0] * get(work.contact_K, CONTACT_K * c + 13, w), -most, most)
+    step = get(work.contact_K, CONTACT_K * c + 14, w)
+    a = old[1] - s[1] * step
+    b = old[2] - s[2] * step
+    size = wp.sqrt(a * a + b * b)
+    most = get(work.contact_mu, 3 * c + 2, w) * normal
+    scale = real(1.0)
+    if size > most:
+        scale = most / size
+    new = vec3(spin, a * scale, b * scale)
+    d = new - old
+    put(p, at, w, new[0])
+    put(p, at + 1, w, new[1])
+    put(p, at + 2, w, new[2])
+    push_contact(plan, work, c, 3, held, d, z, w)
+    return wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
+
+
+@wp.func
+def sweep_contacts(plan: Plan, work: Work, held: int, z: array2, p: array2, w: int):
+    worst = real(0.0)
+    c = int(0)
+    while c < contact_count(work, w):
+        worst = wp.max(worst, sweep_contact(plan, work, c, held, z, p, w))
+        c += 1
+    return worst
+
+
+@wp.func
+def apply_contacts(plan: Plan, work: Work, z: array2, p: array2, w: int):
+    """z += Wᵀ p of all contacts."""
+    c = int(0)
+    while c < contact_count(work, w):
+        at = plan.first_contact + CONTACT_P * c
+        row = int(0)
+        while row < get_int(work.contact_rows, c, w):
+            three = vec3(get(p, at + row, w), get(p, at + row + 1, w), get(p, at + row + 2, w))
+            push_contact(plan, work, c, row, 0, three, z, w)
+            row += 3
+        c += 1
+
+
+@wp.func
+def sweep_normal(plan: Plan, work: Work, c: int, wanted: real, held: int, z: array2, p: array2, w: int):
+    """The normal row of contact c alone, one-sided, to a speed."""
+    at = plan.first_contact + CONTACT_P * c
+    s = contact_speed(plan, work, c, 0, held, z, w)
+    before = get(p, at, w)
+    after = wp.max(before + (wanted - s[0]) * get(work.contact_K, CONTACT_K * c + 9, w), real(0.0))
+    if after != before:
+        put(p, at, w, after)
+        push_contact(plan, work, c, 0, held, vec3(after - before, real(0.0), real(0.0)), z, w)
+    return wp.abs(after - before)

@@ -1,0 +1,44 @@
+"""Contacts of the last step, as a user reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sharnir.errors import unknown
+from sharnir.spec.scene import WORLD
+
+if TYPE_CHECKING:
+    from sharnir.model import Reals
+    from sharnir.simulation import Simulation
+
+
+class Contact(NamedTuple):
+    """A point where two shapes touched, or could have, at the start of the last step."""
+
+    bodies: tuple[str, str]  # "world" for what is fixed
+    shapes: tuple[int, int]  # in the order of the model's shapes
+    point: Reals  # [3] m, halfway between the surfaces
+    normal: Reals  # [3] from the first body to the second
+    gap: float  # m; negative: they overlap
+    force: Reals  # [3] N, on the second body, mean of the step
+    torque: Reals  # [3] N m, against rolling and spinning
+
+
+def contacts_of(sim: Simulation, body: str | None, other: str | None, world: int) -> list[Contact]:
+    """Contacts of one world, of a body, or of a pair of bodies."""
+    names = [*sim.inner.body_names, WORLD]  # link −1 is the world
+    for name in (body, other):
+        if name is not None and name not in names:
+            raise unknown("body", name, names)
+    state, count = sim.impulses.state, len(sim.inner.shape_kind)
+    touched = state.touched.numpy()[:, world]
+    at, p = (getattr(state, n).numpy()[:, world] for n in ("touched_at", "touched_p"))
+    h = float(state.clock.numpy()[1, world])
+    out = []
+    for c in range(int(touched[0])):
+        first, second = divmod(int(touched[1 + 2 * c]), count)
+        pair = (names[sim.inner.shape_link[first]], names[sim.inner.shape_link[second]])
+        if (body is None or body in pair) and (other is None or other in pair):
+            x, push = at[7 * c : 7 * c + 7].astype(float), p[6 * c : 6 * c + 6] / h
+            out.append(Contact(pair, (first, second), x[:3], x[3:6], float(x[6]), push[:3].copy(), push[3:].copy()))
+    return out
