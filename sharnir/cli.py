@@ -189,7 +189,7 @@ def bench(
     more = [name for name in result["rows"][0] if isinstance(result["rows"][0][name], str) and name not in columns]
     table = Table(*columns, *more, padding=(0, 0))
     for row in result["rows"]:
-        shown = {"peer": "–", "ratio": "–", **{k: v for k, v in row.items() if v is not None}}
+        shown = {**dict.fromkeys(("peer", "ratio", *more), "–"), **{k: v for k, v in row.items() if v is not None}}
         table.add_row(*(x if isinstance(x, str) else f"{x:.3g}" for x in (shown[name] for name in (*columns, *more))))
     out.print(table)
 

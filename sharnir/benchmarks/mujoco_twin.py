@@ -204,7 +204,7 @@ def _principal(inertia: Array) -> tuple[Array, Array]:
 
 
 def _add_shapes(model: Model, bodies: dict[int, Any]) -> None:
-    """Shapes of bodies touch those of the world, not each other; MuJoCo takes the larger friction of a pair."""
+    """MuJoCo takes the larger friction of a pair: with the world it is ours, among bodies it is not."""
     sliding = model.material[model.shape_material, 0]
     ground = set(sliding[model.shape_link < 0].tolist())
     if len(ground) > 1:
@@ -216,7 +216,7 @@ def _add_shapes(model: Model, bodies: dict[int, Any]) -> None:
         bodies[link].add_geom(
             type=GEOMS[kind], size=_half_size(kind, model.shape_size[k]), pos=model.shape_pos[k],
             quat=_wxyz(model.shape_rot[k]), friction=[friction, 0.0, 0.0],
-            contype=int(link >= 0), conaffinity=int(link < 0),
+            contype=int(model.shape_filter[k, 0]), conaffinity=int(model.shape_filter[k, 1]),
         )  # fmt: skip
 
 

@@ -29,6 +29,32 @@ def put_balls(
 
 
 @wp.func
+def is_round(S: Placed):
+    """A ball or a capsule."""
+    return S.kind == SPHERE or S.kind == CAPSULE
+
+
+@wp.func
+def over_plane(P: Placed, Q: Placed, margin: real, found: Found, n: int, flip: real, w: int):
+    """A ball, or the two ends of a capsule, over a half-space P."""
+    normal = column(P.R, 2)
+    half = vec3()
+    ends = int(1)
+    if Q.kind == CAPSULE:
+        half = column(Q.R, 2) * Q.size[1]
+        ends = 2
+    k = int(0)
+    while k < ends:
+        centre = Q.x + half * real(2 * k - 1)
+        gap = wp.dot(normal, centre - P.x) - Q.size[0]
+        if gap < margin:
+            point = centre - normal * (Q.size[0] + real(0.5) * gap)
+            n = put_point(found, n, normal * flip, point, gap, k, w)
+        k += 1
+    return n
+
+
+@wp.func
 def _inside_box(p: vec3, h: vec3):
     """Nearest point on the surface to p inside a box, and the outward normal there; box frame."""
     q = p

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collide.balls import ball_and_solid, balls
+from sharnir.collide.balls import ball_and_solid, balls, is_round, over_plane
 from sharnir.collide.boxes import box_axis
 from sharnir.collide.geometry import Found, Geometry, Placed
 from sharnir.collide.gjk import FAR, TOGETHER, distance
@@ -162,8 +162,10 @@ def touch(geo: Geometry, A: Placed, B: Placed, margin: real, found: Found, n: in
     P = _either(swap, A, B)
     Q = _either(not swap, A, B)
     flip = wp.where(swap, real(-1.0), real(1.0))
-    if (P.kind == SPHERE or P.kind == CAPSULE) and (Q.kind == SPHERE or Q.kind == CAPSULE):
+    if is_round(P) and is_round(Q):
         n = balls(P, Q, margin, found, n, flip, w)
+    elif P.kind == HALF_SPACE and is_round(Q):
+        n = over_plane(P, Q, margin, found, n, flip, w)
     elif P.kind == SPHERE and (Q.kind == BOX or Q.kind == CYLINDER or Q.kind == TRIANGLE):
         n = ball_and_solid(P, Q, margin, found, n, flip, w)
     elif Q.kind != HALF_SPACE:

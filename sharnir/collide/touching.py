@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.collide.balls import balls, is_round, over_plane
 from sharnir.collide.broad import Broad, BroadWork, broad_work_on, find_pairs, put_box
 from sharnir.collide.geometry import Found, Geometry, Placed
 from sharnir.collide.meet import meet
@@ -34,7 +35,7 @@ from sharnir.maths import (
     world_columns,
 )
 
-wp.set_module_options({"enable_backward": False, "cpu_compiler_flags": "-march=native"})
+wp.set_module_options({"enable_backward": False, "cpu_compiler_flags": "-march=native -mllvm=-inline-threshold=20000"})
 
 SPARE = 16  # points that a pair needs room for while it chooses among them
 PAIRS = 64  # pairs of shapes there is room for, per shape
@@ -198,7 +199,14 @@ def find_touching(tree: Tree, ws: Workspace, surfaces: Surfaces, places: Places,
             first = n
             A = placed(surfaces, places, a, w)
             B = placed(surfaces, places, b, w)
-            n = meet(surfaces.geo, A, B, margin, places.found, n, w)
+            if is_round(A) and is_round(B):  # these are many: not worth the call of what knows all pairs
+                n = balls(A, B, margin, places.found, n, real(1.0), w)
+            elif A.kind == HALF_SPACE and is_round(B):
+                n = over_plane(A, B, margin, places.found, n, real(1.0), w)
+            elif B.kind == HALF_SPACE and is_round(A):
+                n = over_plane(B, A, margin, places.found, n, real(-1.0), w)
+            else:
+                n = meet(surfaces.geo, A, B, margin, places.found, n, w)
             c = int(first)
             while c < wp.min(n, places.found.most):
                 put_int(places.shape, 2 * c, w, a)

@@ -68,11 +68,17 @@ def tangents(normal: vec3):
 
 
 @wp.func
-def property_of(plan: Plan, state: State, c: int, which: int, w: int):
-    """Of the pair of materials that meet in contact c."""
+def properties_of(plan: Plan, state: State, c: int, w: int):
+    """Where the table has the pair of materials that meet in contact c."""
     a = plan.surfaces.material[item_int(state.touch.shape, 2 * c, w)]
     b = plan.surfaces.material[item_int(state.touch.shape, 2 * c + 1, w)]
-    return plan.surfaces.table[(a * plan.surfaces.materials + b) * PROPERTIES + which]
+    return (a * plan.surfaces.materials + b) * PROPERTIES
+
+
+@wp.func
+def frame_of(state: State, work: Work, c: int, w: int):
+    """Normal and tangents of contact c."""
+    return item3(state.touch.normal, 3 * c, w), get3(work.contact_side, 2 * c, w), get3(work.contact_side, 2 * c + 1, w)
 
 
 @wp.func
@@ -105,9 +111,12 @@ def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wo
     """Both halves of the rows of contact c, from place `used` of W on; returns the place after them."""
     normal = item3(state.touch.normal, 3 * c, w)
     t1, t2 = tangents(normal)
+    put3(work.contact_side, 2 * c, w, t1)
+    put3(work.contact_side, 2 * c + 1, w, t2)
+    pair = properties_of(plan, state, c, w)
     x = item3(state.touch.point, 3 * c, w)
     rows = int(3)
-    if property_of(plan, state, c, ROLLING, w) > real(0.0) or property_of(plan, state, c, SPINNING, w) > real(0.0):
+    if plan.surfaces.table[pair + ROLLING] > real(0.0) or plan.surfaces.table[pair + SPINNING] > real(0.0):
         rows = 6
     put_int(work.contact_rows, c, w, rows)
     side = int(0)
@@ -292,14 +301,15 @@ def seek_contact(
     """Speeds sought of contact c and its coefficients. A point that would be reached in this step, `free` of impulses,
     and that comes faster than the threshold, leaves with −k_r of its present speed (M-58), halfway between those before
     and after the forces of the step; another one may close its gap, no more."""
+    pair = properties_of(plan, state, c, w)
     gap = item(state.touch.gap, c, w)
     bounce = real(0.0)
-    e = property_of(plan, state, c, RESTITUTION, w)
+    e = plan.surfaces.table[pair + RESTITUTION]
     if e > real(0.0):
         before = contact_speed(plan, work, c, 0, 0, work.zv, w)
         ahead = contact_speed(plan, work, c, 0, 0, free, w)
         now = (before + ahead) * real(0.5)
-        if now[0] < -property_of(plan, state, c, THRESHOLD, w) and gap + dt * ahead[0] < real(0.0):
+        if now[0] < -plan.surfaces.table[pair + THRESHOLD] and gap + dt * ahead[0] < real(0.0):
             bounce = -e * now[0]
         put3(work.contact_now, c, w, now)
         put3(work.contact_kick, c, w, ahead - now)
@@ -312,22 +322,22 @@ def seek_contact(
             velocity = get33(ws.R, plan.surfaces.geo.link[s], w) * velocity
         drift = drift + velocity * wp.where(side == 0, real(1.0), real(-1.0))
         side += 1
-    t1, t2 = tangents(item3(state.touch.normal, 3 * c, w))
+    normal, t1, t2 = frame_of(state, work, c, w)
     put(work.contact_gap, c, w, gap)
     put(work.bounce, c, w, bounce)
     put(work.contact_target, 3 * c, w, -wp.max(gap, real(0.0)) / dt)
     put(work.contact_target, 3 * c + 1, w, wp.dot(drift, t1))
     put(work.contact_target, 3 * c + 2, w, wp.dot(drift, t2))
-    mu = property_of(plan, state, c, SLIDING, w)
-    static = property_of(plan, state, c, STATIC, w)
+    mu = plan.surfaces.table[pair + SLIDING]
+    static = plan.surfaces.table[pair + STATIC]
     if static > mu:
         before = contact_speed(plan, work, c, 0, 0, work.zv, w)
         slip = vec3(real(0.0), before[1] - wp.dot(drift, t1), before[2] - wp.dot(drift, t2))
         if wp.length(slip) < STICKING:
             mu = static
     put(work.contact_mu, 3 * c, w, mu)
-    put(work.contact_mu, 3 * c + 1, w, property_of(plan, state, c, SPINNING, w))
-    put(work.contact_mu, 3 * c + 2, w, property_of(plan, state, c, ROLLING, w))
+    put(work.contact_mu, 3 * c + 1, w, plan.surfaces.table[pair + SPINNING])
+    put(work.contact_mu, 3 * c + 2, w, plan.surfaces.table[pair + ROLLING])
 
 
 @wp.func
@@ -364,8 +374,7 @@ def recall_contact(plan: Plan, state: State, work: Work, c: int, last: int, scal
             n = item3(state.touched_p, 6 * k + 3, w) * scale
             k = count
         k += 1
-    normal = item3(state.touch.normal, 3 * c, w)
-    t1, t2 = tangents(normal)
+    normal, t1, t2 = frame_of(state, work, c, w)
     at = plan.first_contact + CONTACT_P * c
     put(work.p, at, w, wp.max(wp.dot(f, normal), real(0.0)))
     put(work.p, at + 1, w, wp.dot(f, t1))
@@ -397,8 +406,7 @@ def keep_contacts(plan: Plan, state: State, work: Work, w: int):
 @wp.func
 def impulse_of_contact(plan: Plan, state: State, work: Work, c: int, w: int):
     """Impulse and angular impulse on the second body, world axes."""
-    normal = item3(state.touch.normal, 3 * c, w)
-    t1, t2 = tangents(normal)
+    normal, t1, t2 = frame_of(state, work, c, w)
     at = plan.first_contact + CONTACT_P * c
     f = normal * get(work.p, at, w) + t1 * get(work.p, at + 1, w) + t2 * get(work.p, at + 2, w)
     n = normal * get(work.p, at + 3, w) + t1 * get(work.p, at + 4, w) + t2 * get(work.p, at + 5, w)

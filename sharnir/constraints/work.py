@@ -117,6 +117,7 @@ class Work:
     soft_give: array2  # [line] γ, 1/kg
     contact_gap: array2  # [contact] m
     contact_K: array2  # [CONTACT_K contact] inverse of the block W Wᵀ, 1/K_nn, tangential step, K_tn (2), spin and roll
+    contact_side: array2  # [6 contact] tangents
     contact_target: array2  # [3 contact] speeds sought
     contact_mu: array2  # [3 contact] friction, spinning (m), rolling (m)
     contact_now: array2  # [3 contact] speeds right before an impact
@@ -173,7 +174,7 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     }
     sizes |= {"joint_factor": 36 * joints, "contact_gap": plan.contacts, "contact_K": CONTACT_K * plan.contacts}
     three = ("contact_target", "contact_now", "contact_kick", "contact_mu")
-    sizes |= {"bounce": plan.contacts, **dict.fromkeys(three, 3 * plan.contacts)}
+    sizes |= {"bounce": plan.contacts, "contact_side": 6 * plan.contacts, **dict.fromkeys(three, 3 * plan.contacts)}
     sizes |= dict.fromkeys(("zP", "zv", "base", "zc", "z_old", "z_way"), plan.width)
     sizes |= dict.fromkeys(("p", "p_old", "p_way"), impulses)
     sizes |= {

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sharnir.solvers.settings import Settings
 
 HISTORY = 256  # steps of one launch, at most
-MANY = 8  # steps of one graph, where each begins with a search for contacts
+MANY = 32  # steps of one graph, where each begins with a search for contacts
 FOREVER = 1e6  # s, where there is no budget
 MARGIN = 0.97  # of the budget is used
 TIGHTER = 1e-4  # share of the usual tolerances, for reactions
@@ -55,6 +55,7 @@ class Impulses:
         self.model, self.worlds, self.device = model, worlds, device
         self._on_gpu = wp.get_device(device).is_cuda
         columns = worlds if self._on_gpu else 1
+        self._own_columns = columns == worlds  # of the workspace: what a kernel leaves there, the next one finds
         self.tree = tree_on(model, device)
         self.loops = loops_on(model, device)
         self.plan, self.lines = plan_on(model, device, contacts)
@@ -62,8 +63,8 @@ class Impulses:
         self._work = work_on(model, self.plan, columns, device)
         self._ws = workspace_on(model, columns, device, self.plan.width)
         self._trial = workspace_on(model, columns, device)
-        self._steps = wp.zeros(1, dtype=int, device=device)
-        self._steps_view = np.zeros(1) if self._on_gpu else self._steps.numpy()
+        self._steps = wp.zeros(2, dtype=int, device=device)
+        self._steps_view = np.zeros(2) if self._on_gpu else self._steps.numpy()
         self._turn_view = np.zeros(1) if self._on_gpu else self.state.turn.numpy()
         self._places = None
         if self.plan.contacts > 0:
@@ -116,10 +117,11 @@ class Impulses:
 
     def _launch_steps(self, steps: int, times: int = 1) -> None:
         """Launch kernels of some steps, `times` over."""
+        posed = int(self._places is not None and self._own_columns)
         if self._on_gpu:
-            self._steps.fill_(steps)
+            self._steps.assign(np.array([steps, posed], dtype=np.int32))
         else:
-            self._steps_view[0] = steps
+            self._steps_view[:] = steps, posed
         arguments = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work, self._steps]
         predictive = self._settings[places.METHOD, 0] == places.PREDICTIVE
         kernel = step_kernel if predictive else published_kernel
@@ -130,7 +132,7 @@ class Impulses:
         if self._places is None:
             return []
         state = self.state
-        arguments = [self.tree, self._trial, self.plan.surfaces, self._places, state.touch, state.q, state.v]
+        arguments = [self.tree, self._ws, self.plan.surfaces, self._places, state.touch, state.q, state.v]
         return [(collide_kernel, [*arguments, state.settings])]
 
     def _zero_turn(self) -> None:
