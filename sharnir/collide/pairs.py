@@ -11,6 +11,7 @@ from sharnir.collide.broad import broad_on
 from sharnir.collide.geometry_on import geometry_on
 from sharnir.collide.touching import PROPERTIES, RESTITUTION, ROLLING, SLIDING, SPINNING, STATIC, THRESHOLD, Surfaces
 from sharnir.compiler.materials import combined
+from sharnir.kinds import CAPSULE, HALF_SPACE, SPHERE
 from sharnir.maths import np_real, real, vec3
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def surfaces_on(model: Model, device: str) -> tuple[Surfaces, bool]:
     out.geo = geometry_on(model, device)
     table = material_table(model)
     out.any, out.materials, out.margin = int(any_pair(model)), len(table), real(MARGIN)
+    out.rounds = int(np.isin(model.shape_kind, (SPHERE, CAPSULE, HALF_SPACE)).all())
     out.looks_back = int(((table[:, :, RESTITUTION] > 0) | (table[:, :, STATIC] > table[:, :, SLIDING])).any())
     excluded = np.array(excluded_links(model), dtype=np.int32).reshape(-1, 2)
     out.broad = broad_on(model.shape_kind, model.shape_link, *model.shape_filter.T, excluded, device)

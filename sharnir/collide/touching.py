@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import warp as wp
 
 from sharnir.collide.balls import balls, is_round, over_plane
@@ -49,6 +51,7 @@ class Surfaces:
 
     geo: Geometry
     any: int  # 1 if any two shapes may touch
+    rounds: int  # 1 if there are only balls, capsules and half-spaces
     looks_back: int  # 1 if speeds before the step matter: for restitution, or static friction above sliding
     broad: Broad
     margin: real  # m, within which points are sought besides what motion asks for
@@ -183,39 +186,48 @@ def may_touch(surfaces: Surfaces, places: Places, a: int, b: int, margin: real, 
     return near
 
 
-@wp.func
-def find_touching(tree: Tree, ws: Workspace, surfaces: Surfaces, places: Places, dt: real, w: int):
-    """Points of all pairs; returns how many there are, which may be more than there is room for, or minus the number of
-    pairs if these are too many."""
-    place_shapes(tree, ws, surfaces, places, dt, w)
-    pairs = find_pairs(surfaces.broad, places.broad, w)
-    n = int(0)
-    k = int(0)
-    while k < wp.min(pairs, places.broad.most):
-        a = get_int(places.broad.pairs, 2 * k, w)
-        b = get_int(places.broad.pairs, 2 * k + 1, w)
-        margin = surfaces.margin + dt * (get(places.speed, a, w) + get(places.speed, b, w))
-        if may_touch(surfaces, places, a, b, margin, w):
-            first = n
-            A = placed(surfaces, places, a, w)
-            B = placed(surfaces, places, b, w)
-            if is_round(A) and is_round(B):  # these are many: not worth the call of what knows all pairs
-                n = balls(A, B, margin, places.found, n, real(1.0), w)
-            elif A.kind == HALF_SPACE and is_round(B):
-                n = over_plane(A, B, margin, places.found, n, real(1.0), w)
-            elif B.kind == HALF_SPACE and is_round(A):
-                n = over_plane(B, A, margin, places.found, n, real(-1.0), w)
-            else:
-                n = meet(surfaces.geo, A, B, margin, places.found, n, w)
-            c = int(first)
-            while c < wp.min(n, places.found.most):
-                put_int(places.shape, 2 * c, w, a)
-                put_int(places.shape, 2 * c + 1, w, b)
-                c += 1
-        k += 1
-    if pairs > places.broad.most:
-        n = -pairs
-    return n
+def _find(name: str, rounds_only: bool) -> Any:
+    """Among all shapes, or among balls, capsules and half-spaces only: a kernel that has no room for all of it."""
+
+    def find(tree: Tree, ws: Workspace, surfaces: Surfaces, places: Places, dt: real, w: int):
+        """Points of all pairs; returns how many there are, which may be more than there is room for, or minus the
+        number of pairs if these are too many."""
+        place_shapes(tree, ws, surfaces, places, dt, w)
+        pairs = find_pairs(surfaces.broad, places.broad, w)
+        n = int(0)
+        k = int(0)
+        while k < wp.min(pairs, places.broad.most):
+            a = get_int(places.broad.pairs, 2 * k, w)
+            b = get_int(places.broad.pairs, 2 * k + 1, w)
+            margin = surfaces.margin + dt * (get(places.speed, a, w) + get(places.speed, b, w))
+            if may_touch(surfaces, places, a, b, margin, w):
+                first = n
+                A = placed(surfaces, places, a, w)
+                B = placed(surfaces, places, b, w)
+                if is_round(A) and is_round(B):
+                    n = balls(A, B, margin, places.found, n, real(1.0), w)
+                elif A.kind == HALF_SPACE and is_round(B):
+                    n = over_plane(A, B, margin, places.found, n, real(1.0), w)
+                elif B.kind == HALF_SPACE and is_round(A):
+                    n = over_plane(B, A, margin, places.found, n, real(-1.0), w)
+                elif wp.static(not rounds_only):
+                    n = meet(surfaces.geo, A, B, margin, places.found, n, w)
+                c = int(first)
+                while c < wp.min(n, places.found.most):
+                    put_int(places.shape, 2 * c, w, a)
+                    put_int(places.shape, 2 * c + 1, w, b)
+                    c += 1
+            k += 1
+        if pairs > places.broad.most:
+            n = -pairs
+        return n
+
+    find.__name__ = find.__qualname__ = name
+    return wp.func(find)
+
+
+find_touching = _find("find_touching", rounds_only=False)
+find_rounds = _find("find_rounds", rounds_only=True)
 
 
 @wp.func

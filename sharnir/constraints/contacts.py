@@ -16,6 +16,9 @@ from sharnir.collide.touching import (
     SPINNING,
     STATIC,
     THRESHOLD,
+    find_rounds,
+    link_velocities,
+    store_touching,
 )
 from sharnir.constraints.plan import CONTACT_P, Plan
 from sharnir.constraints.tolerances import NOTHING, REDUNDANT
@@ -90,6 +93,9 @@ def prepare_contacts(
     start from, those of the step before times `scale`."""
     put_int(work.touching, 0, w, 0)
     if plan.surfaces.any == 1:
+        if plan.surfaces.rounds == 1:
+            link_velocities(tree, ws, state.v, w)
+            store_touching(work.places, state.touch, find_rounds(tree, ws, plan.surfaces, work.places, dt, w), w)
         if plan.surfaces.looks_back == 1:
             momenta_before(tree, ws, state, work, w)
         count = item_int(state.touch.count, 0, w)

@@ -51,7 +51,7 @@ def seek_positions(loops: Loops, plan: Plan, work: Work, dt: real, erp: real, w:
         l += 1
     c = int(0)
     while c < contact_count(work, w):
-        worst = wp.max(worst, erp * (-get(work.contact_gap, c, w) - SLOP))
+        worst = wp.max(worst, erp * (-get(work.contact_gap, c, w) - real(2.0) * SLOP))
         c += 1
     return worst
 

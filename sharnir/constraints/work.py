@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import warp as wp
 
-from sharnir.collide.touching import Touch, touch_on
+from sharnir.collide.touching import Places, Touch, places_on, touch_on
 from sharnir.constraints.plan import CONTACT_P, Plan
 from sharnir.constraints.walks import MANY
 from sharnir.maths import array2, real, world_columns
@@ -136,6 +136,7 @@ class Work:
     K_held: array2  # [line] |Ŵ|²
     offset: array2  # [line, CONTACT_P contact] speeds of projected rows beyond Ŵ·z
     p_start: array2  # [impulse]
+    places: Places
     touching: counts2  # [1] how many contacts there are rows for
 
 
@@ -194,4 +195,5 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     counts |= dict.fromkeys(("acting", "L_left", "L_start"), plan.bound)
     for name, size in counts.items():
         setattr(out, name, wp.zeros((size, columns), dtype=int, device=device))
+    out.places = places_on(len(model.shape_kind), plan.contacts, columns, device)
     return out

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from sharnir.collide.touching import collide_kernel, places_on
+from sharnir.collide.touching import collide_kernel
 from sharnir.constraints import work as places
 from sharnir.constraints.loops import loops_on
 from sharnir.constraints.plan import plan_on
@@ -55,7 +55,6 @@ class Impulses:
         self.model, self.worlds, self.device = model, worlds, device
         self._on_gpu = wp.get_device(device).is_cuda
         columns = worlds if self._on_gpu else 1
-        self._own_columns = columns == worlds  # of the workspace: what a kernel leaves there, the next one finds
         self.tree = tree_on(model, device)
         self.loops = loops_on(model, device)
         self.plan, self.lines = plan_on(model, device, contacts)
@@ -63,12 +62,10 @@ class Impulses:
         self._work = work_on(model, self.plan, columns, device)
         self._ws = workspace_on(model, columns, device, self.plan.width)
         self._trial = workspace_on(model, columns, device)
-        self._steps = wp.zeros(2, dtype=int, device=device)
-        self._steps_view = np.zeros(2) if self._on_gpu else self._steps.numpy()
+        self._steps = wp.zeros(1, dtype=int, device=device)
+        self._steps_view = np.zeros(1) if self._on_gpu else self._steps.numpy()
         self._turn_view = np.zeros(1) if self._on_gpu else self.state.turn.numpy()
-        self._places = None
-        if self.plan.contacts > 0:
-            self._places = places_on(len(model.shape_kind), self.plan.contacts, columns, device)
+        self._searches = self.plan.contacts > 0 and self.plan.surfaces.rounds == 0  # before every step, by a kernel
         self._graphs = Graphs(device)
         self._settings = np.zeros((places.SETTINGS, 1), dtype=np_real)
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
@@ -107,7 +104,7 @@ class Impulses:
     def step(self, steps: int) -> None:
         """Some steps of all worlds, at most HISTORY."""
         self._zero_turn()
-        if self._places is None:
+        if not self._searches:
             self._launch_steps(steps)
         else:
             for _ in range(steps // MANY):
@@ -117,22 +114,21 @@ class Impulses:
 
     def _launch_steps(self, steps: int, times: int = 1) -> None:
         """Launch kernels of some steps, `times` over."""
-        posed = int(self._places is not None and self._own_columns)
         if self._on_gpu:
-            self._steps.assign(np.array([steps, posed], dtype=np.int32))
+            self._steps.fill_(steps)
         else:
-            self._steps_view[:] = steps, posed
+            self._steps_view[0] = steps
         arguments = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work, self._steps]
         predictive = self._settings[places.METHOD, 0] == places.PREDICTIVE
         kernel = step_kernel if predictive else published_kernel
         self._graphs.launch_all((kernel.key, times), [*self._collide(), (kernel, arguments)], self.worlds, times)
 
     def _collide(self) -> list[tuple[Any, list[Any]]]:
-        """The kernel that finds contacts, where shapes can touch."""
-        if self._places is None:
+        """The kernel that finds contacts, where shapes can touch and the others do not find them themselves."""
+        if not self._searches:
             return []
         state = self.state
-        arguments = [self.tree, self._ws, self.plan.surfaces, self._places, state.touch, state.q, state.v]
+        arguments = [self.tree, self._ws, self.plan.surfaces, self._work.places, state.touch, state.q, state.v]
         return [(collide_kernel, [*arguments, state.settings])]
 
     def _zero_turn(self) -> None:

@@ -285,11 +285,9 @@ def step_kernel(
     tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work,
     steps: wp.array(dtype=int),
 ):  # fmt: skip
-    """Some steps of every world; their reports go to the history. steps: how many, and whether poses of the positions
-    are in the workspace."""
+    """Some steps of every world; their reports go to the history."""
     w = wp.tid()
-    if steps[1] == 0:
-        poses(tree, ws, state.q, state.q, w)
+    poses(tree, ws, state.q, state.q, w)
     n = int(0)
     while n < steps[0]:
         began = ticks()
@@ -306,8 +304,7 @@ def published_kernel(
 ):  # fmt: skip
     """The same as published."""
     w = wp.tid()
-    if steps[1] == 0:
-        poses(tree, ws, state.q, state.q, w)
+    poses(tree, ws, state.q, state.q, w)
     n = int(0)
     while n < steps[0]:
         began = ticks()
