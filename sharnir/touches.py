@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sharnir.errors import unknown
+from sharnir.errors import fail, shown, unknown
 from sharnir.spec.scene import WORLD
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def contacts_of(sim: Simulation, body: str | None, other: str | None, world: int
     for name in (body, other):
         if name is not None and name not in names:
             raise unknown("body", name, names)
+    if isinstance(world, bool) or not isinstance(world, int) or not 0 <= world < sim.worlds:
+        raise fail("contacts", "world is out of range", shown(world), f"a whole number from 0 to {sim.worlds - 1}")
     state, count = sim.impulses.state, len(sim.inner.shape_kind)
     touched = state.touched.numpy()[:, world]
     at, p = (getattr(state, n).numpy()[:, world] for n in ("touched_at", "touched_p"))

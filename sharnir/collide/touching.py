@@ -12,6 +12,7 @@ from sharnir.collide.geometry import Found, Geometry, Placed
 from sharnir.collide.meet import meet
 from sharnir.dynamics.forces import pivot
 from sharnir.dynamics.kinematics import poses
+from sharnir.dynamics.momenta import link_velocities
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BOX, CAPSULE, HALF_SPACE, HEIGHT_FIELD
 from sharnir.maths import (
@@ -23,7 +24,6 @@ from sharnir.maths import (
     get_int,
     indices,
     ints2,
-    item,
     mat33,
     put,
     put3,
@@ -257,27 +257,3 @@ def collide_kernel(
     link_velocities(tree, ws, v, w)
     needed = find_touching(tree, ws, surfaces, places, settings[0, 0], w)
     store_touching(places, touch, needed, w)
-
-
-@wp.func
-def link_velocities(tree: Tree, ws: Workspace, v: array2, w: int):
-    """a: velocities of the links about their pivots."""
-    vel = vec3()
-    om = vec3()
-    i = int(0)
-    while i < tree.links:
-        lam = tree.parent[i]
-        if lam < 0:
-            vel = vec3()
-            om = vec3()
-        elif lam != i - 1:
-            vel = get3(ws.a, 2 * lam, w)
-            om = get3(ws.a, 2 * lam + 1, w)
-        d = tree.dof[i]
-        while d < tree.dof[i + 1]:
-            vel = vel + get3(ws.S, 2 * d, w) * item(v, d, w)
-            om = om + get3(ws.S, 2 * d + 1, w) * item(v, d, w)
-            d += 1
-        put3(ws.a, 2 * i, w, vel)
-        put3(ws.a, 2 * i + 1, w, om)
-        i += 1

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sharnir.compiler.checks import number
-from sharnir.errors import described, fail, unknown
+from sharnir.errors import described, fail, shown
 from sharnir.rotations import Array
 from sharnir.spec.elements import Material
 
@@ -17,7 +17,7 @@ RULES = ("geometric", "average", "product", "least", "largest")  # where two dif
 def material_values(element: str, material: Any) -> tuple[float, ...]:
     """Friction sliding and static, rolling, spinning, restitution, threshold, rule."""
     if not isinstance(material, Material):
-        raise fail(element, "material is none", described(material), "a Material")
+        raise fail(element, "material is something else", described(material), "a Material")
     where = f"{element}, material"
     friction = number(where, "friction", material.friction, least=0)
     static = friction
@@ -30,7 +30,7 @@ def material_values(element: str, material: Any) -> tuple[float, ...]:
         raise fail(where, "restitution is out of range", material.restitution, "0 to 1")
     threshold = number(where, "threshold", material.threshold, least=0)
     if material.combine not in RULES:
-        raise unknown("rule", material.combine, RULES)
+        raise fail(where, "combine is unknown", shown(material.combine), ", ".join(RULES))
     return friction, static, rolling, spinning, restitution, threshold, float(RULES.index(material.combine))
 
 

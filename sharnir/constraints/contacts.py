@@ -17,7 +17,6 @@ from sharnir.collide.touching import (
     STATIC,
     THRESHOLD,
     find_rounds,
-    link_velocities,
     store_touching,
 )
 from sharnir.constraints.plan import CONTACT_P, Plan
@@ -25,7 +24,7 @@ from sharnir.constraints.tolerances import NOTHING, REDUNDANT
 from sharnir.constraints.walks import put_wrenches, walk_rows
 from sharnir.constraints.work import CONTACT_K, TOUCHING, State, Work
 from sharnir.dynamics.forces import pivot
-from sharnir.dynamics.momenta import whitened_momentum
+from sharnir.dynamics.momenta import link_velocities, whitened_momentum
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import (
     array2,

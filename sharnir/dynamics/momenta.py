@@ -219,3 +219,27 @@ def whitened_velocity(tree: Tree, ws: Workspace, v: array2, z: array2, w: int):
         put3(ws.a, 2 * i, w, vel)
         put3(ws.a, 2 * i + 1, w, om)
         i += 1
+
+
+@wp.func
+def link_velocities(tree: Tree, ws: Workspace, v: array2, w: int):
+    """a: velocities of the links about their pivots."""
+    vel = vec3()
+    om = vec3()
+    i = int(0)
+    while i < tree.links:
+        lam = tree.parent[i]
+        if lam < 0:
+            vel = vec3()
+            om = vec3()
+        elif lam != i - 1:
+            vel = get3(ws.a, 2 * lam, w)
+            om = get3(ws.a, 2 * lam + 1, w)
+        d = tree.dof[i]
+        while d < tree.dof[i + 1]:
+            vel = vel + get3(ws.S, 2 * d, w) * item(v, d, w)
+            om = om + get3(ws.S, 2 * d + 1, w) * item(v, d, w)
+            d += 1
+        put3(ws.a, 2 * i, w, vel)
+        put3(ws.a, 2 * i + 1, w, om)
+        i += 1

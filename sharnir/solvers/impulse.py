@@ -16,7 +16,7 @@ from sharnir.constraints.loops import loops_on
 from sharnir.constraints.plan import plan_on
 from sharnir.constraints.work import EVOLVES, STATE_SAVED, state_on, work_on
 from sharnir.dynamics.tree import tree_on, workspace_on
-from sharnir.launch import Graphs
+from sharnir.launch import Graphs, load
 from sharnir.maths import np_real, world_columns
 from sharnir.stepping.observe import observe_kernel
 from sharnir.stepping.reactions import reactions_kernel
@@ -38,6 +38,7 @@ REPLAYED = (places.CUT_AT, places.MOST_PSEUDO, places.MOST_CORRECTED)
 @cache
 def ticks_per_second() -> float:
     """Rate of the counter kernels read, measured once against the system's clock."""
+    load(ticks_kernel, "cpu")
     counter = wp.zeros(1, dtype=wp.float64, device="cpu")
     readings = []
     for pause in (0.0, 0.0, 0.02):

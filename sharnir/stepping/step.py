@@ -6,6 +6,8 @@ Generalised and maximal coordinates share it: in maximal coordinates all bodies 
 
 from __future__ import annotations
 
+from typing import Any
+
 import warp as wp
 
 from sharnir.constraints.contacts import keep_contacts
@@ -280,38 +282,30 @@ def ended(state: State, began: wp.float64, end: wp.float64, w: int):
     set_item_int(state.turn, 0, w, n + 1)
 
 
-@wp.kernel
-def step_kernel(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work,
-    steps: wp.array(dtype=int),
-):  # fmt: skip
-    """Some steps of every world; their reports go to the history."""
-    w = wp.tid()
-    poses(tree, ws, state.q, state.q, w)
-    n = int(0)
-    while n < steps[0]:
-        began = ticks()
-        end = begun(state, began, w)
-        predictive_step(tree, ws, trial, loops, plan, state, work, end, w)
-        ended(state, began, end, w)
-        n += 1
+def _kernel(name: str, step: Any) -> Any:
+    """Some steps of every world by one of the methods; their reports go to the history. Each is a module of its own:
+    who uses one does not wait for the other to compile."""
+
+    def steps_kernel(
+        tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work,
+        steps: wp.array(dtype=int),
+    ):  # fmt: skip
+        w = wp.tid()
+        poses(tree, ws, state.q, state.q, w)
+        n = int(0)
+        while n < steps[0]:
+            began = ticks()
+            end = begun(state, began, w)
+            step(tree, ws, trial, loops, plan, state, work, end, w)
+            ended(state, began, end, w)
+            n += 1
+
+    steps_kernel.__name__ = steps_kernel.__qualname__ = name
+    return wp.kernel(steps_kernel, module="unique", module_options=KERNEL_OPTIONS)
 
 
-@wp.kernel(module="unique", module_options=KERNEL_OPTIONS)
-def published_kernel(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work,
-    steps: wp.array(dtype=int),
-):  # fmt: skip
-    """The same as published."""
-    w = wp.tid()
-    poses(tree, ws, state.q, state.q, w)
-    n = int(0)
-    while n < steps[0]:
-        began = ticks()
-        end = begun(state, began, w)
-        published_step(tree, ws, trial, loops, plan, state, work, end, w)
-        ended(state, began, end, w)
-        n += 1
+step_kernel = _kernel("step_kernel", predictive_step)
+published_kernel = _kernel("published_kernel", published_step)
 
 
 @wp.kernel
