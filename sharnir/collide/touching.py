@@ -37,7 +37,7 @@ from sharnir.maths import (
     world_columns,
 )
 
-wp.set_module_options({"enable_backward": False, "cpu_compiler_flags": "-march=native -mllvm=-inline-threshold=20000"})
+OPTIONS = {"enable_backward": False, "cpu_compiler_flags": "-march=native -mllvm=-inline-threshold=20000"}
 
 SPARE = 16  # points that a pair needs room for while it chooses among them
 PAIRS = 64  # pairs of shapes there is room for, per shape
@@ -247,13 +247,21 @@ def store_touching(places: Places, touch: Touch, needed: int, w: int):
         c += 1
 
 
-@wp.kernel
-def collide_kernel(
-    tree: Tree, ws: Workspace, surfaces: Surfaces, places: Places, touch: Touch, q: array2, v: array2, settings: array2
-):
-    """Points of every world at positions q, within a step of velocities v."""
-    w = wp.tid()
-    poses(tree, ws, q, q, w)
-    link_velocities(tree, ws, v, w)
-    needed = find_touching(tree, ws, surfaces, places, settings[0, 0], w)
-    store_touching(places, touch, needed, w)
+def _kernel(name: str, find: Any) -> Any:
+    def find_kernel(
+        tree: Tree, ws: Workspace, surfaces: Surfaces, places: Places, touch: Touch, q: array2, v: array2,
+        settings: array2,
+    ):  # fmt: skip
+        """Points of every world at positions q, within a step of velocities v."""
+        w = wp.tid()
+        poses(tree, ws, q, q, w)
+        link_velocities(tree, ws, v, w)
+        needed = find(tree, ws, surfaces, places, settings[0, 0], w)
+        store_touching(places, touch, needed, w)
+
+    find_kernel.__name__ = find_kernel.__qualname__ = name
+    return wp.kernel(find_kernel, module="unique", module_options=OPTIONS)
+
+
+collide_kernel = _kernel("collide_kernel", find_touching)
+rounds_kernel = _kernel("rounds_kernel", find_rounds)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.constraints.contacts import block_of_contact, contact_count, contact_speed
+from sharnir.constraints.contact_blocks import block_of_contact
+from sharnir.constraints.contacts import contact_count, contact_speed
 from sharnir.constraints.direct import give_of, rank_of, scatter, solve_bound
 from sharnir.constraints.plan import CONTACT_P, Plan
 from sharnir.constraints.tolerances import DEPENDENT

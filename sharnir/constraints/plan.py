@@ -80,6 +80,7 @@ class Plan:
     motor_response: wp.array(dtype=real)
     contact_space: int  # where rows of contacts start in W
     surfaces: Surfaces
+    finds: int  # 1 if a step finds contacts itself: few kinds of shapes, and all of it is one kernel
     W_size: int
     # rows that bind both ways, solved directly
     bound: int
@@ -399,6 +400,7 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
     out.dofs, out.joints, out.lines = model.nv, model.loops, len(rows)
     out.surfaces, turning = surfaces_on(model, device)
     out.contacts = most if out.surfaces.any == 1 else 0
+    out.finds = int(out.surfaces.any == 1 and out.surfaces.rounds == 1 and not wp.get_device(device).is_cuda)
     out.first_line = 6 * model.loops
     out.first_contact = out.first_line + ACTIONS * len(rows)
     out.impulses = out.first_contact + CONTACT_P * out.contacts

@@ -24,6 +24,10 @@ SETTINGS = 14
 # What a step reports, by place in `State.report`.
 CUT, PSEUDO, CORRECTED, SWEPT, PASSED, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST, TOUCHING = range(12)
 REPORTS = 12  # CUT: sweeps after which time was up
+# Where a step stands, by place in `Work.flow` and, for numbers, in `Work.pace`.
+HELD, ROUND, GOING, MOVED, MODE, KNOWN, BOUNCING, SOFTENED, WOKEN = range(9)
+HALF, SCALE, OPEN, SHARE = range(4)  # time forces act, s; of the last impulses; joints before a correction; of a bounce
+FLOW, PACE = 9, 4
 # Reasons of stopping.
 CONVERGED, CAPPED, OUT_OF_TIME = range(3)
 CONTACT_K = 15
@@ -138,6 +142,8 @@ class Work:
     p_start: array2  # [impulse]
     places: Places
     touching: counts2  # [1] how many contacts there are rows for
+    flow: counts2  # [FLOW] where the step stands
+    pace: array2  # [PACE]
 
 
 def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -> State:
@@ -188,10 +194,17 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     sizes |= {"offset": lines + CONTACT_P * plan.contacts, "p_start": impulses}
     per_line = ("g", "g_next", "K", "lower", "upper", "friction", "motor_speed", "motor_bound", "soft_speed")
     sizes |= dict.fromkeys((*per_line, "soft_base", "soft_give"), lines)
+    sizes["pace"] = PACE
     out = Work()
     for name, size in sizes.items():
         setattr(out, name, wp.zeros((size, columns), dtype=real, device=device))
-    counts = {"touching": 1, "before": plan.bound + 1, "contact_at": 6 * plan.contacts, "contact_rows": plan.contacts}
+    counts = {
+        "touching": 1,
+        "flow": FLOW,
+        "before": plan.bound + 1,
+        "contact_at": 6 * plan.contacts,
+        "contact_rows": plan.contacts,
+    }
     counts |= dict.fromkeys(("acting", "L_left", "L_start"), plan.bound)
     for name, size in counts.items():
         setattr(out, name, wp.zeros((size, columns), dtype=int, device=device))

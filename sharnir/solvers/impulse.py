@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from sharnir.collide.touching import collide_kernel
+from sharnir.collide.touching import collide_kernel, rounds_kernel
 from sharnir.constraints import work as places
 from sharnir.constraints.loops import loops_on
 from sharnir.constraints.plan import plan_on
@@ -18,9 +18,16 @@ from sharnir.constraints.work import EVOLVES, STATE_SAVED, state_on, work_on
 from sharnir.dynamics.tree import tree_on, workspace_on
 from sharnir.launch import Graphs, load
 from sharnir.maths import np_real, world_columns
+from sharnir.stepping.kernels import (
+    arrive_stage,
+    published_kernel,
+    stages_of_step,
+    start_kernel,
+    step_kernel,
+    ticks_kernel,
+)
 from sharnir.stepping.observe import observe_kernel
 from sharnir.stepping.reactions import reactions_kernel
-from sharnir.stepping.step import published_kernel, start_kernel, step_kernel, ticks_kernel
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -63,10 +70,11 @@ class Impulses:
         self._work = work_on(model, self.plan, columns, device)
         self._ws = workspace_on(model, columns, device, self.plan.width)
         self._trial = workspace_on(model, columns, device)
-        self._steps = wp.zeros(1, dtype=int, device=device)
-        self._steps_view = np.zeros(1) if self._on_gpu else self._steps.numpy()
+        self._all = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work]
+        self._steps = wp.zeros(1, dtype=int, device="cpu")
+        self._steps_view = self._steps.numpy()
         self._turn_view = np.zeros(1) if self._on_gpu else self.state.turn.numpy()
-        self._searches = self.plan.contacts > 0 and self.plan.surfaces.rounds == 0  # before every step, by a kernel
+        self._searches = self.plan.contacts > 0 and self.plan.finds == 0  # before every step, by a kernel
         self._graphs = Graphs(device)
         self._settings = np.zeros((places.SETTINGS, 1), dtype=np_real)
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
@@ -105,24 +113,29 @@ class Impulses:
     def step(self, steps: int) -> None:
         """Some steps of all worlds, at most HISTORY."""
         self._zero_turn()
-        if not self._searches:
-            self._launch_steps(steps)
-        else:
+        if self._on_gpu:
+            self._graphs.launch("arrive", arrive_stage, self.worlds, self._all)
+        if self._on_gpu or self._searches:
             for _ in range(steps // MANY):
                 self._launch_steps(1, MANY)
             for _ in range(steps % MANY):
                 self._launch_steps(1)
+        else:
+            self._launch_steps(steps)
 
     def _launch_steps(self, steps: int, times: int = 1) -> None:
         """Launch kernels of some steps, `times` over."""
+        predictive = self._settings[places.METHOD, 0] == places.PREDICTIVE
         if self._on_gpu:
-            self._steps.fill_(steps)
+            before, after = stages_of_step(int(self._settings[places.PASSES, 0]), self.model.loops > 0)
+            kernels = [(k, self._all) for k in before] + self._collide() + [(k, self._all) for k in after]
+            key: Any = ("stages", len(after), times)
         else:
             self._steps_view[0] = steps
-        arguments = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work, self._steps]
-        predictive = self._settings[places.METHOD, 0] == places.PREDICTIVE
-        kernel = step_kernel if predictive else published_kernel
-        self._graphs.launch_all((kernel.key, times), [*self._collide(), (kernel, arguments)], self.worlds, times)
+            kernel = step_kernel if predictive else published_kernel
+            kernels = [*self._collide(), (kernel, [*self._all, self._steps])]
+            key = (kernel.key, times)
+        self._graphs.launch_all(key, kernels, self.worlds, times)
 
     def _collide(self) -> list[tuple[Any, list[Any]]]:
         """The kernel that finds contacts, where shapes can touch and the others do not find them themselves."""
@@ -130,7 +143,8 @@ class Impulses:
             return []
         state = self.state
         arguments = [self.tree, self._ws, self.plan.surfaces, self._work.places, state.touch, state.q, state.v]
-        return [(collide_kernel, [*arguments, state.settings])]
+        kernel = rounds_kernel if self.plan.surfaces.rounds else collide_kernel
+        return [(kernel, [*arguments, state.settings])]
 
     def _zero_turn(self) -> None:
         if self._on_gpu:
@@ -158,9 +172,8 @@ class Impulses:
             self.observe()
             self.start(self.state.q.numpy(), self.seen["v"].numpy(), self.state.loop_q.numpy())
         self.set(replace(settings, method="default", passes=10, budget=None), dt, tight=TIGHTER)
-        arguments = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work]
         names = ("wrench", "loop_wrench")
-        kernels = [*self._collide(), (reactions_kernel, arguments + [self.seen[n] for n in names])]
+        kernels = [*self._collide(), (reactions_kernel, self._all + [self.seen[n] for n in names])]
         self._graphs.launch_all("react", kernels, self.worlds)
         for name, array in kept.items():
             wp.copy(getattr(self.state, name), array)

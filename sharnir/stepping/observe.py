@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.contact_rows import find_contacts
 from sharnir.constraints.contacts import only_closed
 from sharnir.constraints.loops import Loops, loop_ends, row_form
 from sharnir.constraints.plan import Plan
@@ -71,6 +72,7 @@ def synchronise(
         scale = h / item(state.clock, 1, w)
         load_impulses(plan, state, work, scale, w)
         held = direct_wanted(plan, state, w)
+        find_contacts(tree, ws, plan, state, work, state.settings[DT, 0], w)
         prepare(tree, ws, loops, plan, state, work, held, h, state.settings[DT, 0], scale, real(2.0), 1, 0, 0, w)
         only_closed(work, w)
         clear_column(work.joint_target, 6 * plan.joints, w)

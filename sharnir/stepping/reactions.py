@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.contact_rows import find_contacts
 from sharnir.constraints.contacts import contact_count, impulse_of_contact
 from sharnir.constraints.lines import turn_of
 from sharnir.constraints.loops import Loops, loop_ends, row_form
 from sharnir.constraints.plan import Plan
-from sharnir.constraints.work import DT, State, Work
-from sharnir.dynamics.aba import inward_momentum
+from sharnir.constraints.work import DT, HALF, State, Work
 from sharnir.dynamics.forces import pivot, spring_end
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
@@ -34,9 +34,7 @@ from sharnir.maths import (
     ticks,
     vec3,
 )
-from sharnir.stepping.motion import load_step
-from sharnir.stepping.solve import direct_wanted, load_impulses, prepare
-from sharnir.stepping.step import seek_velocities, warmth
+from sharnir.stepping.step import gather, line_up, seek_velocities, set_out
 
 wp.set_module_options(KERNEL_OPTIONS)
 
@@ -160,16 +158,13 @@ def reactions_kernel(
     joints on their children, about the joints' frames there."""
     w = wp.tid()
     poses(tree, ws, state.q, state.q, w)
-    dt = state.settings[DT, 0]
-    h = real(0.5) * (item(state.clock, 0, w) + dt)
-    held = direct_wanted(plan, state, w)
-    load_step(tree, ws, loops, state, h, dt, w)
-    scale = warmth(state, h, w)
-    load_impulses(plan, state, work, scale, w)
-    inward_momentum(tree, ws, state.tau, state.v, 1, w)
-    weakest = prepare(tree, ws, loops, plan, state, work, held, h, dt, scale, real(1.0), 1, 1, 0, w)
     end = ticks() + wp.float64(1.0e14)
-    seek_velocities(tree, ws, trial, loops, plan, state, work, held, weakest, h, dt, end, w)
+    set_out(tree, ws, trial, loops, plan, state, work, end, w)
+    gather(tree, ws, trial, loops, plan, state, work, end, w)
+    find_contacts(tree, ws, plan, state, work, state.settings[DT, 0], w)
+    line_up(tree, ws, trial, loops, plan, state, work, end, w)
+    seek_velocities(tree, ws, trial, loops, plan, state, work, end, w)
+    h = get(work.pace, HALF, w)
     i = int(0)
     while i < tree.links:
         p = get3(ws.C, 2 * i, w)

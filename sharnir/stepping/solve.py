@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.constraints.contacts import contact_count, prepare_contacts
+from sharnir.constraints.contact_rows import prepare_contacts
+from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.direct import bind, factor_bound, largest_lack
 from sharnir.constraints.held import answer_of_bound, project_rows, set_offsets
 from sharnir.constraints.loops import Loops

@@ -6,28 +6,32 @@ Generalised and maximal coordinates share it: in maximal coordinates all bodies 
 
 from __future__ import annotations
 
-from typing import Any
-
 import warp as wp
 
-from sharnir.constraints.contacts import keep_contacts
+from sharnir.constraints.contact_rows import find_contacts, keep_contacts
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import HOLD, SOFT, Plan
-from sharnir.constraints.rows import joint_coordinates, joint_gaps, prepare_lines
+from sharnir.constraints.rows import joint_coordinates, joint_gaps
 from sharnir.constraints.sweep import apply_impulses
 from sharnir.constraints.tolerances import STRAYED
 from sharnir.constraints.work import (
     BUDGET,
     CORRECTED,
-    CUT,
     DT,
+    GOING,
+    GUARDED,
+    HALF,
+    HELD,
     METHOD,
+    MODE,
     MOST_CORRECTED,
+    MOVED,
+    OPEN,
     PAPER_TREE,
     POSITION_ERROR,
-    REPORTS,
-    TICKS,
+    ROUND,
+    SCALE,
     WARM,
     WEAKEST,
     State,
@@ -36,26 +40,25 @@ from sharnir.constraints.work import (
 from sharnir.dynamics.aba import inward_momentum, outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
-from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
+from sharnir.dynamics.momenta import tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import (
-    KERNEL_OPTIONS,
+    array2,
     copy,
     get,
     get3,
+    get_int,
     item,
-    item_int,
     put,
     put_int,
     real,
     row_dot,
     set_item,
     set_item3,
-    set_item_int,
     ticks,
 )
 from sharnir.stepping.motion import load_step, published_motion
-from sharnir.stepping.passes import forget_correction, velocity_passes
+from sharnir.stepping.passes import DONE, first_pass, keep_momenta, press, weigh
 from sharnir.stepping.positions import (
     correct,
     keep_angular_momentum,
@@ -65,11 +68,8 @@ from sharnir.stepping.positions import (
 from sharnir.stepping.series import expected
 from sharnir.stepping.solve import clear_column, direct_wanted, load_impulses, prepare, solve
 
-wp.set_module_options(KERNEL_OPTIONS)
-
 FOLDING = wp.constant(real(0.1))  # firmness of loops, against their past, below which a fold is near
 CORRECTIONS = 5  # of positions in a step, at most
-NEVER = wp.constant(real(1.0e9))  # sweeps
 ELSEWHERE = wp.constant(real(1.0e12))  # m or rad: no motion leads there
 RESERVE = wp.constant(real(0.2))  # share of the budget that velocities leave to positions
 
@@ -148,29 +148,125 @@ def warmth(state: State, h: real, w: int):
 
 
 @wp.func
-def seek_velocities(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int,
-    weakest: real, h: real, dt: real, end: wp.float64, w: int,
+def set_out(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
 ):  # fmt: skip
-    """v_next, momenta C and impulses p of the step, from z of its motion without rows and the rows prepared."""
+    """Where a step begins: with its velocities, rows not yet known."""
+    h = real(0.5) * (item(state.clock, 0, w) + state.settings[DT, 0])
+    put(work.pace, HALF, w, h)
+    put(work.pace, SCALE, w, warmth(state, h, w))
+    put(work.pace, OPEN, w, ELSEWHERE)
+    put_int(work.flow, HELD, w, direct_wanted(plan, state, w))
+    put_int(work.flow, ROUND, w, 0)
+    put_int(work.flow, GOING, w, 1)
+    put_int(work.flow, MOVED, w, 0)
+
+
+@wp.func
+def gather(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """Momenta, inertias and forces where a step begins, or inertias where a correction of its positions does."""
+    if get_int(work.flow, GOING, w) == 1:
+        first = wp.where(get_int(work.flow, ROUND, w) == 0, 1, 0)
+        if first == 1:
+            load_step(tree, ws, loops, state, get(work.pace, HALF, w), state.settings[DT, 0], w)
+            load_impulses(plan, state, work, get(work.pace, SCALE, w), w)
+        else:
+            renew_positions(plan, ws, state, w)
+        inward_momentum(tree, ws, state.tau, state.v, first, w)
+
+
+@wp.func
+def start_from(loops: Loops, plan: Plan, state: State, work: Work, z: array2, weakest: real, w: int):
+    """z of the motion without rows ← with the correction of momenta and the impulses to start from."""
+    dt = state.settings[DT, 0]
     set_item(state.report, WEAKEST, w, weakest)
     ratio = real(0.0)
     if item(state.clock, 1, w) > real(0.0) and weakest >= FOLDING:  # at a fold speeds change without bound
         ratio = dt / item(state.clock, 0, w)
     d = int(0)
     while d < plan.dofs:
-        z = get(ws.z, d, w) + item(state.lack, d, w)
-        put(work.zP, d, w, z)
-        z = z + ratio * expected(state.bend, d, plan.dofs, w)
-        put(ws.z, d, w, z)
-        put(work.base, d, w, z)
+        zP = get(z, d, w) + item(state.lack, d, w)
+        start = zP + ratio * expected(state.bend, d, plan.dofs, w)
+        put(work.zP, d, w, zP)
+        put(work.base, d, w, start)
+        put(z, d, w, start)
         d += 1
     r = int(0)
     while r < 6 * plan.joints:
         put(work.joint_target, r, w, ratio * expected(state.aim, r, 6 * plan.joints, w))
         r += 1
-    apply_impulses(loops, plan, work, ws.z, work.p, w)
-    velocity_passes(tree, ws, trial, loops, plan, state, work, held, h, dt, end, w)
+    apply_impulses(loops, plan, work, z, work.p, w)
+    first_pass(state, work, w)
+
+
+@wp.func
+def line_up(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """The rows of the step or of a correction; in the step, z of its motion with the impulses it starts from."""
+    if get_int(work.flow, GOING, w) == 1:
+        dt = state.settings[DT, 0]
+        n = get_int(work.flow, ROUND, w)
+        weakest = prepare(
+            tree, ws, loops, plan, state, work, get_int(work.flow, HELD, w), get(work.pace, HALF, w), dt,
+            get(work.pace, SCALE, w), real(1.0), 1, wp.where(n == 0, 1, 0), n, w,
+        )  # fmt: skip
+        if n == 0:
+            start_from(loops, plan, state, work, ws.z, weakest, w)
+
+
+@wp.func
+def seek_velocities(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """v_next, momenta C and impulses p of the step, all passes of it."""
+    while get_int(work.flow, MODE, w) != DONE:
+        press(tree, ws, trial, loops, plan, state, work, end, w)
+        weigh(tree, ws, trial, loops, plan, state, work, end, w)
+
+
+@wp.func
+def conclude(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """Keep the step's velocities; correct positions; go on with that at the poses reached as long as it helps."""
+    if get_int(work.flow, GOING, w) == 1:
+        dt = state.settings[DT, 0]
+        n = get_int(work.flow, ROUND, w)
+        if n == 0:
+            if plan.alone == 1 and item(state.report, GUARDED, w) == real(0.0):
+                keep_momenta(tree, ws, plan, state, work, w)
+            finish(tree, ws, loops, plan, state, work, get(work.pace, HALF, w), dt, 1, w)
+        error = correct(tree, ws, loops, plan, state, work, get_int(work.flow, HELD, w), n, dt, end, w)
+        going = int(0)
+        if error >= real(0.0):
+            put_int(work.flow, MOVED, w, 1)
+            most = wp.min(CORRECTIONS, int(state.settings[MOST_CORRECTED, 0]))
+            if error > STRAYED and error < real(0.5) * get(work.pace, OPEN, w) and n < most and ticks() < end:
+                going = 1
+                put_int(work.flow, ROUND, w, n + 1)
+        put(work.pace, OPEN, w, error)
+        put_int(work.flow, GOING, w, going)
+
+
+@wp.func
+def leave(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """Positions, poses and reports of the end of a step."""
+    set_item(state.report, CORRECTED, w, real(get_int(work.flow, ROUND, w)))
+    moved = get_int(work.flow, MOVED, w)
+    if moved == 1:
+        keep_angular_momentum(tree, ws, trial, plan, state, w)
+    settle(tree, ws, trial, loops, plan, state, work, moved, w)
 
 
 @wp.func
@@ -180,41 +276,17 @@ def predictive_step(
 ):  # fmt: skip
     """Rows act on the velocity of the whole step: chord momenta balance, joints are closed at its end; where they are
     not, positions are corrected at the poses reached, as long as that helps."""
-    dt = state.settings[DT, 0]
-    h = real(0.5) * (item(state.clock, 0, w) + dt)
-    held = direct_wanted(plan, state, w)
-    most = wp.min(CORRECTIONS, int(state.settings[MOST_CORRECTED, 0]))
     sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
-    scale = warmth(state, h, w)
-    before = ELSEWHERE
-    moved = int(0)
-    n = int(0)
-    going = int(1)
-    while going == 1:  # one place for each of the large functions: they are inlined where they stand
-        if n == 0:
-            load_step(tree, ws, loops, state, h, dt, w)
-            load_impulses(plan, state, work, scale, w)
-        else:
-            renew_positions(plan, ws, state, w)
-        inward_momentum(tree, ws, state.tau, state.v, wp.where(n == 0, 1, 0), w)
-        weakest = prepare(
-            tree, ws, loops, plan, state, work, held, h, dt, scale, real(1.0), 1, wp.where(n == 0, 1, 0), n, w
-        )
-        if n == 0:
-            seek_velocities(tree, ws, trial, loops, plan, state, work, held, weakest, h, dt, sooner, w)
-            finish(tree, ws, loops, plan, state, work, h, dt, 1, w)
-        error = correct(tree, ws, loops, plan, state, work, held, n, dt, end, w)
-        going = 0
-        if error >= real(0.0):
-            moved = 1
-            if error > STRAYED and error < real(0.5) * before and n < most and ticks() < end:
-                going = 1
-                n += 1
-        before = error
-    set_item(state.report, CORRECTED, w, real(n))
-    if moved == 1:
-        keep_angular_momentum(tree, ws, trial, plan, state, w)
-    settle(tree, ws, trial, loops, plan, state, work, moved, w)
+    set_out(tree, ws, trial, loops, plan, state, work, end, w)
+    while get_int(work.flow, GOING, w) == 1:  # one place for each stage: they are inlined where they stand
+        gather(tree, ws, trial, loops, plan, state, work, end, w)
+        if get_int(work.flow, ROUND, w) == 0:
+            find_contacts(tree, ws, plan, state, work, state.settings[DT, 0], w)
+        line_up(tree, ws, trial, loops, plan, state, work, end, w)
+        if get_int(work.flow, ROUND, w) == 0:
+            seek_velocities(tree, ws, trial, loops, plan, state, work, sooner, w)
+        conclude(tree, ws, trial, loops, plan, state, work, end, w)
+    leave(tree, ws, trial, loops, plan, state, work, end, w)
 
 
 @wp.func
@@ -231,6 +303,7 @@ def published_step(
         inward_momentum(tree, ws, state.tau, state.v, 1, w)
     scale = warmth(state, dt, w)
     load_impulses(plan, state, work, scale, w)
+    find_contacts(tree, ws, plan, state, work, dt, w)
     prepare(tree, ws, loops, plan, state, work, 0, dt, dt, scale, real(1.0), 0, 0, 0, w)
     clear_column(work.joint_target, 6 * plan.joints, w)
     apply_impulses(loops, plan, work, ws.z, work.p, w)
@@ -251,98 +324,3 @@ def published_step(
     else:
         copy(work.gap_trial, work.gap_next, 6 * plan.joints, w)
     settle(tree, ws, trial, loops, plan, state, work, moved, w)
-
-
-@wp.func
-def begun(state: State, began: wp.float64, w: int):
-    """Clear the report; the counter at which the step must end."""
-    budget = state.settings[BUDGET, 0]
-    tail = wp.min(item(state.clock, 2, w), real(0.5) * budget)
-    end = began + wp.float64(budget - tail)
-    i = int(0)
-    while i < REPORTS:
-        set_item(state.report, i, w, real(0.0))
-        i += 1
-    set_item(state.report, CUT, w, NEVER)
-    return end
-
-
-@wp.func
-def ended(state: State, began: wp.float64, end: wp.float64, w: int):
-    """Report the time a step took, in its turn."""
-    n = item_int(state.turn, 0, w)
-    now = ticks()
-    tail = wp.min(item(state.clock, 2, w), real(0.5) * state.settings[BUDGET, 0])
-    set_item(state.report, TICKS, w, real(now - began))
-    set_item(state.clock, 2, w, wp.max(real(0.9) * tail, item(state.clock, 3, w) - real(end - now)))
-    i = int(0)
-    while i < REPORTS:
-        set_item(state.history, REPORTS * n + i, w, item(state.report, i, w))
-        i += 1
-    set_item_int(state.turn, 0, w, n + 1)
-
-
-def _kernel(name: str, step: Any) -> Any:
-    """Some steps of every world by one of the methods; their reports go to the history. Each is a module of its own:
-    who uses one does not wait for the other to compile."""
-
-    def steps_kernel(
-        tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work,
-        steps: wp.array(dtype=int),
-    ):  # fmt: skip
-        w = wp.tid()
-        poses(tree, ws, state.q, state.q, w)
-        n = int(0)
-        while n < steps[0]:
-            began = ticks()
-            end = begun(state, began, w)
-            step(tree, ws, trial, loops, plan, state, work, end, w)
-            ended(state, began, end, w)
-            n += 1
-
-    steps_kernel.__name__ = steps_kernel.__qualname__ = name
-    return wp.kernel(steps_kernel, module="unique", module_options=KERNEL_OPTIONS)
-
-
-step_kernel = _kernel("step_kernel", predictive_step)
-published_kernel = _kernel("published_kernel", published_step)
-
-
-@wp.kernel
-def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work):
-    """Momenta, loop coordinates and line speeds of a state that has only positions and velocities."""
-    w = wp.tid()
-    poses(tree, ws, state.q, state.q, w)
-    joint_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
-    d = int(0)
-    while d < plan.dofs:
-        put(ws.E, d, w, tree.armature[d])
-        put(ws.hc, d, w, real(0.0))
-        put(ws.hk, d, w, real(0.0))
-        set_item(state.tau, d, w, real(0.0))
-        d += 1
-    inward_momentum(tree, ws, state.tau, state.v, 0, w)
-    whitened_velocity(tree, ws, state.v, ws.z, w)
-    tangent_momenta(tree, ws, w)
-    prepare_lines(tree, ws, loops, plan, state, work, real(1.0), real(1.0), real(1.0), 1, w)
-    put_int(work.touching, 0, w, 0)
-    clear_column(work.p, plan.first_contact, w)
-    d = int(0)
-    while d < plan.lines:
-        set_item(state.speed, d, w, real(0.0))
-        d += 1
-    d = int(0)
-    while d < 4:
-        set_item(state.clock, d, w, real(0.0))
-        d += 1
-    forget_correction(plan, state, w)
-    d = int(0)
-    while d < plan.bound:
-        set_item(state.firm, d, w, real(0.0))
-        d += 1
-    finish(tree, ws, loops, plan, state, work, real(0.0), real(0.0), 0, w)
-
-
-@wp.kernel
-def ticks_kernel(out: wp.array(dtype=wp.float64)):
-    out[0] = ticks()

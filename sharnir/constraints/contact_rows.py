@@ -1,0 +1,222 @@
+"""Rows of contacts: what two bodies do to each other where they touch (M-54..M-58).
+
+A contact has a normal row, two tangents and, where materials ask for it, spin about the normal and rolling about the
+tangents.
+"""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.collide.touching import (
+    RESTITUTION,
+    ROLLING,
+    SLIDING,
+    SPINNING,
+    STATIC,
+    THRESHOLD,
+    find_rounds,
+    store_touching,
+)
+from sharnir.constraints.contact_blocks import block_of_contact
+from sharnir.constraints.contacts import (
+    contact_count,
+    contact_speed,
+    frame_of,
+    impulse_of_contact,
+    pair_of,
+    properties_of,
+    tangents,
+)
+from sharnir.constraints.impacts import momenta_before
+from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.walks import put_wrenches, walk_rows
+from sharnir.constraints.work import TOUCHING, State, Work
+from sharnir.dynamics.forces import pivot
+from sharnir.dynamics.momenta import link_velocities
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.maths import (
+    array2,
+    get33,
+    item,
+    item3,
+    item_int,
+    put,
+    put3,
+    put_int,
+    real,
+    set_item,
+    set_item3,
+    set_item_int,
+    vec3,
+)
+
+STICKING = wp.constant(real(1.0e-4))  # m/s, slower than this does not count as sliding
+
+
+@wp.func
+def find_contacts(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, dt: real, w: int):
+    """Points that touch or may touch within the step, unless a kernel of its own has found them."""
+    if plan.finds == 1:
+        link_velocities(tree, ws, state.v, w)
+        store_touching(work.places, state.touch, find_rounds(tree, ws, plan.surfaces, work.places, dt, w), w)
+
+
+@wp.func
+def prepare_contacts(
+    tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work,
+    scale: real, dt: real, w: int,
+):  # fmt: skip
+    """Points that were found to touch or that may touch within the step: rows, blocks, speeds sought, and impulses to
+    start from, those of the step before times `scale`."""
+    put_int(work.touching, 0, w, 0)
+    if plan.surfaces.any == 1:
+        if plan.surfaces.looks_back == 1:
+            momenta_before(tree, ws, state, work, w)
+        count = item_int(state.touch.count, 0, w)
+        put_int(work.touching, 0, w, count)
+        set_item(state.report, TOUCHING, w, real(item_int(state.touch.count, 1, w)))
+        used = int(plan.contact_space)
+        last = int(0)  # place among the contacts of the step before
+        c = int(0)
+        while c < count:
+            used = whiten_contact(tree, ws, plan, state, work, c, used, w)
+            block_of_contact(plan, work, c, 0, w)
+            seek_contact(ws, plan, state, work, c, ws.z, dt, w)
+            last = recall_contact(plan, state, work, c, last, scale, w)
+            c += 1
+
+
+@wp.func
+def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, c: int, used: int, w: int):
+    """Both halves of the rows of contact c, from place `used` of W on; returns the place after them."""
+    normal = item3(state.touch.normal, 3 * c, w)
+    t1, t2 = tangents(normal)
+    put3(work.contact_side, 2 * c, w, t1)
+    put3(work.contact_side, 2 * c + 1, w, t2)
+    pair = properties_of(plan, state, c, w)
+    x = item3(state.touch.point, 3 * c, w)
+    rows = int(3)
+    if plan.surfaces.table[pair + ROLLING] > real(0.0) or plan.surfaces.table[pair + SPINNING] > real(0.0):
+        rows = 6
+    put_int(work.contact_rows, c, w, rows)
+    side = int(0)
+    while side < 2:
+        link = plan.surfaces.geo.link[item_int(state.touch.shape, 2 * c + side, w)]
+        length = int(0)
+        first = int(0)
+        if link >= 0:
+            length = plan.link_length[link]
+            first = plan.link_first[link]
+            sign = wp.where(side == 0, real(-1.0), real(1.0))
+            r = x - pivot(tree, ws, link, w)
+            none = vec3()
+            put_wrenches(work.wrench, 0, rows, normal * sign, wp.cross(r, normal) * sign, none, none, w)
+            put_wrenches(work.wrench, 1, rows, t1 * sign, wp.cross(r, t1) * sign, none, none, w)
+            put_wrenches(work.wrench, 2, rows, t2 * sign, wp.cross(r, t2) * sign, none, none, w)
+            if rows == 6:
+                put_wrenches(work.wrench, 3, rows, none, normal * sign, none, none, w)
+                put_wrenches(work.wrench, 4, rows, none, t1 * sign, none, none, w)
+                put_wrenches(work.wrench, 5, rows, none, t2 * sign, none, none, w)
+            walk_rows(tree, ws, work.wrench, link, -1, work.W, used, length, rows, w)
+        at = 6 * c + 3 * side
+        put_int(work.contact_at, at, w, used)
+        put_int(work.contact_at, at + 1, w, length)
+        put_int(work.contact_at, at + 2, w, first)
+        used = used + rows * length
+        side += 1
+    return used
+
+
+@wp.func
+def seek_contact(
+    ws: Workspace, plan: Plan, state: State, work: Work, c: int, free: array2,
+    dt: real, w: int,
+):  # fmt: skip
+    """Speeds sought of contact c and its coefficients. A point that would be reached in this step, `free` of impulses,
+    and that comes faster than the threshold, leaves with −k_r of its present speed (M-58), halfway between those before
+    and after the forces of the step; another one may close its gap, no more."""
+    pair = properties_of(plan, state, c, w)
+    gap = item(state.touch.gap, c, w)
+    bounce = real(0.0)
+    e = plan.surfaces.table[pair + RESTITUTION]
+    if e > real(0.0):
+        before = contact_speed(plan, work, c, 0, 0, work.zv, w)
+        ahead = contact_speed(plan, work, c, 0, 0, free, w)
+        now = (before + ahead) * real(0.5)
+        if now[0] < -plan.surfaces.table[pair + THRESHOLD] and gap + dt * ahead[0] < real(0.0):
+            bounce = -e * now[0]
+        put3(work.contact_now, c, w, now)
+        put3(work.contact_kick, c, w, ahead - now)
+    drift = vec3()
+    side = int(0)
+    while side < 2:
+        s = item_int(state.touch.shape, 2 * c + side, w)
+        velocity = plan.surfaces.drift[s]
+        if plan.surfaces.geo.link[s] >= 0:
+            velocity = get33(ws.R, plan.surfaces.geo.link[s], w) * velocity
+        drift = drift + velocity * wp.where(side == 0, real(1.0), real(-1.0))
+        side += 1
+    normal, t1, t2 = frame_of(state, work, c, w)
+    put(work.contact_gap, c, w, gap)
+    put(work.bounce, c, w, bounce)
+    put(work.contact_target, 3 * c, w, -wp.max(gap, real(0.0)) / dt)
+    put(work.contact_target, 3 * c + 1, w, wp.dot(drift, t1))
+    put(work.contact_target, 3 * c + 2, w, wp.dot(drift, t2))
+    mu = plan.surfaces.table[pair + SLIDING]
+    static = plan.surfaces.table[pair + STATIC]
+    if static > mu:
+        before = contact_speed(plan, work, c, 0, 0, work.zv, w)
+        slip = vec3(real(0.0), before[1] - wp.dot(drift, t1), before[2] - wp.dot(drift, t2))
+        if wp.length(slip) < STICKING:
+            mu = static
+    put(work.contact_mu, 3 * c, w, mu)
+    put(work.contact_mu, 3 * c + 1, w, plan.surfaces.table[pair + SPINNING])
+    put(work.contact_mu, 3 * c + 2, w, plan.surfaces.table[pair + ROLLING])
+
+
+@wp.func
+def recall_contact(plan: Plan, state: State, work: Work, c: int, last: int, scale: real, w: int):
+    """Impulses of contact c ← those the same features had in the step before, from place `last` of its contacts on,
+    which are in the same order; returns the place of this pair."""
+    pair = pair_of(plan, state, c, w)
+    feature = item_int(state.touch.feature, c, w)
+    count = item_int(state.touched, 0, w)
+    while last < count and item_int(state.touched, 1 + 2 * last, w) < pair:
+        last += 1
+    f = vec3()
+    n = vec3()
+    k = int(last)
+    while k < count and item_int(state.touched, 1 + 2 * k, w) == pair:
+        if item_int(state.touched, 2 + 2 * k, w) == feature:
+            f = item3(state.touched_p, 6 * k, w) * scale
+            n = item3(state.touched_p, 6 * k + 3, w) * scale
+            k = count
+        k += 1
+    normal, t1, t2 = frame_of(state, work, c, w)
+    at = plan.first_contact + CONTACT_P * c
+    put(work.p, at, w, wp.max(wp.dot(f, normal), real(0.0)))
+    put(work.p, at + 1, w, wp.dot(f, t1))
+    put(work.p, at + 2, w, wp.dot(f, t2))
+    put(work.p, at + 3, w, wp.dot(n, normal))
+    put(work.p, at + 4, w, wp.dot(n, t1))
+    put(work.p, at + 5, w, wp.dot(n, t2))
+    return last
+
+
+@wp.func
+def keep_contacts(plan: Plan, state: State, work: Work, w: int):
+    """Impulses of the contacts, for the step to come."""
+    count = contact_count(work, w)
+    set_item_int(state.touched, 0, w, count)
+    c = int(0)
+    while c < count:
+        set_item_int(state.touched, 1 + 2 * c, w, pair_of(plan, state, c, w))
+        set_item_int(state.touched, 2 + 2 * c, w, item_int(state.touch.feature, c, w))
+        f, n = impulse_of_contact(plan, state, work, c, w)
+        set_item3(state.touched_p, 6 * c, w, f)
+        set_item3(state.touched_p, 6 * c + 3, w, n)
+        set_item3(state.touched_at, 7 * c, w, item3(state.touch.point, 3 * c, w))
+        set_item3(state.touched_at, 7 * c + 3, w, item3(state.touch.normal, 3 * c, w))
+        set_item(state.touched_at, 7 * c + 6, w, item(state.touch.gap, c, w))
+        c += 1

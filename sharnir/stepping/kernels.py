@@ -1,0 +1,198 @@
+"""Kernels of a step: all of it in one on the CPU, a stage in each on a GPU.
+
+As one kernel a step is too large for the CUDA compiler (more than ten minutes against one), and stages of their own
+let worlds that have finished rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import warp as wp
+
+from sharnir.constraints.loops import Loops
+from sharnir.constraints.plan import Plan
+from sharnir.constraints.rows import joint_coordinates, prepare_lines
+from sharnir.constraints.work import BUDGET, CUT, REPORTS, TICKS, State, Work
+from sharnir.dynamics.aba import inward_momentum
+from sharnir.dynamics.kinematics import poses
+from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.maths import KERNEL_OPTIONS, item, item_int, put, put_int, real, set_item, set_item_int, ticks
+from sharnir.stepping.passes import WAKES, forget_correction, press, weigh
+from sharnir.stepping.solve import clear_column
+from sharnir.stepping.step import (
+    CORRECTIONS,
+    conclude,
+    finish,
+    gather,
+    leave,
+    line_up,
+    predictive_step,
+    published_step,
+    set_out,
+)
+
+NEVER = wp.constant(real(1.0e9))  # sweeps
+FOREVER = wp.constant(wp.float64(1.0e300))  # ticks
+wp.set_module_options(KERNEL_OPTIONS)
+
+
+@wp.func
+def begun(state: State, began: wp.float64, w: int):
+    """Clear the report; the counter at which the step must end."""
+    budget = state.settings[BUDGET, 0]
+    tail = wp.min(item(state.clock, 2, w), real(0.5) * budget)
+    end = began + wp.float64(budget - tail)
+    i = int(0)
+    while i < REPORTS:
+        set_item(state.report, i, w, real(0.0))
+        i += 1
+    set_item(state.report, CUT, w, NEVER)
+    return end
+
+
+@wp.func
+def ended(state: State, began: wp.float64, end: wp.float64, w: int):
+    """Report the time a step took, in its turn."""
+    now = ticks()
+    tail = wp.min(item(state.clock, 2, w), real(0.5) * state.settings[BUDGET, 0])
+    set_item(state.report, TICKS, w, real(now - began))
+    set_item(state.clock, 2, w, wp.max(real(0.9) * tail, item(state.clock, 3, w) - real(end - now)))
+    keep_report(state, w)
+
+
+@wp.func
+def keep_report(state: State, w: int):
+    """The report of a step goes to the history, in its turn."""
+    n = item_int(state.turn, 0, w)
+    i = int(0)
+    while i < REPORTS:
+        set_item(state.history, REPORTS * n + i, w, item(state.report, i, w))
+        i += 1
+    set_item_int(state.turn, 0, w, n + 1)
+
+
+def _kernel(name: str, step: Any) -> Any:
+    """Some steps of every world by one of the methods; their reports go to the history. Each is a module of its own:
+    who uses one does not wait for the other to compile."""
+
+    def steps_kernel(
+        tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work,
+        steps: wp.array(dtype=int),
+    ):  # fmt: skip
+        w = wp.tid()
+        poses(tree, ws, state.q, state.q, w)
+        n = int(0)
+        while n < steps[0]:
+            began = ticks()
+            end = begun(state, began, w)
+            step(tree, ws, trial, loops, plan, state, work, end, w)
+            ended(state, began, end, w)
+            n += 1
+
+    steps_kernel.__name__ = steps_kernel.__qualname__ = name
+    return wp.kernel(steps_kernel, module="unique", module_options=KERNEL_OPTIONS)
+
+
+step_kernel = _kernel("step_kernel", predictive_step)
+published_kernel = _kernel("published_kernel", published_step)
+
+
+@wp.kernel
+def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work):
+    """Momenta, loop coordinates and line speeds of a state that has only positions and velocities."""
+    w = wp.tid()
+    poses(tree, ws, state.q, state.q, w)
+    joint_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
+    d = int(0)
+    while d < plan.dofs:
+        put(ws.E, d, w, tree.armature[d])
+        put(ws.hc, d, w, real(0.0))
+        put(ws.hk, d, w, real(0.0))
+        set_item(state.tau, d, w, real(0.0))
+        d += 1
+    inward_momentum(tree, ws, state.tau, state.v, 0, w)
+    whitened_velocity(tree, ws, state.v, ws.z, w)
+    tangent_momenta(tree, ws, w)
+    prepare_lines(tree, ws, loops, plan, state, work, real(1.0), real(1.0), real(1.0), 1, w)
+    put_int(work.touching, 0, w, 0)
+    clear_column(work.p, plan.first_contact, w)
+    d = int(0)
+    while d < plan.lines:
+        set_item(state.speed, d, w, real(0.0))
+        d += 1
+    d = int(0)
+    while d < 4:
+        set_item(state.clock, d, w, real(0.0))
+        d += 1
+    forget_correction(plan, state, w)
+    d = int(0)
+    while d < plan.bound:
+        set_item(state.firm, d, w, real(0.0))
+        d += 1
+    finish(tree, ws, loops, plan, state, work, real(0.0), real(0.0), 0, w)
+
+
+@wp.kernel
+def ticks_kernel(out: wp.array(dtype=wp.float64)):
+    out[0] = ticks()
+
+
+def _stage(name: str, stage: Any) -> Any:
+    """A stage of a step, for every world; a GPU knows no budget."""
+
+    def stage_kernel(
+        tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work,
+    ):  # fmt: skip
+        stage(tree, ws, trial, loops, plan, state, work, FOREVER, wp.tid())
+
+    stage_kernel.__name__ = stage_kernel.__qualname__ = name
+    return wp.kernel(stage_kernel, module="unique", module_options={"enable_backward": False})
+
+
+@wp.func
+def arrive(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """Poses of states that may have been set from outside."""
+    poses(tree, ws, state.q, state.q, w)
+
+
+@wp.func
+def begin(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    begun(state, wp.float64(0.0), w)
+    set_out(tree, ws, trial, loops, plan, state, work, end, w)
+    gather(tree, ws, trial, loops, plan, state, work, end, w)
+
+
+@wp.func
+def end_step(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    leave(tree, ws, trial, loops, plan, state, work, end, w)
+    keep_report(state, w)
+
+
+arrive_stage = _stage("arrive_stage", arrive)
+begin_stage = _stage("begin_stage", begin)
+gather_stage = _stage("gather_stage", gather)
+line_up_stage = _stage("line_up_stage", line_up)
+press_stage = _stage("press_stage", press)
+weigh_stage = _stage("weigh_stage", weigh)
+conclude_stage = _stage("conclude_stage", conclude)
+end_stage = _stage("end_stage", end_step)
+STAGES = (arrive_stage, begin_stage, gather_stage, line_up_stage, press_stage, weigh_stage, conclude_stage, end_stage)
+
+
+def stages_of_step(passes: int, corrected: bool) -> tuple[list[Any], list[Any]]:
+    """Kernels of one step before and after contacts are found. corrected: joints close loops, whose positions may be
+    corrected several times."""
+    after = [line_up_stage, *[press_stage, weigh_stage] * (passes + WAKES + 2), conclude_stage]
+    again = [gather_stage, line_up_stage, conclude_stage] * (CORRECTIONS if corrected else 0)
+    return [begin_stage], [*after, *again, end_stage]
