@@ -35,8 +35,8 @@ def pile(n: int = 64, seed: int = 0) -> Scene:
     return scene
 
 
-def balls(n: int = 216, seed: int = 0) -> Scene:
-    """Balls, 216 by default, fall into a tray.
+def balls(n: int = 64, seed: int = 0) -> Scene:
+    """Balls, 64 by default, fall into a tray.
 
     n: how many, as near to a cube as they make. seed: of the disorder.
     """
@@ -51,8 +51,8 @@ def balls(n: int = 216, seed: int = 0) -> Scene:
     return scene
 
 
-def mixed(n: int = 100, seed: int = 0) -> Scene:
-    """Boxes, balls, capsules and cylinders, 100 by default, fall into a tray as wide as four layers of them need.
+def mixed(n: int = 50, seed: int = 0) -> Scene:
+    """Boxes, balls, capsules and cylinders, 50 by default, fall into a tray as wide as four layers of them need.
 
     n: how many. seed: of kinds, sizes and turns.
     """
