@@ -2,8 +2,8 @@
 
 Both run the same scene by the same step, self-contact on, chunk by chunk in turns; each comes to rest by itself. MuJoCo
 uses Newton's method, its default, or conjugate gradients where a pile is one large island, for which they are faster.
-Times are wall clock over a chunk; p99.9 is of single steps by the kernel's own clock, plus the mean time of the search for contacts, where
-that is a kernel of its own. Residuals are the last change of an impulse, over weight times step.
+Times are wall clock over a chunk; p99.9 is of single steps by the kernel's own clock, plus the mean time of the search
+for contacts, where that is a kernel of its own. Residuals are the last change of an impulse, over weight times step.
 """
 
 from __future__ import annotations
