@@ -127,3 +127,19 @@ def test_bench_prints_one_json_object_and_nothing_else(tmp_path):
         assert row["unit"] == "us/evaluation"
         assert row["difference"] < 1e-10  # the peer computes the same accelerations
         assert row["ours_spread"]["p25"] <= row["ours"] <= row["ours_spread"]["p75"]
+
+
+def test_bench_contact_measures_all_cases_against_mujoco(tmp_path):
+    pytest.importorskip("mujoco")
+    result = json.loads(sharnir_command("bench", "contact", "--json", "--quick", cwd=tmp_path).stdout)
+    rows = {row["case"]: row for row in result["rows"]}
+    for name in ("pile of 8 boxes", "27 balls in a tray", "10 mixed bodies", "40 mixed bodies"):
+        assert {name, f"{name}, settling"} <= set(rows)
+    for doing in ("standing", "falling", "lying"):
+        assert {f"humanoid {doing}, simgc", f"humanoid {doing}, simmc"} <= set(rows)
+    standing = rows["humanoid standing, simgc"]
+    assert standing["ratio"] == pytest.approx(standing["ours"] / standing["peer"])
+    assert standing["contacts_ours"] == standing["contacts_peer"] == 8  # four points of each foot
+    assert 0.0 <= standing["sunk_ours"] < 1e-4
+    assert standing["ours_spread"]["p25"] <= standing["ours_median"] <= standing["ours_spread"]["p75"]
+    assert rows["growth from 10 mixed bodies to 40 mixed bodies"]["ours"] > 1.0

@@ -204,7 +204,7 @@ def _principal(inertia: Array) -> tuple[Array, Array]:
 
 
 def _add_shapes(model: Model, bodies: dict[int, Any]) -> None:
-    """MuJoCo takes the larger friction of a pair: with the world it is ours, among bodies it is not."""
+    """MuJoCo takes the larger friction of a pair: with the world it is ours, among bodies only if all are alike."""
     sliding = model.material[model.shape_material, 0]
     ground = set(sliding[model.shape_link < 0].tolist())
     if len(ground) > 1:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sharnir.compiler.checks import number, vector
 from sharnir.errors import ModelError, unknown
-from sharnir.scenes import chains, contacts, free, gripper, humanoid, linkages, planar, vehicles
+from sharnir.scenes import chains, contacts, free, gripper, humanoid, linkages, piles, planar, vehicles
 from sharnir.spec.elements import plain
 from sharnir.spec.scene import Scene
 
@@ -44,6 +44,9 @@ _SCENES: dict[str, Named] = {
     "gripper": Named(gripper.gripper, 2.0),
     "humanoid": Named(humanoid.humanoid, 5.0),
     "box_on_slope": Named(contacts.box_on_slope, 2.0),
+    "pile": Named(piles.pile, 2.0, 5e-3),
+    "balls": Named(piles.balls, 2.0, 5e-3),
+    "mixed": Named(piles.mixed, 2.0, 5e-3),
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +22,8 @@ ARMATURE = 0.01  # kg m², of every hinge
 HIP_MASS, HIP_INERTIA = 0.1, 1e-4  # kg and kg m², of the body inside the hip
 ANKLE_REST = 0.02  # rad, of the ankle springs: they carry the weight that stands before the ankles
 SOLE = 0.0265  # m, radius of the foot's capsules
+OTHERS, THIGHS, LOWER_TRUNK = 1, 2, 4  # groups of shapes: thighs overlap the pelvis, as in the original, untouched
+TOUCHED = {OTHERS: OTHERS | THIGHS | LOWER_TRUNK, THIGHS: OTHERS | THIGHS, LOWER_TRUNK: OTHERS}
 
 # Places of the bodies standing upright, m over the ground, those of the left side.
 TORSO = (0.0, 0.0, 1.282)
@@ -45,7 +48,7 @@ def humanoid(height: float = 0.0) -> Scene:
     height: of its soles over the ground at the start, m; 0 just touches.
     """
     scene = Scene(name="humanoid")
-    scene.add(HalfSpace(material=Material(friction=FRICTION)))
+    scene.add(HalfSpace(material=Material(friction=FRICTION), mask=TOUCHED[OTHERS]))
     _trunk(scene, height)
     for side, sign in (("left", 1.0), ("right", -1.0)):
         _leg(scene, side, sign)
@@ -75,7 +78,7 @@ def _leg(scene: Scene, side: str, sign: float) -> None:
     """Thigh, shin and foot; the hip's hinges x and z turn a small body, y the thigh on it. sign: -1 on the right."""
     hip, thigh, shin, foot = (f"{side}_{name}" for name in ("hip", "thigh", "shin", "foot"))
     place = _mirrored(THIGH, sign)
-    ball = Sphere(radius=0.02)
+    ball = Sphere(radius=0.02, mask=TOUCHED[OTHERS])
     inertia = (HIP_INERTIA, HIP_INERTIA, HIP_INERTIA)
     scene.add(Body(name=hip, mass=HIP_MASS, inertia=inertia, shapes=(ball,), position=place))
     axes = ((sign, 0, 0), (0, 0, sign))
@@ -108,7 +111,9 @@ def _arm(scene: Scene, side: str, sign: float) -> None:
 
 def _body(scene: Scene, name: str, place: Vector, shapes: Sequence[Shape]) -> None:
     """A body whose mass follows from its shapes at 1000 kg/m³."""
-    scene.add(Body(name=name, shapes=shapes, position=place))
+    group = THIGHS if name.endswith("thigh") else LOWER_TRUNK if name in ("waist", "pelvis") else OTHERS
+    grouped = [replace(shape, group=group, mask=TOUCHED[group]) for shape in shapes]
+    scene.add(Body(name=name, shapes=grouped, position=place))
 
 
 def _hinge(scene: Scene, name: str, pair: tuple[str, str], place: Vector, axis: Vector, degrees: Vector) -> None:

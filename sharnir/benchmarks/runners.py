@@ -1,0 +1,172 @@
+"""A scene run by us and by MuJoCo, side by side: chunks of steps with a clock, and what they show."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sharnir.compiler.maximal import maximal
+from sharnir.constraints import work as places
+from sharnir.errors import SimulationError
+from sharnir.model import Model, Reals
+from sharnir.simulation import Simulation
+from sharnir.solvers.impulse import HISTORY, MANY, ticks_per_second
+
+
+def place(sim: Simulation, q: Reals) -> None:
+    """Start anew at rest at positions q [nq] of the scene's model."""
+    posed = replace(sim.model, q0=q, v0=np.zeros(sim.model.nv), cache={})
+    inner = maximal(posed) if sim.solver == "simmc" else posed
+    sim.impulses.start(*(x[:, None] for x in (inner.q0, inner.v0, inner.loop_q0)))
+
+
+def _farthest(ways: Reals) -> float:
+    """Length of the longest of some vectors [n, 3]."""
+    return float(np.linalg.norm(ways, axis=1).max())
+
+
+class Runner:
+    """A run that is timed chunk by chunk. Whoever runs says how to step, where bodies are and how deep they overlap."""
+
+    name = ""
+
+    def __init__(self, dt: float) -> None:
+        self.dt = dt
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin a new record."""
+        self.seconds: list[float] = []  # per step, of every chunk
+        self.contacts: list[float] = []  # at the end of every chunk, or their mean
+        self.sunk = 0.0  # m, the deepest overlap at the end of a chunk
+        self.creep = self.jitter = np.nan  # m/s, the fastest body: mean of a second, and of a single step
+
+    def place(self, q: Reals) -> None:
+        """Start anew at rest at positions q [nq] of the scene's model."""
+        raise NotImplementedError
+
+    def advance(self, steps: int) -> None:
+        """Some steps and nothing else."""
+        raise NotImplementedError
+
+    def note(self, steps: int) -> None:
+        """Record what the last steps show."""
+        raise NotImplementedError
+
+    def positions(self) -> Reals:
+        """[nb, 3] m, of all bodies."""
+        raise NotImplementedError
+
+    def chunk(self, steps: int) -> None:
+        """Some steps with a clock."""
+        began = time.perf_counter()
+        self.advance(steps)
+        self.seconds.append((time.perf_counter() - began) / steps)
+        self.note(steps)
+
+    def watch_rest(self) -> None:
+        """Measure how bodies at rest creep in the next second, and move in a single step after it."""
+        start = self.positions()
+        steps = round(1.0 / self.dt)
+        for done in range(0, steps, HISTORY):
+            self.advance(min(HISTORY, steps - done))
+        end = self.positions()
+        self.advance(1)
+        self.creep = _farthest(end - start)
+        self.jitter = _farthest(self.positions() - end) / self.dt
+
+
+class Ours(Runner):
+    """One of our solvers."""
+
+    def __init__(self, model: Model, solver: str, dt: float, settings: dict[str, Any]) -> None:
+        self.name = solver
+        self.sim = Simulation(model, solver=solver, dt=dt, **settings)
+        self.sim.impulses.step(MANY + 1)  # loads the kernels
+        self.sim.reset()
+        self.weight = float(model.mass.sum() * np.linalg.norm(model.gravity))  # N
+        super().__init__(dt)
+
+    def forget(self) -> None:
+        super().forget()
+        self.reports: list[np.ndarray] = []
+
+    def place(self, q: Reals) -> None:
+        place(self.sim, q)
+
+    def advance(self, steps: int) -> None:
+        self.sim.impulses.step(steps)
+
+    def note(self, steps: int) -> None:
+        report = self.sim.impulses.reports(steps)[:, :, 0].copy()
+        self.reports.append(report)
+        self.sim._judge(report[:, :, None])  # raises where it diverged or ran out of room
+        state = self.sim.impulses.state
+        count = int(state.touched.numpy()[0, 0])
+        gaps = state.touched_at.numpy()[: 7 * count, 0].reshape(-1, 7)[:, 6]
+        self.sunk = max(self.sunk, -float(gaps.min(initial=0.0)))
+        self.contacts.append(float(report[:, places.TOUCHING].mean()))
+
+    def positions(self) -> Reals:
+        self.sim._changed()
+        return self.sim.seen("position").reshape(-1, 3).copy()
+
+    def facts(self) -> dict[str, Any]:
+        """Sweeps, residuals and times of the run."""
+        r = np.concatenate(self.reports)
+        steps = 1e6 * r[:, places.TICKS] / ticks_per_second()
+        search = max(0.0, 1e6 * float(np.mean(self.seconds)) - float(steps.mean()))
+        residual = float(r[:, places.RESIDUAL].max())
+        return {
+            "sweeps_mean": float(r[:, places.SWEPT].mean()), "sweeps_max": int(r[:, places.SWEPT].max()),
+            "capped": float((r[:, places.REASON] == places.CAPPED).mean()), "residual": residual,
+            "residual_of_weight": residual / (self.weight * self.dt), "search_us": search,
+            "step_p99.9": float(np.percentile(steps, 99.9)) + search,
+        }  # fmt: skip
+
+
+class Peer(Runner):
+    """MuJoCo."""
+
+    def __init__(self, model: Model, dt: float, solver: str) -> None:
+        import mujoco
+
+        from sharnir.benchmarks.mujoco_twin import start, to_qpos, twin
+
+        self.mujoco = mujoco
+        self.name = f"mujoco {mujoco.__version__} {solver}"
+        self.twin = twin(model, dt)
+        self.twin.opt.solver = {"newton": mujoco.mjtSolver.mjSOL_NEWTON, "cg": mujoco.mjtSolver.mjSOL_CG}[solver]
+        self.data = start(model, self.twin)
+        self.began = start(model, self.twin)
+        self._to_qpos = lambda q: to_qpos(model, q)
+        super().__init__(dt)
+
+    def place(self, q: Reals) -> None:
+        self.mujoco.mj_copyData(self.data, self.twin, self.began)
+        self.data.qpos[:], self.data.qvel[:] = self._to_qpos(q), 0.0
+        self.mujoco.mj_forward(self.twin, self.data)
+
+    def advance(self, steps: int) -> None:
+        self.mujoco.mj_step(self.twin, self.data, nstep=steps)
+
+    def note(self, steps: int) -> None:
+        self.sunk = max(self.sunk, -float(self.data.contact.dist.min(initial=0.0)))
+        self.contacts.append(float(self.data.ncon))
+        if self.data.warning.number.any():
+            raise SimulationError(f"MuJoCo warns: {self.data.warning.number}")
+
+    def positions(self) -> Reals:
+        self.mujoco.mj_kinematics(self.twin, self.data)
+        return np.array(self.data.xpos[1:])
+
+
+def peer_of(model: Model, dt: float, solver: str) -> Peer | None:
+    """MuJoCo on the same model, where it is installed."""
+    try:
+        return Peer(model, dt, solver)
+    except ImportError:
+        return None
