@@ -204,7 +204,7 @@ def _principal(inertia: Array) -> tuple[Array, Array]:
 
 
 def _add_shapes(model: Model, bodies: dict[int, Any]) -> None:
-    """MuJoCo takes the larger friction of a pair: with the world it is ours, among bodies it is not."""
+    """MuJoCo takes the larger friction of a pair: with the world it is ours; among bodies too, if all have the same."""
     sliding = model.material[model.shape_material, 0]
     ground = set(sliding[model.shape_link < 0].tolist())
     if len(ground) > 1:
@@ -212,7 +212,7 @@ def _add_shapes(model: Model, bodies: dict[int, Any]) -> None:
     of_world = max(ground, default=0.0)
     for k, link in enumerate(model.shape_link.tolist()):
         kind = int(model.shape_kind[k])
-        friction = 0.0 if link < 0 else float(np.sqrt(sliding[k] * of_world))
+        friction = 0.0 if link < 0 else float(np.sqrt(sliding[k] * (of_world if ground else sliding[k])))
         bodies[link].add_geom(
             type=GEOMS[kind], size=_half_size(kind, model.shape_size[k]), pos=model.shape_pos[k],
             quat=_wxyz(model.shape_rot[k]), friction=[friction, 0.0, 0.0],
