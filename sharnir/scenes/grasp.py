@@ -25,11 +25,12 @@ OBJECT_SIZE = (2 * PIVOT - FINGER_SIZE[0], 0.05, 0.06)  # m; the fingers are par
 ASIDE = 0.003  # m, by which the object lies off the middle of the hand: the fingers bring it there
 CLEAR = 0.01  # m, of the finger tips over the floor while they grasp
 LIFT, TRAVEL = 0.15, 0.4  # m: how far the object is taken
-OPEN, CLOSED = 0.3, -0.1  # rad, of finger 1; the object is in the way of the latter
+OPEN, CLOSED = 0.3, -1.0  # rad, of finger 1; the object is in the way of the latter
 SHOULDER, LINK = 0.3, 0.3  # m: height of the shoulder, length of upper arm and forearm
 PLACE = 0.4  # m, of the object from the axis of the arm's waist
 MOVING = 0.7  # of the time a stage takes; the rest is for the motors to arrive
 SPEED, RESPONSE = 2.0, 0.05  # m/s or rad/s, s: of the manipulators' motors
+GRIP_SPEED = 0.4  # rad/s
 MOTORS = {  # N and kg, N m and kg m²: the most a motor gives, its rotor
     "travel": (60.0, 0.5), "lift": (60.0, 0.5),
     "waist": (10.0, 0.05), "shoulder": (40.0, 0.2), "elbow": (20.0, 0.1), "wrist": (5.0, 0.02),
@@ -101,6 +102,12 @@ def programme() -> list[Stage]:
     return out
 
 
+def duration() -> float:
+    """s, of the programme."""
+    last = programme()[-1]
+    return last.begins + last.takes
+
+
 def operate(sim: Simulation) -> None:
     """A controller that sets the motors of either scene as the programme says for the present time."""
     for name, target in targets(sim.time, "waist" in sim.model.motor_names).items():
@@ -152,7 +159,7 @@ def _add_driven(
 def _add_gripper_and_object(scene: Scene, place: float, mass: float, torque: float, material: Material) -> None:
     """Open fingers on the hand and, on the floor at x = place (m), a box of that mass (kg). torque: N m."""
     add_fingers(scene, "hand", OPEN, material=material)
-    scene.add(Motor(name="grip", joint="hinge1", position=OPEN, max_force=torque, max_speed=1.0))
+    scene.add(Motor(name="grip", joint="hinge1", position=OPEN, max_force=torque, max_speed=GRIP_SPEED))
     box = Box(size=OBJECT_SIZE, material=material)
     scene.add(Body(name="object", mass=mass, shapes=(box,), position=(place, 0.0, OBJECT_SIZE[2] / 2)))
     scene.add(Free(name="flight", parent=WORLD, child="object"))
