@@ -212,7 +212,7 @@ def _add_shapes(model: Model, bodies: dict[int, Any]) -> None:
     of_world = max(ground, default=0.0)
     for k, link in enumerate(model.shape_link.tolist()):
         kind = int(model.shape_kind[k])
-        friction = 0.0 if link < 0 else float(np.sqrt(sliding[k] * of_world))
+        friction = 0.0 if link < 0 else float(np.sqrt(sliding[k] * (of_world if ground else sliding[k])))
         bodies[link].add_geom(
             type=GEOMS[kind], size=_half_size(kind, model.shape_size[k]), pos=model.shape_pos[k],
             quat=_wxyz(model.shape_rot[k]), friction=[friction, 0.0, 0.0],

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sharnir.compiler.checks import number, vector
 from sharnir.errors import ModelError, unknown
-from sharnir.scenes import chains, contacts, free, gripper, humanoid, linkages, piles, planar, vehicles
+from sharnir.scenes import chains, contacts, free, grasp, gripper, humanoid, linkages, piles, planar, vehicles
 from sharnir.spec.elements import plain
 from sharnir.spec.scene import Scene
 
@@ -42,6 +42,8 @@ _SCENES: dict[str, Named] = {
     "double_wishbone": Named(vehicles.double_wishbone, 2.0),
     "trailer": Named(vehicles.trailer, 10.0),
     "gripper": Named(gripper.gripper, 2.0),
+    "grasp": Named(grasp.grasp, 2.0, 5e-3),
+    "grasp_arm": Named(grasp.grasp_arm, 2.0, 5e-3),
     "humanoid": Named(humanoid.humanoid, 5.0),
     "box_on_slope": Named(contacts.box_on_slope, 2.0),
     "pile": Named(piles.pile, 2.0, 5e-3),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sharnir.scenes.parts import untouched
 from sharnir.spec.actuators import Coupling, Motor
-from sharnir.spec.elements import Body, Box, Frame
+from sharnir.spec.elements import Body, Box, Frame, Material
 from sharnir.spec.joints import Prismatic, Revolute
 from sharnir.spec.scene import WORLD, Scene
 
@@ -35,14 +35,28 @@ def gripper(target: float = 0.0, opening: float = 0.6, friction: float = 0.02) -
             damping=1.0,
         )
     )
+    add_fingers(scene, "base", opening, friction)
+    motor = Motor(name="grip", joint="hinge1", position=target, max_force=MAX_TORQUE, max_speed=MAX_SPEED)
+    scene.add(motor)
+    return untouched(scene)
+
+
+def add_fingers(
+    scene: Scene, base: str, opening: float, friction: float = 0.02, material: Material | None = None
+) -> None:
+    """Two fingers below a body of BASE_SIZE, and the repeater that makes the second the mirror image of the first.
+
+    opening: angle of both at the start, rad. friction: dry, in the hinges, N m. material: of their surfaces.
+    """
+    lower, upper = FINGER_LIMITS
     for number, side in ((1, 1.0), (2, -1.0)):
         middle = (0.0, 0.0, -FINGER_SIZE[2] / 2)
-        lower, upper = FINGER_LIMITS
-        scene.add(Body(name=f"finger{number}", mass=0.1, shapes=(Box(size=FINGER_SIZE, position=middle),)))
+        shape = Box(size=FINGER_SIZE, position=middle, material=material or Material())
+        scene.add(Body(name=f"finger{number}", mass=0.1, shapes=(shape,)))
         scene.add(
             Revolute(
                 name=f"hinge{number}",
-                parent="base",
+                parent=base,
                 child=f"finger{number}",
                 # about -y: a positive angle swings the hanging finger towards +x, away from the other
                 parent_frame=Frame(anchor=(side * PIVOT, 0.0, -BASE_SIZE[2] / 2), axis=(0.0, -1.0, 0.0)),
@@ -54,6 +68,3 @@ def gripper(target: float = 0.0, opening: float = 0.6, friction: float = 0.02) -
             )
         )
     scene.add(Coupling(name="repeater", leader="hinge1", follower="hinge2", ratio=-1.0))
-    motor = Motor(name="grip", joint="hinge1", position=target, max_force=MAX_TORQUE, max_speed=MAX_SPEED)
-    scene.add(motor)
-    return untouched(scene)

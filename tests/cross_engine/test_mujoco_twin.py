@@ -26,6 +26,8 @@ TREES = [
     ("five_link_chain", {"friction": 0.0}),
     ("five_link_chain", {}),
     ("gripper", {}),
+    ("grasp", {}),
+    ("grasp_arm", {}),
     ("humanoid", {}),
     ("box_on_slope", {}),
 ]

@@ -22,6 +22,8 @@ COUNTS = {  # bodies, joints, loops, velocity coordinates of the tree
     "double_wishbone": (5, 7, 2, 8),
     "trailer": (2, 2, 0, 4),
     "gripper": (3, 3, 0, 3),
+    "grasp": (5, 5, 0, 10),
+    "grasp_arm": (7, 7, 0, 12),
     "humanoid": (15, 15, 0, 27),
     "box_on_slope": (1, 1, 0, 6),
 }
