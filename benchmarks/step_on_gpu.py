@@ -1,55 +1,158 @@
-"""What is run on the GPU machine for steps: a standing humanoid, GPU against CPU, and steps per second. Prints JSON."""
+"""What is run on the GPU machine for steps: the humanoid in many worlds with random states, GPU against CPU, steps per
+second beside MuJoCo Warp on its own humanoid, and where the time goes. Prints JSON.
+
+    SHARNIR_PRECISION=single python benchmarks/step_on_gpu.py [worlds ...]
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 import time
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import warp as wp
 
 import sharnir
 from sharnir import scenes
+from sharnir.constraints import work as places
+from sharnir.launch import BLOCK
 from sharnir.solvers.impulse import Impulses
 from sharnir.solvers.settings import Settings
 
 DT = 0.005  # s
+ROOM = 48  # contacts of a world
+SETTLING = 200  # steps before the clock starts
+TIMED = 96  # steps
+WORLDS = (8192, 32768, 131072)
+GPU = "cuda:0"
+EPSILON = 1e-3  # of m g dt
+SWEEPS = 20
 
 
-def started(model: sharnir.Model, worlds: int, device: str) -> Impulses:
-    """Worlds that start a little apart from each other."""
-    impulses = Impulses(model, worlds, device)
-    rng = np.random.default_rng(0)
-    v = 0.05 * rng.normal(size=(model.nv, worlds))
-    impulses.set(Settings(epsilon=1e-3 * float(model.mass.sum()) * 9.81 * DT, max_sweeps=20), DT)
-    impulses.start(np.tile(model.q0[:, None], (1, worlds)), v, np.tile(model.loop_q0[:, None], (1, worlds)))
+def random_states(model: sharnir.Model, worlds: int, height: float) -> tuple[np.ndarray, np.ndarray]:
+    """Postures within the limits, turned any way, some height over the floor, and some velocity."""
+    rng = np.random.default_rng(1)
+    q = np.tile(model.q0[:, None], (1, worlds))
+    for c in range(6, model.nv):
+        low, high = model.limit_lower[c], model.limit_upper[c]
+        q[model.coordinate_positions[c]] = rng.uniform(0.8 * low, 0.8 * high, worlds)
+    q[2] += height + rng.uniform(0.0, 0.2, worlds)
+    turn = rng.normal(size=(4, worlds))
+    q[3:7] = turn / np.linalg.norm(turn, axis=0)
+    return q, 0.5 * rng.normal(size=(model.nv, worlds))
+
+
+def started(model: sharnir.Model, worlds: int, device: str, height: float = 0.2) -> Impulses:
+    impulses = Impulses(model, worlds, device, ROOM)
+    impulses.set(Settings(epsilon=EPSILON * float(model.mass.sum()) * 9.81 * DT, max_sweeps=SWEEPS), DT)
+    q, v = random_states(model, worlds, height)
+    impulses.start(q, v, np.tile(model.loop_q0[:, None], (1, worlds)))
     return impulses
 
 
+def steps_of(impulses: Impulses, steps: int) -> None:
+    while steps > 0:
+        impulses.step(min(steps, 32))
+        steps -= 32
+
+
+def agreement(model: sharnir.Model) -> dict[str, float]:
+    """How far the same worlds are apart on GPU and CPU after 100 steps, and what 1e-7 more of height makes of them on
+    the CPU alone: contact magnifies the last digit."""
+    ends = {}
+    for name, device, height in (("cpu", "cpu", 0.2), ("near", "cpu", 0.2 + 1e-7), ("gpu", GPU, 0.2)):
+        impulses = started(model, 256, device, height)
+        for _ in range(4):
+            impulses.step(25)
+        ends[name] = impulses.state.q.numpy()
+    out = {}
+    for name in ("gpu", "near"):
+        apart = np.abs(ends[name] - ends["cpu"]).max(axis=0)
+        out |= {f"{name} against cpu, median": float(np.median(apart)), f"{name} against cpu, p90":
+                float(np.percentile(apart, 90)), f"{name} against cpu, most": float(apart.max())}  # fmt: skip
+    return out
+
+
+def ours(model: sharnir.Model, worlds: int) -> dict[str, Any]:
+    impulses = started(model, worlds, GPU)
+    steps_of(impulses, SETTLING)
+    seconds = []
+    for _ in range(TIMED // 32):
+        wp.synchronize()
+        began = time.perf_counter()
+        impulses.step(32)
+        wp.synchronize()
+        seconds.append(time.perf_counter() - began)
+    report = impulses.reports(32)
+    q = impulses.state.q.numpy()
+    assert np.isfinite(q).all()
+    count = impulses.state.touched.numpy()[0]
+    pressed = impulses.state.touched_p.numpy().reshape(ROOM, 6, worlds)[:, :3]
+    acting = (np.abs(pressed).max(axis=1) > 0) & (np.arange(ROOM)[:, None] < count)
+    assert report[:, places.TOUCHING].max() <= ROOM, "more contacts than there is room for"
+    return {
+        "steps_per_s": worlds * 32 / float(np.median(seconds)), "contacts": float(report[:, places.TOUCHING].mean()),
+        "acting contacts": float(acting.sum(axis=0).mean()), "sweeps": float(report[:, places.SWEPT].mean()),
+        "sweeps p99": float(np.percentile(report[:, places.SWEPT], 99)),
+        "passes": float(report[:, places.PASSED].mean()), "lowest root, m": float(q[2].min()),
+        "profile": profile(impulses),
+    }  # fmt: skip
+
+
+def profile(impulses: Impulses) -> dict[str, float]:
+    """Milliseconds of each kernel in one step."""
+    with wp.ScopedTimer("step", print=False, cuda_filter=wp.TIMING_KERNEL, synchronize=True) as timer:
+        for kernel, arguments in impulses.kernels_of_step():
+            wp.launch(kernel, dim=impulses.worlds, inputs=arguments, device=GPU, block_dim=BLOCK)
+    out: dict[str, float] = {}
+    for result in timer.timing_results:
+        name = result.name.split()[-1]
+        out[name] = out.get(name, 0.0) + result.elapsed
+    return {k: round(v, 4) for k, v in sorted(out.items(), key=lambda x: -x[1])}
+
+
+def peer(worlds: int) -> dict[str, Any]:
+    """MuJoCo Warp on its own humanoid, random controls, after the same settling."""
+    import mujoco
+    import mujoco_warp as mjw
+
+    path = str(files("mujoco_warp") / "test_data" / "humanoid" / "humanoid.xml")
+    host = mujoco.MjModel.from_xml_path(path)
+    data = mujoco.MjData(host)
+    mujoco.mj_resetDataKeyframe(host, data, 0)
+    mujoco.mj_forward(host, data)
+    m, d = mjw.put_model(host), mjw.put_data(host, data, nworld=worlds, nconmax=40, njmax=160)
+    rng = np.random.default_rng(1)
+    d.ctrl.assign(rng.uniform(-0.3, 0.3, size=d.ctrl.shape).astype(np.float32))
+    mjw.step(m, d)
+    with wp.ScopedCapture() as capture:
+        mjw.step(m, d)
+    for _ in range(SETTLING):
+        wp.capture_launch(capture.graph)
+    wp.synchronize()
+    began = time.perf_counter()
+    for _ in range(TIMED):
+        wp.capture_launch(capture.graph)
+    wp.synchronize()
+    seconds = time.perf_counter() - began
+    contacts = float(d.nacon.numpy()[0]) / worlds
+    return {"steps_per_s": worlds * TIMED / seconds, "contacts": contacts, "rows": float(d.nefc.numpy().mean())}
+
+
 def main() -> None:
-    out: dict[str, object] = {"precision": sharnir.get_precision(), "device": str(wp.get_device("cuda:0").name)}
-    for name in ("humanoid", "five_link_chain"):
-        model = sharnir.compile(scenes.make(name))
-        ends = []
-        for device in ("cpu", "cuda:0"):
-            impulses = started(model, 64, device)
-            impulses.step(100)
-            ends.append(impulses.state.q.numpy())
-        out[f"{name} GPU against CPU after 100 steps"] = float(np.abs(ends[1] - ends[0]).max())
-        for worlds in (8192, 32768, 131072):
-            impulses = started(model, worlds, "cuda:0")
-            impulses.step(20)
-            wp.synchronize()
-            began = time.perf_counter()
-            for _ in range(5):
-                impulses.step(20)
-            wp.synchronize()
-            seconds = time.perf_counter() - began
-            out[f"{name} {worlds} worlds, steps/s"] = worlds * 100 / seconds
-            q = impulses.state.q.numpy()
-            assert np.isfinite(q).all()
-            out[f"{name} {worlds} lowest root, m"] = float(q[2].min()) if name == "humanoid" else 0.0
-            del impulses
+    model = sharnir.compile(scenes.make("humanoid"))
+    device = wp.get_device(GPU)
+    out: dict[str, Any] = {"precision": sharnir.get_precision(), "device": device.name, "dt": DT}
+    print(json.dumps(agreement(model)), flush=True)
+    for worlds in [int(a) for a in sys.argv[1:]] or WORLDS:
+        with wp.ScopedDevice(GPU):
+            mine, theirs = ours(model, worlds), peer(worlds)
+        ratio = mine["steps_per_s"] / theirs["steps_per_s"]
+        out[f"{worlds} worlds"] = {"ours": mine, "MuJoCo Warp": theirs, "ratio": ratio}
+        print(json.dumps({worlds: out[f"{worlds} worlds"]}), flush=True)
     print(json.dumps(out, indent=1))
 
 

@@ -41,6 +41,6 @@ def contacts_of(sim: Simulation, body: str | None, other: str | None, world: int
         first, second = divmod(int(touched[1 + 2 * c]), count)
         pair = (names[sim.inner.shape_link[first]], names[sim.inner.shape_link[second]])
         if (body is None or body in pair) and (other is None or other in pair):
-            x, push = at[7 * c : 7 * c + 7].astype(float), p[6 * c : 6 * c + 6] / h
+            x, push = at[10 * c : 10 * c + 7].astype(float), p[6 * c : 6 * c + 6] / h
             out.append(Contact(pair, (first, second), x[:3], x[3:6], float(x[6]), push[:3].copy(), push[3:].copy()))
     return out

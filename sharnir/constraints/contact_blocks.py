@@ -35,14 +35,6 @@ def block_of_contact(plan: Plan, work: Work, c: int, held: int, w: int):
     nt = row_block(plan, work, c, 0, 1, held, w)
     ns = row_block(plan, work, c, 0, 2, held, w)
     ts = row_block(plan, work, c, 1, 2, held, w)
-    if held == 0:
-        shared = shared_block(plan, work, c, w)
-        nn = nn + real(2.0) * shared[0, 0]
-        tt = tt + real(2.0) * shared[1, 1]
-        ss = ss + real(2.0) * shared[2, 2]
-        nt = nt + shared[0, 1] + shared[1, 0]
-        ns = ns + shared[0, 2] + shared[2, 0]
-        ts = ts + shared[1, 2] + shared[2, 1]
     K = mat33(nn, nt, ns, nt, tt, ts, ns, ts, ss)
     inverse = mat33()
     if wp.determinant(K) > REDUNDANT * nn * tt * ss:
@@ -57,14 +49,12 @@ def block_of_contact(plan: Plan, work: Work, c: int, held: int, w: int):
     put(work.contact_K, at + 11, w, nt)
     put(work.contact_K, at + 12, w, ns)
     if get_int(work.contact_rows, c, w) == 6:
-        # half of a shared ancestor's part is left out: the step is then shorter than it could be, never too long
         spin = row_block(plan, work, c, 3, 3, held, w)
         tt = row_block(plan, work, c, 4, 4, held, w)
         ss = row_block(plan, work, c, 5, 5, held, w)
         ts = row_block(plan, work, c, 4, 5, held, w)
-        twice = wp.where(held == 0 and shares(plan, work, c, w), real(2.0), real(1.0))
-        put(work.contact_K, at + 13, w, inverse_of(twice * spin))
-        put(work.contact_K, at + 14, w, inverse_of(twice * largest_of(tt, ts, ss)))
+        put(work.contact_K, at + 13, w, inverse_of(spin))
+        put(work.contact_K, at + 14, w, inverse_of(largest_of(tt, ts, ss)))
 
 
 @wp.func
@@ -77,40 +67,3 @@ def largest_of(a: real, b: real, c: real):
     """Largest eigenvalue of [a b; b c]."""
     spread = real(0.5) * (a - c)
     return real(0.5) * (a + c) + wp.sqrt(spread * spread + b * b)
-
-
-@wp.func
-def shares(plan: Plan, work: Work, c: int, w: int):
-    """Whether both bodies of a contact belong to one tree: the last entries of their halves are then the same."""
-    na = get_int(work.contact_at, 6 * c + 1, w)
-    nb = get_int(work.contact_at, 6 * c + 4, w)
-    same = bool(False)
-    if na > 0 and nb > 0:
-        a = plan.index[get_int(work.contact_at, 6 * c + 2, w) + na - 1]
-        same = a == plan.index[get_int(work.contact_at, 6 * c + 5, w) + nb - 1]
-    return same
-
-
-@wp.func
-def shared_block(plan: Plan, work: Work, c: int, w: int):
-    """Products of the rows of one half with those of the other over the ancestors both bodies have."""
-    out = mat33()
-    if shares(plan, work, c, w):
-        at = 6 * c
-        na = get_int(work.contact_at, at + 1, w)
-        nb = get_int(work.contact_at, at + 4, w)
-        fa = get_int(work.contact_at, at + 2, w) + na
-        fb = get_int(work.contact_at, at + 5, w) + nb
-        k = int(0)
-        while k < wp.min(na, nb) and plan.index[fa - k - 1] == plan.index[fb - k - 1]:
-            k += 1
-        i = int(0)
-        while i < 3:
-            a = get_int(work.contact_at, at, w) + (i + 1) * na - k
-            j = int(0)
-            while j < 3:
-                b = get_int(work.contact_at, at + 3, w) + (j + 1) * nb - k
-                out[i, j] = row_product(work.W, a, b, k, w)
-                j += 1
-            i += 1
-    return out

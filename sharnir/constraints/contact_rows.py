@@ -30,13 +30,15 @@ from sharnir.constraints.contacts import (
 )
 from sharnir.constraints.impacts import momenta_before
 from sharnir.constraints.plan import CONTACT_P, Plan
-from sharnir.constraints.walks import put_wrenches, walk_rows
+from sharnir.constraints.walks import put_wrenches, walk_halves
 from sharnir.constraints.work import TOUCHING, State, Work
 from sharnir.dynamics.forces import pivot
 from sharnir.dynamics.momenta import link_velocities
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import (
     array2,
+    get,
+    get3,
     get33,
     item,
     item3,
@@ -51,6 +53,7 @@ from sharnir.maths import (
     vec3,
 )
 
+TOUCHES = wp.constant(real(1.0e-6))  # m: wider gaps are closed; points that bear and are nearer stay as they are
 STICKING = wp.constant(real(1.0e-4))  # m/s, slower than this does not count as sliding
 
 
@@ -65,10 +68,10 @@ def find_contacts(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wor
 @wp.func
 def prepare_contacts(
     tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work,
-    scale: real, dt: real, w: int,
+    scale: real, bend: real, dt: real, w: int,
 ):  # fmt: skip
     """Points that were found to touch or that may touch within the step: rows, blocks, speeds sought, and impulses to
-    start from, those of the step before times `scale`."""
+    start from, those of the step before times `scale`; its bends times `bend` are expected."""
     put_int(work.touching, 0, w, 0)
     if plan.surfaces.any == 1:
         if plan.surfaces.looks_back == 1:
@@ -82,14 +85,15 @@ def prepare_contacts(
         while c < count:
             used = whiten_contact(tree, ws, plan, state, work, c, used, w)
             block_of_contact(plan, work, c, 0, w)
+            last = recall_contact(plan, state, work, c, last, scale, bend, w)
             seek_contact(ws, plan, state, work, c, ws.z, dt, w)
-            last = recall_contact(plan, state, work, c, last, scale, w)
             c += 1
 
 
 @wp.func
 def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, c: int, used: int, w: int):
-    """Both halves of the rows of contact c, from place `used` of W on; returns the place after them."""
+    """Both halves of the rows of contact c, from place `used` of W on; returns the place after them. Where both bodies
+    belong to one tree, what they share is in the first half: rows of halves that cancel would lose their digits."""
     normal = item3(state.touch.normal, 3 * c, w)
     t1, t2 = tangents(normal)
     put3(work.contact_side, 2 * c, w, t1)
@@ -100,32 +104,54 @@ def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wo
     if plan.surfaces.table[pair + ROLLING] > real(0.0) or plan.surfaces.table[pair + SPINNING] > real(0.0):
         rows = 6
     put_int(work.contact_rows, c, w, rows)
-    side = int(0)
-    while side < 2:
-        link = plan.surfaces.geo.link[item_int(state.touch.shape, 2 * c + side, w)]
-        length = int(0)
-        first = int(0)
-        if link >= 0:
-            length = plan.link_length[link]
-            first = plan.link_first[link]
-            sign = wp.where(side == 0, real(-1.0), real(1.0))
-            r = x - pivot(tree, ws, link, w)
-            none = vec3()
-            put_wrenches(work.wrench, 0, rows, normal * sign, wp.cross(r, normal) * sign, none, none, w)
-            put_wrenches(work.wrench, 1, rows, t1 * sign, wp.cross(r, t1) * sign, none, none, w)
-            put_wrenches(work.wrench, 2, rows, t2 * sign, wp.cross(r, t2) * sign, none, none, w)
-            if rows == 6:
-                put_wrenches(work.wrench, 3, rows, none, normal * sign, none, none, w)
-                put_wrenches(work.wrench, 4, rows, none, t1 * sign, none, none, w)
-                put_wrenches(work.wrench, 5, rows, none, t2 * sign, none, none, w)
-            walk_rows(tree, ws, work.wrench, link, -1, work.W, used, length, rows, w)
-        at = 6 * c + 3 * side
-        put_int(work.contact_at, at, w, used)
-        put_int(work.contact_at, at + 1, w, length)
-        put_int(work.contact_at, at + 2, w, first)
-        used = used + rows * length
-        side += 1
-    return used
+    a = plan.surfaces.geo.link[item_int(state.touch.shape, 2 * c, w)]
+    b = plan.surfaces.geo.link[item_int(state.touch.shape, 2 * c + 1, w)]
+    ra = x - pivot(tree, ws, a, w)
+    rb = x - pivot(tree, ws, b, w)
+    put_wrenches(work.wrench, 0, rows, -normal, -wp.cross(ra, normal), normal, wp.cross(rb, normal), w)
+    put_wrenches(work.wrench, 1, rows, -t1, -wp.cross(ra, t1), t1, wp.cross(rb, t1), w)
+    put_wrenches(work.wrench, 2, rows, -t2, -wp.cross(ra, t2), t2, wp.cross(rb, t2), w)
+    if rows == 6:
+        none = vec3()
+        put_wrenches(work.wrench, 3, rows, none, -normal, none, normal, w)
+        put_wrenches(work.wrench, 4, rows, none, -t1, none, t1, w)
+        put_wrenches(work.wrench, 5, rows, none, -t2, none, t2, w)
+    na = length_of_walk(plan, a)
+    nb = length_of_walk(plan, b) - length_of_walk(plan, meeting(tree, a, b))
+    walk_halves(tree, ws, work.wrench, a, b, work.W, used, na, nb, rows, w)
+    put_half(plan, work, 2 * c, a, used, na, w)
+    put_half(plan, work, 2 * c + 1, b, used + rows * na, nb, w)
+    return used + rows * (na + nb)
+
+
+@wp.func
+def put_half(plan: Plan, work: Work, half: int, link: int, start: int, length: int, w: int):
+    put_int(work.contact_at, 3 * half, w, start)
+    put_int(work.contact_at, 3 * half + 1, w, length)
+    first = int(0)
+    if link >= 0:
+        first = plan.link_first[link]
+    put_int(work.contact_at, 3 * half + 2, w, first)
+
+
+@wp.func
+def length_of_walk(plan: Plan, link: int):
+    """Entries of a walk from a link to its root; 0 for the world."""
+    length = int(0)
+    if link >= 0:
+        length = plan.link_length[link]
+    return length
+
+
+@wp.func
+def meeting(tree: Tree, a: int, b: int):
+    """The link, or the world, −1, that walks up from two links meet in."""
+    while a != b:
+        if a > b:
+            a = tree.parent[a]
+        else:
+            b = tree.parent[b]
+    return a
 
 
 @wp.func
@@ -160,9 +186,11 @@ def seek_contact(
     normal, t1, t2 = frame_of(state, work, c, w)
     put(work.contact_gap, c, w, gap)
     put(work.bounce, c, w, bounce)
-    put(work.contact_target, 3 * c, w, -wp.max(gap, real(0.0)) / dt)
-    put(work.contact_target, 3 * c + 1, w, wp.dot(drift, t1))
-    put(work.contact_target, 3 * c + 2, w, wp.dot(drift, t2))
+    bend = get3(work.contact_bend, c, w)
+    close = wp.where(get(work.p, plan.first_contact + CONTACT_P * c, w) > real(0.0), TOUCHES, real(0.0))
+    put(work.contact_target, 3 * c, w, -wp.max(gap - close, real(0.0)) / dt - bend[0])
+    put(work.contact_target, 3 * c + 1, w, wp.dot(drift, t1) - bend[1])
+    put(work.contact_target, 3 * c + 2, w, wp.dot(drift, t2) - bend[2])
     mu = plan.surfaces.table[pair + SLIDING]
     static = plan.surfaces.table[pair + STATIC]
     if static > mu:
@@ -176,7 +204,7 @@ def seek_contact(
 
 
 @wp.func
-def recall_contact(plan: Plan, state: State, work: Work, c: int, last: int, scale: real, w: int):
+def recall_contact(plan: Plan, state: State, work: Work, c: int, last: int, scale: real, bend: real, w: int):
     """Impulses of contact c ← those the same features had in the step before, from place `last` of its contacts on,
     which are in the same order; returns the place of this pair."""
     pair = pair_of(plan, state, c, w)
@@ -186,11 +214,13 @@ def recall_contact(plan: Plan, state: State, work: Work, c: int, last: int, scal
         last += 1
     f = vec3()
     n = vec3()
+    bent = vec3()
     k = int(last)
     while k < count and item_int(state.touched, 1 + 2 * k, w) == pair:
         if item_int(state.touched, 2 + 2 * k, w) == feature:
             f = item3(state.touched_p, 6 * k, w) * scale
             n = item3(state.touched_p, 6 * k + 3, w) * scale
+            bent = item3(state.touched_at, 10 * k + 7, w) * bend
             k = count
         k += 1
     normal, t1, t2 = frame_of(state, work, c, w)
@@ -201,6 +231,7 @@ def recall_contact(plan: Plan, state: State, work: Work, c: int, last: int, scal
     put(work.p, at + 3, w, wp.dot(n, normal))
     put(work.p, at + 4, w, wp.dot(n, t1))
     put(work.p, at + 5, w, wp.dot(n, t2))
+    put3(work.contact_bend, c, w, vec3(wp.dot(bent, normal), wp.dot(bent, t1), wp.dot(bent, t2)))
     return last
 
 
@@ -216,7 +247,10 @@ def keep_contacts(plan: Plan, state: State, work: Work, w: int):
         f, n = impulse_of_contact(plan, state, work, c, w)
         set_item3(state.touched_p, 6 * c, w, f)
         set_item3(state.touched_p, 6 * c + 3, w, n)
-        set_item3(state.touched_at, 7 * c, w, item3(state.touch.point, 3 * c, w))
-        set_item3(state.touched_at, 7 * c + 3, w, item3(state.touch.normal, 3 * c, w))
-        set_item(state.touched_at, 7 * c + 6, w, item(state.touch.gap, c, w))
+        set_item3(state.touched_at, 10 * c, w, item3(state.touch.point, 3 * c, w))
+        normal, t1, t2 = frame_of(state, work, c, w)
+        bend = get3(work.contact_bend, c, w)
+        set_item3(state.touched_at, 10 * c + 3, w, normal)
+        set_item(state.touched_at, 10 * c + 6, w, item(state.touch.gap, c, w))
+        set_item3(state.touched_at, 10 * c + 7, w, normal * bend[0] + t1 * bend[1] + t2 * bend[2])
         c += 1

@@ -103,9 +103,14 @@ def impulse_of_contact(plan: Plan, state: State, work: Work, c: int, w: int):
 
 @wp.func
 def only_closed(work: Work, w: int):
-    """Contacts with a gap do not act now."""
+    """Contacts as they are now, not over a step: those with a gap do not act, and paths have no bend."""
     c = int(0)
     while c < contact_count(work, w):
+        k = int(0)
+        while k < 3:
+            bend = get(work.contact_bend, 3 * c + k, w)
+            put(work.contact_target, 3 * c + k, w, get(work.contact_target, 3 * c + k, w) + bend)
+            k += 1
         if get(work.contact_gap, c, w) > CLOSED_GAP:
             put(work.contact_target, 3 * c, w, real(-wp.inf))
         c += 1

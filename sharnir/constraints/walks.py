@@ -82,10 +82,14 @@ def walk_coordinate(tree: Tree, ws: Workspace, link: int, coordinate: int, W: ar
             d = tree.dof[i + 1] - 1
 
 
-def _walk_block(lanes: int) -> str:
+def _walk_block(lanes: int, halves: bool = False) -> str:
     """Some rows at once, a lane each: axes are read once, and on the CPU lanes are vector registers (measured: half the
-    time of a joint's rows)."""
-    return """
+    time of a joint's rows). halves: entries of b before the walks meet go to rows of their own, after those of a."""
+    where = "out + rows * next", "length_b", "other, other_next"
+    if not halves:
+        where = "out", "length", "out, next"
+    return (
+        """
 #if defined(__CUDA_ARCH__)
     const long long n = W.shape[1];
     struct lanes {
@@ -112,7 +116,9 @@ def _walk_block(lanes: int) -> str:
         }
     REAL* out = W.data + (long long)(start) * n + w;
     const long long next = (long long)(length) * n;
-    const auto climb = [&](lanes (&f)[6], int link) {
+    REAL* other = WHERE;
+    const long long other_next = (long long)(OTHER) * n;
+    const auto climb = [&](lanes (&f)[6], int link, REAL*& to, long long step) {
         const int first = dof.data[link];
         for (int d = dof.data[link + 1] - 1; d >= first; --d) {
             const REAL* s = S.data + (long long)(6 * d) * n + w;
@@ -120,18 +126,23 @@ def _walk_block(lanes: int) -> str:
             const REAL scale = rsD.data[d * n + w];
             const lanes e = ((f[0] * s[0] + f[1] * s[n] + f[2] * s[2 * n])
                       + (f[3] * s[3 * n] + f[4] * s[4 * n] + f[5] * s[5 * n])) * scale;
-            for (int j = 0; j < rows; ++j) out[j * next] = e[j];
-            out += n;
+            for (int j = 0; j < rows; ++j) to[j * step] = e[j];
+            to += n;
             for (int c = 0; c < 6; ++c) f[c] -= e * u[c * n];
         }
     };
     while (a != b) {  // to where the walks meet: one wrench from there on
-        if (a > b) { climb(p, a); a = parent.data[a]; }
-        else { climb(o, b); b = parent.data[b]; }
+        if (a > b) { climb(p, a, out, next); a = parent.data[a]; }
+        else { climb(o, b, SECOND); b = parent.data[b]; }
     }
     for (int c = 0; c < 6; ++c) p[c] += o[c];
-    while (a >= 0) { climb(p, a); a = parent.data[a]; }
-""".replace("LANES", str(lanes)).replace("REAL", "double" if DOUBLE else "float")
+    while (a >= 0) { climb(p, a, out, next); a = parent.data[a]; }
+""".replace("LANES", str(lanes))
+        .replace("WHERE", where[0])
+        .replace("OTHER", where[1])
+        .replace("SECOND", where[2])
+        .replace("REAL", "double" if DOUBLE else "float")
+    )
 
 
 @wp.func_native(_walk_block(FEW))
@@ -145,6 +156,20 @@ def walk_few(
 def walk_many(
     parent: indices, dof: indices, S: array2, U: array2, rsD: array2, wrench: array2, a: int, b: int, W: array2,
     start: int, length: int, rows: int, w: int,
+): ...  # fmt: skip
+
+
+@wp.func_native(_walk_block(FEW, halves=True))
+def walk_few_halves(
+    parent: indices, dof: indices, S: array2, U: array2, rsD: array2, wrench: array2, a: int, b: int, W: array2,
+    start: int, length: int, length_b: int, rows: int, w: int,
+): ...  # fmt: skip
+
+
+@wp.func_native(_walk_block(MANY, halves=True))
+def walk_many_halves(
+    parent: indices, dof: indices, S: array2, U: array2, rsD: array2, wrench: array2, a: int, b: int, W: array2,
+    start: int, length: int, length_b: int, rows: int, w: int,
 ): ...  # fmt: skip
 
 
@@ -170,3 +195,16 @@ def walk_rows(
         walk_few(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, rows, w)
     else:
         walk_many(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, rows, w)
+
+
+@wp.func
+def walk_halves(
+    tree: Tree, ws: Workspace, wrench: array2, a: int, b: int, W: array2, start: int, length: int, length_b: int,
+    rows: int, w: int,
+):  # fmt: skip
+    """The same in two halves: entries of a up to the root, rows × `length`, then those of b up to where the walks meet,
+    rows × `length_b`."""
+    if rows <= FEW:
+        walk_few_halves(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, length_b, rows, w)
+    else:
+        walk_many_halves(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, length_b, rows, w)

@@ -57,7 +57,7 @@ class State:
     touch: Touch  # points of this step
     touched: counts2  # [1 + 2 contact] how many contacts there were, which pairs of shapes and features
     touched_p: array2  # [6 contact] their impulses and angular impulses on the second body, world axes
-    touched_at: array2  # [7 contact] point, normal, gap: m
+    touched_at: array2  # [10 contact] point, normal, gap: m; bend: m/s, world axes
     settings: array2  # [SETTINGS, 1]
     report: array2  # [REPORTS]
     q_next: array2  # [nq]
@@ -126,6 +126,7 @@ class Work:
     contact_mu: array2  # [3 contact] friction, spinning (m), rolling (m)
     contact_now: array2  # [3 contact] speeds right before an impact
     contact_kick: array2  # [3 contact] what the step's forces add to them after it
+    contact_bend: array2  # [3 contact] what their speed over the step has beyond that of the rows, m/s
     bounce: array2  # [contact] speed it leaves with after an impact, 0 for none, m/s
     contact_at: counts2  # [6 contact] of both halves: where rows start in W, entries of a row, where these are in index
     contact_rows: counts2  # [contact] 3, or 6 with spin and rolling
@@ -153,7 +154,7 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
         "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.first_contact,
         "bend": 3 * model.nv + 1, "lack": model.nv, "aim": 18 * plan.joints + 1, "firm": plan.bound,
         "clock": 4, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
-        "touched_p": 6 * plan.contacts, "touched_at": 7 * plan.contacts,
+        "touched_p": 6 * plan.contacts, "touched_at": 10 * plan.contacts,
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
     }  # fmt: skip
     out = State()
@@ -180,7 +181,7 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
         "off": 6 * joints,
     }
     sizes |= {"joint_factor": 36 * joints, "contact_gap": plan.contacts, "contact_K": CONTACT_K * plan.contacts}
-    three = ("contact_target", "contact_now", "contact_kick", "contact_mu")
+    three = ("contact_target", "contact_now", "contact_kick", "contact_mu", "contact_bend")
     sizes |= {"bounce": plan.contacts, "contact_side": 6 * plan.contacts, **dict.fromkeys(three, 3 * plan.contacts)}
     sizes |= dict.fromkeys(("zP", "zv", "base", "zc", "z_old", "z_way"), plan.width)
     sizes |= dict.fromkeys(("p", "p_old", "p_way"), impulses)

@@ -125,17 +125,17 @@ class Impulses:
 
     def _launch_steps(self, steps: int, times: int = 1) -> None:
         """Launch kernels of some steps, `times` over."""
-        predictive = self._settings[places.METHOD, 0] == places.PREDICTIVE
+        self._steps_view[0] = steps
+        kernels = self.kernels_of_step()
+        self._graphs.launch_all((kernels[-1][0].key, len(kernels), times), kernels, self.worlds, times)
+
+    def kernels_of_step(self) -> list[tuple[Any, list[Any]]]:
+        """What is launched for a step, in its order, with its arguments."""
         if self._on_gpu:
             before, after = stages_of_step(int(self._settings[places.PASSES, 0]), self.model.loops > 0)
-            kernels = [(k, self._all) for k in before] + self._collide() + [(k, self._all) for k in after]
-            key: Any = ("stages", len(after), times)
-        else:
-            self._steps_view[0] = steps
-            kernel = step_kernel if predictive else published_kernel
-            kernels = [*self._collide(), (kernel, [*self._all, self._steps])]
-            key = (kernel.key, times)
-        self._graphs.launch_all(key, kernels, self.worlds, times)
+            return [*((k, self._all) for k in before), *self._collide(), *((k, self._all) for k in after)]
+        predictive = self._settings[places.METHOD, 0] == places.PREDICTIVE
+        return [*self._collide(), (step_kernel if predictive else published_kernel, [*self._all, self._steps])]
 
     def _collide(self) -> list[tuple[Any, list[Any]]]:
         """The kernel that finds contacts, where shapes can touch and the others do not find them themselves."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.contact_bends import bend_contacts
 from sharnir.constraints.held import project_rows
 from sharnir.constraints.impacts import aim_bounces, bounces, impact_work
 from sharnir.constraints.loops import Loops
@@ -149,6 +150,7 @@ def next_mode(
             widest, to_undo = line_misses(plan, work, ws.z, dt, w)
             growth = wp.max(growth, widest)
             missing = missing + to_undo
+    growth = wp.max(growth, bend_contacts(tree, ws, plan, state, work, ws.z, dt, w))
     put_int(work.flow, KNOWN, w, known)
     woken = get_int(work.flow, WOKEN, w)
     awake = int(0)

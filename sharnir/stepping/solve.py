@@ -189,7 +189,10 @@ def prepare(
     whiten_joints(tree, ws, loops, plan, work, again, w)
     prepare_lines(tree, ws, loops, plan, state, work, h, dt, swing, ahead, w)
     if again == 0:
-        prepare_contacts(tree, ws, plan, state, work, scale, dt, w)
+        bend = real(0.0)
+        if ahead == 1 and item(state.clock, 0, w) > real(0.0):
+            bend = dt / item(state.clock, 0, w)
+        prepare_contacts(tree, ws, plan, state, work, scale, bend, dt, w)
     else:
         keep_equalities(plan, work, w)
     weakest = real(1.0)
