@@ -90,7 +90,7 @@ class Contacts:
         state = sim.impulses.state
         n = int(state.touched.numpy()[0, world])
         p = state.touched_p.numpy()[: 6 * n, world].reshape(n, 6)
-        at = state.touched_at.numpy()[: 7 * n, world].reshape(n, 7)
+        at = state.touched_at.numpy()[: 10 * n, world].reshape(n, 10)
         self.count, self.force, self.torque = n, p[:, :3].copy(), p[:, 3:].copy()  # N s, N m s
         self.point, self.normal, self.gap = at[:, :3].copy(), at[:, 3:6].copy(), at[:, 6].copy()
         self.normal_impulse = np.einsum("ij,ij->i", self.force, self.normal)

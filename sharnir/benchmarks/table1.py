@@ -116,7 +116,7 @@ def cases(quick: bool) -> dict[str, Case]:
     return {
         "chain": Case(chain, 4.0 if quick else 30.0, SWING, lambda k: {}, _gained),
         "linkage": Case(linkage, 4.0 if quick else 20.0, SWING, _to_and_fro, _off_kinematics),
-        "grasp": Case(scenes.make("grasp"), grasp.duration(), WATCH, _operated, _Slip()),
+        "grasp": Case(scenes.make("grasp_arm"), grasp.duration(), WATCH, _operated, _Slip()),
     }
 
 
@@ -138,7 +138,7 @@ def _off_kinematics(sim: Simulation, k: int) -> float:
 
 
 def _operated(k: int) -> dict[str, float]:
-    return grasp.targets(k * WATCH * DT)
+    return grasp.targets(k * WATCH * DT, arm=True)
 
 
 class _Slip:

@@ -22,12 +22,12 @@ ALONG_AXIS = wp.constant(real(0.999))  # a cylinder stands on its flat end
 
 
 @wp.func
-def centre_of(tree: Tree, ws: Workspace, plan: Plan, shape: int, x: vec3, inward: vec3, w: int):
-    """Centre of the curve on which a shape rolls at a point x of its surface; x itself where it is flat."""
+def centre_of(tree: Tree, ws: Workspace, plan: Plan, shape: int, x: vec3, inward: vec3, off: real, w: int):
+    """Centre of the curve on which a shape rolls at a point x, `off` outside its surface; x where it is flat."""
     kind = plan.surfaces.geo.kind[shape]
     centre = x
     if kind == SPHERE or kind == CAPSULE:
-        centre = x + inward * plan.surfaces.geo.size[shape][0]
+        centre = x + inward * (plan.surfaces.geo.size[shape][0] + off)
     elif kind == CYLINDER:
         link = plan.surfaces.geo.link[shape]
         R = plan.surfaces.geo.rot[shape]
@@ -76,14 +76,15 @@ def bend_contacts(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wor
     while c < contact_count(work, w):
         normal, t1, t2 = frame_of(state, work, c, w)
         x = item3(state.touch.point, 3 * c, w)
+        off = real(0.5) * get(work.contact_gap, c, w)
         first = item_int(state.touch.shape, 2 * c, w)
         second = item_int(state.touch.shape, 2 * c + 1, w)
         a = plan.surfaces.geo.link[first]
         b = plan.surfaces.geo.link[second]
-        centre = centre_of(tree, ws, plan, second, x, normal, w)
+        centre = centre_of(tree, ws, plan, second, x, normal, off, w)
         sign = real(1.0)
         if wp.length_sq(centre - x) == real(0.0):  # the second is flat: seen from there the first rolls
-            centre = centre_of(tree, ws, plan, first, x, -normal, w)
+            centre = centre_of(tree, ws, plan, first, x, -normal, off, w)
             link = a
             a = b
             b = link

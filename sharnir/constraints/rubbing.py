@@ -102,3 +102,18 @@ def apply_contacts(plan: Plan, work: Work, z: array2, p: array2, w: int):
             push_contact(plan, work, c, row, 0, three, z, w)
             row += 3
         c += 1
+
+
+@wp.func
+def sweep_normal(plan: Plan, work: Work, c: int, wanted: real, give: real, held: int, z: array2, p: array2, w: int):
+    """The normal row of contact c alone, one-sided, to a speed; give: share of its weight by which it yields to its
+    impulse."""
+    at = plan.first_contact + CONTACT_P * c
+    s = contact_speed(plan, work, c, 0, held, z, w)
+    before = get(p, at, w)
+    inverse = get(work.contact_K, CONTACT_K * c + 9, w)
+    after = wp.max((before + (wanted - s[0]) * inverse) / (real(1.0) + give), real(0.0))
+    if after != before:
+        put(p, at, w, after)
+        push_contact(plan, work, c, 0, held, vec3(after - before, real(0.0), real(0.0)), z, w)
+    return wp.abs(after - before)

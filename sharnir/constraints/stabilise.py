@@ -7,7 +7,7 @@ import warp as wp
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import HOLD, Plan
-from sharnir.constraints.rubbing import sweep_contacts
+from sharnir.constraints.rubbing import sweep_normal
 from sharnir.constraints.sweep import sweep_joint
 from sharnir.constraints.tolerances import OWN
 from sharnir.constraints.work import Work
@@ -52,13 +52,6 @@ def seek_positions(loops: Loops, plan: Plan, work: Work, dt: real, erp: real, w:
     c = int(0)
     while c < contact_count(work, w):
         worst = wp.max(worst, erp * (-get(work.contact_gap, c, w) - real(2.0) * SLOP))
-        gap = get(work.contact_gap, c, w) + SLOP
-        push = wp.min(-erp * gap / dt, PUSH)
-        if gap > real(0.0):  # may close
-            push = -gap / dt
-        put(work.contact_target, 3 * c, w, push)
-        put(work.contact_target, 3 * c + 1, w, real(0.0))
-        put(work.contact_target, 3 * c + 2, w, real(0.0))
         c += 1
     return worst
 
@@ -92,8 +85,20 @@ def sweep_hold(plan: Plan, work: Work, l: int, held: int, z: array2, p: array2, 
 
 
 @wp.func
-def sweep_positions(loops: Loops, plan: Plan, work: Work, held: int, z: array2, p: array2, w: int):
-    """All blocks once, pseudo-impulses. Contacts rub while they are pushed apart: what cannot be parted stays put."""
+def push_out(plan: Plan, work: Work, c: int, give: real, held: int, dt: real, erp: real, z: array2, p: array2, w: int):
+    """Move contact c out of what it penetrates, at most at PUSH; one that is open may close its gap."""
+    gap = get(work.contact_gap, c, w) + SLOP
+    wanted = wp.min(-erp * gap / dt, PUSH)
+    if gap > real(0.0):
+        wanted = -gap / dt
+    return sweep_normal(plan, work, c, wanted, give, held, z, p, w)
+
+
+@wp.func
+def sweep_positions(
+    loops: Loops, plan: Plan, work: Work, give: real, held: int, dt: real, erp: real, z: array2, p: array2, w: int
+):
+    """All blocks once, pseudo-impulses; give: see `sweep_normal`."""
     worst = real(0.0)
     k = int(0)
     while k < plan.joints and held == 0:
@@ -103,4 +108,8 @@ def sweep_positions(loops: Loops, plan: Plan, work: Work, held: int, z: array2, 
     while l < plan.lines:
         worst = wp.max(worst, sweep_hold(plan, work, l, held, z, p, w))
         l += 1
-    return wp.max(worst, sweep_contacts(plan, work, held, z, p, w))
+    c = int(0)
+    while c < contact_count(work, w):
+        worst = wp.max(worst, push_out(plan, work, c, give, held, dt, erp, z, p, w))
+        c += 1
+    return worst

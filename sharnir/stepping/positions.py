@@ -36,6 +36,7 @@ from sharnir.maths import (
 from sharnir.stepping.solve import clear_column, nothing_to_sweep
 
 PATIENCE = 20  # sweeps after which some progress must have been made
+GIVE = wp.constant(real(0.1))  # of the weight of a contact's row, where pseudo-impulses would grow without end
 STALLED = wp.constant(real(0.7))  # of the change of pseudo-impulses then
 
 
@@ -93,13 +94,15 @@ def pseudo_step(
             set_offsets(plan, work, ws.z, w)
     most = wp.min(int(state.settings[SWEEPS, 0]), int(state.settings[MOST_PSEUDO, 0] - item(state.report, PSEUDO, w)))
     checked = real(wp.inf)
-    going = int(1)
-    while going == 1 and worst > epsilon and n < most and ticks() < end:
-        worst = sweep_positions(loops, plan, work, held, ws.z, work.p_old, w)
+    give = real(0.0)
+    while worst > epsilon and n < most and ticks() < end:
+        worst = sweep_positions(loops, plan, work, give, held, dt, state.settings[ERP, 0], ws.z, work.p_old, w)
         n += 1
         if n % PATIENCE == 0:
-            if worst > STALLED * checked:  # what cannot be undone
-                going = 0
+            if worst > STALLED * checked:  # wedged: what cannot be undone is shared, or left
+                if give > real(0.0):
+                    worst = real(0.0)
+                give = GIVE
             checked = worst
     set_item(state.report, PSEUDO, w, item(state.report, PSEUDO, w) + real(n))
     set_item(state.clock, 3, w, real(end - ticks()))
