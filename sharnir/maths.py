@@ -280,7 +280,27 @@ def row_dot(W: array2, start: int, length: int, index: indices, first: int, z: a
     ...
 
 
-@wp.func_native(_ROW + "for (int k = 0; k < length; ++k) x[at[k]*n] += row[k*n] * factor;")
+def _batched(count: str, load: str, store: str, plain: str) -> str:
+    """A loop that reads and writes. On a GPU eight entries are read before the first is written, or each would wait for
+    the one before it to arrive from memory; entries of a row are different ones."""
+    return f"""
+#if defined(__CUDA_ARCH__)
+    for (int first_k = 0; first_k < {count}; first_k += 8) {{
+        {_C} y[8], v[8];
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {{ const int k = first_k + j; if (k < {count}) {{ {load} }} }}
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {{ const int k = first_k + j; if (k < {count}) {{ {store} }} }}
+    }}
+#else
+    for (int k = 0; k < {count}; ++k) {{ {plain} }}
+#endif
+"""
+
+
+@wp.func_native(_ROW + _batched(
+    "length", "y[j] = x[at[k]*n] + row[k*n] * factor;", "x[at[k]*n] = y[j];", "x[at[k]] += row[k] * factor;"
+))  # fmt: skip
 def row_add(W: array2, start: int, length: int, index: indices, first: int, factor: real, z: array2, w: int):
     """z[index[first + k]] += factor W[start + k]."""
     ...
@@ -308,8 +328,13 @@ def three_dot(W: array2, start: int, length: int, index: indices, first: int, z:
     + f"""
     const {_C}* second = row + length*n;
     const {_C}* third = second + length*n;
-    for (int k = 0; k < length; ++k)
-        x[at[k]*n] += row[k*n] * factor[0] + second[k*n] * factor[1] + third[k*n] * factor[2];"""
+"""
+    + _batched(
+        "length",
+        "y[j] = x[at[k]*n] + row[k*n] * factor[0] + second[k*n] * factor[1] + third[k*n] * factor[2];",
+        "x[at[k]*n] = y[j];",
+        "x[at[k]] += row[k] * factor[0] + second[k] * factor[1] + third[k] * factor[2];",
+    )
 )
 def three_add(W: array2, start: int, length: int, index: indices, first: int, factor: vec3, z: array2, w: int):
     """`row_add` of three rows that follow each other."""
@@ -347,16 +372,32 @@ def column_add(A: array2, first: int, factor: real, B: array2, second: int, leng
     ...
 
 
-@wp.func_native("""
-#if defined(__CUDA_ARCH__)
-    const long long n = source.shape[1];
-    for (int k = 0; k < count; ++k) target.data[k*n + w] = source.data[k*n + w];
-#else
-    for (int k = 0; k < count; ++k) target.data[k] = source.data[k];
-#endif
-""")
+@wp.func_native(
+    "const long long n = source.shape[1];"
+    + _batched(
+        "count",
+        "y[j] = source.data[k*n + w];",
+        "target.data[k*n + w] = y[j];",
+        "target.data[k] = source.data[k];",
+    )
+)
 def copy(source: array2, target: array2, count: int, w: int):
     """Copy the first `count` items of a workspace column."""
+    ...
+
+
+@wp.func_native(
+    "const long long n = x.shape[1];"
+    + _batched(
+        "count",
+        """const long long at = k*n + w; const REAL now = x.data[at]; const REAL ahead = beta * way.data[at];
+           v[j] = now - old.data[at] + ahead; y[j] = now + ahead;""",
+        "x.data[k*n + w] = y[j]; way.data[k*n + w] = v[j];",
+        """const REAL ahead = beta * way.data[k]; way.data[k] = x.data[k] - old.data[k] + ahead; x.data[k] += ahead;""",
+    ).replace("REAL", _C)
+)
+def extrapolate(x: array2, old: array2, way: array2, beta: real, count: int, w: int):
+    """Nonsmooth conjugate gradients over the first `count` items: x += β way; way = (x before that − old) + β way."""
     ...
 
 

@@ -15,7 +15,9 @@ from sharnir.constraints.work import Work
 from sharnir.maths import (
     array2,
     get,
+    get_int,
     put,
+    put_int,
     real,
     row_add,
     row_dot,
@@ -197,10 +199,26 @@ def sweep(loops: Loops, plan: Plan, work: Work, held: int, z: array2, p: array2,
                 worst = wp.max(worst, sweep_line(plan, work, l, held, z, p, w))
                 l += 1
             k += 1
-    while l < plan.lines:
-        worst = wp.max(worst, sweep_line(plan, work, l, held, z, p, w))
-        l += 1
+    k = int(1)
+    while k <= get_int(work.lively, 0, w):
+        worst = wp.max(worst, sweep_line(plan, work, get_int(work.lively, k, w), held, z, p, w))
+        k += 1
     return wp.max(worst, sweep_contacts(plan, work, held, z, p, w))
+
+
+@wp.func
+def list_lines(plan: Plan, work: Work, held: int, w: int):
+    """Lines that a sweep visits after the joints and their lines: most limits are out of reach."""
+    l = int(0)
+    if held == 0:
+        l = plan.joint_lines[plan.joints]
+    n = int(0)
+    while l < plan.lines:
+        if get(work.K, l, w) > real(0.0):
+            n += 1
+            put_int(work.lively, n, w, l)
+        l += 1
+    put_int(work.lively, 0, w, n)
 
 
 @wp.func

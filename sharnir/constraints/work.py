@@ -142,6 +142,7 @@ class Work:
     offset: array2  # [line, CONTACT_P contact] speeds of projected rows beyond Ŵ·z
     p_start: array2  # [impulse]
     places: Places
+    lively: counts2  # [1 + line] how many lines a sweep visits after the joints', and which
     touching: counts2  # [1] how many contacts there are rows for
     flow: counts2  # [FLOW] where the step stands
     pace: array2  # [PACE]
@@ -202,6 +203,7 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     counts = {
         "touching": 1,
         "flow": FLOW,
+        "lively": 1 + lines,
         "before": plan.bound + 1,
         "contact_at": 6 * plan.contacts,
         "contact_rows": plan.contacts,

@@ -16,7 +16,7 @@ from sharnir.constraints.rows import (
     prepare_lines,
     whiten_joints,
 )
-from sharnir.constraints.sweep import sweep
+from sharnir.constraints.sweep import list_lines, sweep
 from sharnir.constraints.work import (
     ACCELERATE,
     CAPPED,
@@ -34,7 +34,7 @@ from sharnir.constraints.work import (
     Work,
 )
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, copy, get, item, item_int, put, put_int, real, set_item, ticks
+from sharnir.maths import array2, copy, extrapolate, get, item, item_int, put, put_int, real, set_item, ticks
 
 PATIENCE = 200  # sweeps after which some progress must have been made
 STALLED = wp.constant(real(0.9))  # of the change of impulses then
@@ -53,18 +53,6 @@ def clear_column(target: array2, n: int, w: int):
     i = int(0)
     while i < n:
         put(target, i, w, real(0.0))
-        i += 1
-
-
-@wp.func
-def extrapolate(x: array2, old: array2, way: array2, beta: real, n: int, w: int):
-    """Nonsmooth conjugate gradients: x += β way; way = (x before that − old) + β way."""
-    i = int(0)
-    while i < n:
-        gone = get(x, i, w) - get(old, i, w)
-        ahead = beta * get(way, i, w)
-        put(x, i, w, get(x, i, w) + ahead)
-        put(way, i, w, gone + ahead)
         i += 1
 
 
@@ -97,6 +85,8 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
         clear_column(work.z_way, plan.width, w)
     if nothing_to_sweep(plan, work, held, w):
         going = 0
+    else:
+        list_lines(plan, work, held, w)
     while going == 1 and n < most:
         if accelerate:
             copy(work.p, work.p_old, impulses, w)
