@@ -360,6 +360,27 @@ def column_dot(A: array2, first: int, B: array2, second: int, length: int, w: in
     ...
 
 
+@wp.func_native(f"""
+#if defined(__CUDA_ARCH__)
+    const long long n = W.shape[1];
+    const {_C}* a = W.data + (long long)(start) * n + w;
+#else
+    const long long n = 1;
+    const {_C}* a = W.data + start;
+#endif
+    const {_C}* b = a + length*n;
+    const {_C}* c = b + length*n;
+    {_C} aa = 0, bb = 0, cc = 0, ab = 0, ac = 0, bc = 0;
+    for (long long k = 0; k < length*n; k += n) {{
+        aa += a[k]*a[k]; bb += b[k]*b[k]; cc += c[k]*c[k];
+        ab += a[k]*b[k]; ac += a[k]*c[k]; bc += b[k]*c[k];
+    }}
+    return wp::vec_t<6,{_C}>({{aa, bb, cc, bc, ac, ab}});""")
+def three_gram(W: array2, start: int, length: int, w: int) -> vec6:
+    """Products (aa, bb, cc, bc, ac, ab) of three rows a, b, c that follow each other in a workspace."""
+    ...
+
+
 @wp.func
 def row_product(W: array2, first: int, second: int, length: int, w: int):
     """Σ W[first + k] W[second + k]."""

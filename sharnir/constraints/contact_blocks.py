@@ -6,55 +6,50 @@ import warp as wp
 
 from sharnir.constraints.plan import CONTACT_P, Plan
 from sharnir.constraints.tolerances import NOTHING, REDUNDANT
-from sharnir.constraints.work import CONTACT_K, Work
-from sharnir.maths import get_int, mat33, put, real, row_product
+from sharnir.constraints.work import CONTACT_K, EPSILON, LOCAL, State, Work
+from sharnir.maths import get_int, mat33, put, real, three_gram, vec6
 
 
 @wp.func
-def row_block(plan: Plan, work: Work, c: int, i: int, j: int, held: int, w: int):
-    """W_i·W_j of two rows of contact c."""
-    total = real(0.0)
+def products(plan: Plan, work: Work, c: int, row: int, held: int, w: int):
+    """Products (aa, bb, cc, bc, ac, ab) of three rows of contact c from `row` on."""
+    out = vec6()
     if held == 1:
-        start = plan.dense_contact + CONTACT_P * c * plan.width
-        total = row_product(work.W, start + i * plan.width, start + j * plan.width, plan.width, w)
+        out = three_gram(work.W, plan.dense_contact + (CONTACT_P * c + row) * plan.width, plan.width, w)
     else:
-        a = get_int(work.contact_at, 6 * c, w)
-        na = get_int(work.contact_at, 6 * c + 1, w)
-        b = get_int(work.contact_at, 6 * c + 3, w)
-        nb = get_int(work.contact_at, 6 * c + 4, w)
-        total = row_product(work.W, a + i * na, a + j * na, na, w) + row_product(work.W, b + i * nb, b + j * nb, nb, w)
-    return total
+        side = int(0)
+        while side < 2:
+            length = get_int(work.contact_at, 6 * c + 3 * side + 1, w)
+            if length > 0:
+                out = out + three_gram(work.W, get_int(work.contact_at, 6 * c + 3 * side, w) + row * length, length, w)
+            side += 1
+    return out
 
 
 @wp.func
-def block_of_contact(plan: Plan, work: Work, c: int, held: int, w: int):
-    """What the solve of contact c needs of its block W Wᵀ."""
-    nn = row_block(plan, work, c, 0, 0, held, w)
-    tt = row_block(plan, work, c, 1, 1, held, w)
-    ss = row_block(plan, work, c, 2, 2, held, w)
-    nt = row_block(plan, work, c, 0, 1, held, w)
-    ns = row_block(plan, work, c, 0, 2, held, w)
-    ts = row_block(plan, work, c, 1, 2, held, w)
-    K = mat33(nn, nt, ns, nt, tt, ts, ns, ts, ss)
+def block_of_contact(plan: Plan, state: State, work: Work, c: int, held: int, w: int):
+    """What the solve of contact c needs of its block W Wᵀ; and how many times more a change of its impulses counts than
+    one of the heaviest, where what it moves is light."""
+    k = products(plan, work, c, 0, held, w)
+    K = mat33(k[0], k[5], k[4], k[5], k[1], k[3], k[4], k[3], k[2])
     inverse = mat33()
-    if wp.determinant(K) > REDUNDANT * nn * tt * ss:
+    if wp.determinant(K) > REDUNDANT * k[0] * k[1] * k[2]:
         inverse = wp.inverse(K)
     at = CONTACT_K * c
     i = int(0)
     while i < 9:
         put(work.contact_K, at + i, w, inverse[i / 3, i % 3])
         i += 1
-    put(work.contact_K, at + 9, w, inverse_of(nn))
-    put(work.contact_K, at + 10, w, inverse_of(largest_of(tt, ts, ss)))
-    put(work.contact_K, at + 11, w, nt)
-    put(work.contact_K, at + 12, w, ns)
+    put(work.contact_K, at + 9, w, inverse_of(k[0]))
+    put(work.contact_K, at + 10, w, inverse_of(largest_of(k[1], k[3], k[2])))
+    put(work.contact_K, at + 11, w, k[5])
+    put(work.contact_K, at + 12, w, k[4])
+    share = inverse_of(k[0]) * state.settings[LOCAL, 0]
+    put(work.contact_K, at + 15, w, wp.max(state.settings[EPSILON, 0] / wp.max(share, NOTHING), real(1.0)))
     if get_int(work.contact_rows, c, w) == 6:
-        spin = row_block(plan, work, c, 3, 3, held, w)
-        tt = row_block(plan, work, c, 4, 4, held, w)
-        ss = row_block(plan, work, c, 5, 5, held, w)
-        ts = row_block(plan, work, c, 4, 5, held, w)
-        put(work.contact_K, at + 13, w, inverse_of(spin))
-        put(work.contact_K, at + 14, w, inverse_of(largest_of(tt, ts, ss)))
+        t = products(plan, work, c, 3, held, w)
+        put(work.contact_K, at + 13, w, inverse_of(t[0]))
+        put(work.contact_K, at + 14, w, inverse_of(largest_of(t[1], t[3], t[2])))
 
 
 @wp.func

@@ -84,7 +84,7 @@ def prepare_contacts(
         c = int(0)
         while c < count:
             used = whiten_contact(tree, ws, plan, state, work, c, used, w)
-            block_of_contact(plan, work, c, 0, w)
+            block_of_contact(plan, state, work, c, 0, w)
             last = recall_contact(plan, state, work, c, last, scale, bend, w)
             seek_contact(ws, plan, state, work, c, ws.z, dt, w)
             c += 1

@@ -54,12 +54,20 @@ def frame_of(state: State, work: Work, c: int, w: int):
 @wp.func
 def contact_speed(plan: Plan, work: Work, c: int, row: int, held: int, z: array2, w: int):
     """Speeds of three rows of contact c from `row` on: what the second body has against the first."""
-    s = vec3()
+    s = contact_product(plan, work, c, row, held, z, w)
     if held == 1:
         o = plan.lines + CONTACT_P * c + row
+        s = s + vec3(get(work.offset, o, w), get(work.offset, o + 1, w), get(work.offset, o + 2, w))
+    return s
+
+
+@wp.func
+def contact_product(plan: Plan, work: Work, c: int, row: int, held: int, z: array2, w: int):
+    """W z of three rows of contact c from `row` on."""
+    s = vec3()
+    if held == 1:
         start = plan.dense_contact + (CONTACT_P * c + row) * plan.width
         s = three_dot(work.W, start, plan.width, plan.index, plan.every, z, w)
-        s = s + vec3(get(work.offset, o, w), get(work.offset, o + 1, w), get(work.offset, o + 2, w))
     else:
         at = 6 * c
         side = int(0)

@@ -12,7 +12,7 @@ from sharnir.constraints.contacts import contact_count, contact_speed
 from sharnir.constraints.direct import give_of, rank_of, scatter, solve_bound
 from sharnir.constraints.plan import CONTACT_P, Plan
 from sharnir.constraints.tolerances import DEPENDENT
-from sharnir.constraints.work import Work
+from sharnir.constraints.work import State, Work
 from sharnir.maths import array2, get, get_int, put, real, row_dot, row_product
 
 
@@ -49,7 +49,7 @@ def project_scratch(plan: Plan, work: Work, target: int, w: int):
 
 
 @wp.func
-def project_rows(plan: Plan, work: Work, w: int):
+def project_rows(plan: Plan, state: State, work: Work, w: int):
     """Ŵ of all lines and contacts that act one way or within bounds."""
     l = int(0)
     while l < plan.lines:
@@ -69,7 +69,7 @@ def project_rows(plan: Plan, work: Work, w: int):
             scatter_contact(plan, work, c, j, real(1.0), w)
             project_scratch(plan, work, plan.dense_contact + (CONTACT_P * c + j) * plan.width, w)
             j += 1
-        block_of_contact(plan, work, c, 1, w)
+        block_of_contact(plan, state, work, c, 1, w)
         c += 1
 
 

@@ -30,7 +30,7 @@ from sharnir.kinds import (
     TREE_DOF,
     TURN,
 )  # fmt: skip
-from sharnir.maths import np_real, real
+from sharnir.maths import DOUBLE, np_real, real
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -78,6 +78,10 @@ class Plan:
     motor_max_force: wp.array(dtype=real)
     motor_max_speed: wp.array(dtype=real)
     motor_response: wp.array(dtype=real)
+    links: int
+    link_root: ints  # [link] root of its tree
+    dof_root: ints  # [nv] the same of the coordinate's link
+    newton: int  # 1 if islands may be solved at once
     contact_space: int  # where rows of contacts start in W
     surfaces: Surfaces
     finds: int  # 1 if a step finds contacts itself: few kinds of shapes, and all of it is one kernel
@@ -373,6 +377,9 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
     rows = lines.rows
     out = Plan()
     links = [walk(model, i, -1) for i in range(model.nb)]
+    roots: list[int] = []
+    for i, up in enumerate(model.parent):
+        roots.append(i if up < 0 else roots[up])
     joints = [walk(model, *(int(x) for x in link)) for link in model.loop_link]
     integers: dict[str, Any] = {
         "link_first": [lines.pattern(e) for e in links], "link_length": [len(e) for e in links],
@@ -380,7 +387,8 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
         "joint_start": [lines.space(6 * len(e)) for e in joints], "joint_lines": starts,
         "line_first": [r["first"] for r in rows], "line_length": [len(r["entries"]) for r in rows],
         "line_start": [r["start"] for r in rows], "line_of": [x for r in rows for x in r["of"]],
-        "map_start": [r["map"] for r in rows], "motor_mode": model.motor_mode,
+        "map_start": [r["map"] for r in rows], "motor_mode": model.motor_mode, "link_root": roots,
+        "dof_root": np.repeat(roots, np.diff(model.dof_start)),
     }  # fmt: skip
     integers |= {f"line_{name}": [r[name] for r in rows] for name in ("kind", "q", "link", "measured", "acts", "motor")}
     reals: dict[str, Any] = {f"line_{name}": [r[name] for r in rows] for name in ("lower", "upper", "friction")}
@@ -397,7 +405,7 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
         setattr(out, name, wp.array(np.array(values, dtype=np.int32).reshape(-1), dtype=int, device=device))
     for name, values in reals.items():
         setattr(out, name, wp.array(np.array(values, dtype=np_real).reshape(-1), dtype=real, device=device))
-    out.dofs, out.joints, out.lines = model.nv, model.loops, len(rows)
+    out.dofs, out.joints, out.lines, out.links = model.nv, model.loops, len(rows), model.nb
     out.surfaces, turning = surfaces_on(model, device)
     out.contacts = most if out.surfaces.any == 1 else 0
     out.finds = int(out.surfaces.any == 1 and out.surfaces.rounds == 1 and not wp.get_device(device).is_cuda)
@@ -411,6 +419,7 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
     out.contact_space = lines.space(2 * (6 if turning else 3) * longest * out.contacts)
     out.held_contacts = min(out.contacts, MOST_DENSE // (CONTACT_P * max(1, out.width))) if out.bound else 0
     out.dense_contact = lines.space(CONTACT_P * out.width * out.held_contacts)
+    out.newton = int(out.contacts > 0 and out.bound == 0 and DOUBLE and not wp.get_device(device).is_cuda)
     out.W_size = lines.W_size
     out.islands = len(islands)
     out.bodies = int((model.implicit_free == 1).all())

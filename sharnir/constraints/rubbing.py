@@ -13,7 +13,8 @@ from sharnir.maths import array2, get, get_int, put, real, vec3
 @wp.func
 def sweep_contact(plan: Plan, work: Work, c: int, held: int, z: array2, p: array2, w: int):
     """Sticking if the cone allows it; otherwise the normal alone, then sliding on the circle μ p_n; then spin and
-    rolling within what the normal impulse allows. Returns the largest change of an impulse."""
+    rolling within what the normal impulse allows. Returns the largest change of an impulse, more where what it moves
+    is light."""
     at = plan.first_contact + CONTACT_P * c
     k = CONTACT_K * c
     old = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
@@ -52,7 +53,7 @@ def sweep_contact(plan: Plan, work: Work, c: int, held: int, z: array2, p: array
     worst = wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
     if get_int(work.contact_rows, c, w) == 6:
         worst = wp.max(worst, sweep_turning(plan, work, c, new[0], held, z, p, w))
-    return worst
+    return worst * get(work.contact_K, k + 15, w)
 
 
 @wp.func
@@ -85,7 +86,9 @@ def sweep_contacts(plan: Plan, work: Work, held: int, z: array2, p: array2, w: i
     worst = real(0.0)
     c = int(0)
     while c < contact_count(work, w):
-        worst = wp.max(worst, sweep_contact(plan, work, c, held, z, p, w))
+        change = sweep_contact(plan, work, c, held, z, p, w)
+        put(work.contact_change, c, w, change)
+        worst = wp.max(worst, change)
         c += 1
     return worst
 

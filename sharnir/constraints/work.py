@@ -20,7 +20,8 @@ counts2 = wp.array(dtype=int, ndim=2)
 DT, EPSILON, ERP, PASSES, SWEEPS, BUDGET, METHOD, ACCELERATE, DIRECT, WARM = range(10)
 CUT_AT, MOST_PSEUDO, MOST_CORRECTED = range(10, 13)  # where a step replays one that ran out of time
 TIGHT = 13  # share of the usual tolerances
-SETTINGS = 14
+LOCAL = 14  # m/s: what a contact's impulse may still change its own speed by
+SETTINGS = 15
 # What a step reports, by place in `State.report`.
 CUT, PSEUDO, CORRECTED, SWEPT, PASSED, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST, TOUCHING = range(12)
 REPORTS = 12  # CUT: sweeps after which time was up
@@ -30,7 +31,8 @@ HALF, SCALE, OPEN, SHARE = range(4)  # time forces act, s; of the last impulses;
 FLOW, PACE = 9, 4
 # Reasons of stopping.
 CONVERGED, CAPPED, OUT_OF_TIME = range(3)
-CONTACT_K = 15
+CONTACT_K = 16
+MOST_SOLVED = 120  # velocity coordinates of an island that is solved at once
 # Methods.
 PREDICTIVE, PAPER_BODIES, PAPER_TREE = range(3)
 
@@ -120,7 +122,7 @@ class Work:
     soft_base: array2  # [line] where it would vanish if lengths changed as the row says
     soft_give: array2  # [line] γ, 1/kg
     contact_gap: array2  # [contact] m
-    contact_K: array2  # [CONTACT_K contact] inverse of the block W Wᵀ, 1/K_nn, tangential step, K_tn (2), spin and roll
+    contact_K: array2  # [CONTACT_K contact] inverse of W Wᵀ, 1/K_nn, tangential step, K_tn (2), spin, roll, strictness
     contact_side: array2  # [6 contact] tangents
     contact_target: array2  # [3 contact] speeds sought
     contact_mu: array2  # [3 contact] friction, spinning (m), rolling (m)
@@ -128,6 +130,17 @@ class Work:
     contact_kick: array2  # [3 contact] what the step's forces add to them after it
     contact_bend: array2  # [3 contact] what their speed over the step has beyond that of the rows, m/s
     bounce: array2  # [contact] speed it leaves with after an impact, 0 for none, m/s
+    contact_change: array2  # [contact] of its impulses in the last sweep
+    mark: counts2  # [link] of roots of trees that belong to an island
+    island_dof: counts2  # [MOST_SOLVED] its coordinates
+    island_at: counts2  # [width] their places there
+    island_contact: counts2  # [1 + contact] how many, which
+    island_line: counts2  # [1 + line]
+    island_H: array2  # [MOST_SOLVED²]
+    island_z: array2  # [MOST_SOLVED] without impulses
+    island_g: array2  # [MOST_SOLVED]
+    island_s: array2  # [7 contact] speeds beyond those sought, their change along a direction, what sliding lifts
+    island_l: array2  # [2 line] speeds, their change
     contact_at: counts2  # [6 contact] of both halves: where rows start in W, entries of a row, where these are in index
     contact_rows: counts2  # [contact] 3, or 6 with spin and rolling
     L: array2  # factor of the rows that bind both ways
@@ -196,7 +209,10 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     sizes |= {"offset": lines + CONTACT_P * plan.contacts, "p_start": impulses}
     per_line = ("g", "g_next", "K", "lower", "upper", "friction", "motor_speed", "motor_bound", "soft_speed")
     sizes |= dict.fromkeys((*per_line, "soft_base", "soft_give"), lines)
-    sizes["pace"] = PACE
+    sizes |= {"pace": PACE, "contact_change": plan.contacts}
+    solved = MOST_SOLVED if plan.newton else 0
+    sizes |= {"island_H": solved**2, "island_z": solved, "island_g": solved}
+    sizes |= {"island_s": 7 * plan.contacts * plan.newton, "island_l": 2 * lines * plan.newton}
     out = Work()
     for name, size in sizes.items():
         setattr(out, name, wp.zeros((size, columns), dtype=real, device=device))
@@ -209,6 +225,8 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
         "contact_rows": plan.contacts,
     }
     counts |= dict.fromkeys(("acting", "L_left", "L_start"), plan.bound)
+    counts |= {"island_dof": solved, "island_at": plan.width * plan.newton, "mark": model.nb * plan.newton}
+    counts |= {"island_contact": 1 + plan.contacts * plan.newton, "island_line": 1 + lines * plan.newton}
     for name, size in counts.items():
         setattr(out, name, wp.zeros((size, columns), dtype=int, device=device))
     out.places = places_on(len(model.shape_kind), plan.contacts, columns, device)

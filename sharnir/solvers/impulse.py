@@ -104,6 +104,7 @@ class Impulses:
             places.DIRECT: default and settings.bilateral == "direct",
         }  # fmt: skip
         values[places.TIGHT] = tight
+        values[places.LOCAL] = settings.local_change(self.model, dt)
         limits = (NO_END,) * 3 if like is None else like
         values |= dict(zip(REPLAYED, limits, strict=True))
         for place, value in values.items():

@@ -10,10 +10,12 @@ import numpy as np
 from sharnir.compiler.checks import number
 from sharnir.errors import fail, shown, unknown
 from sharnir.model import Model, index
+from sharnir.precision import get_precision
 
 METHODS = ("default", "paper")
 BILATERAL = ("direct", "sweep")
 TOLERANCE = 1e-6  # of the weight of all bodies times the step: ε where none is given
+LOCAL_TOLERANCE = 1e-5  # of the speed that weight gives in a step
 LEAST_WEIGHT = 1.0  # m/s², where gravity is weaker
 
 
@@ -66,8 +68,18 @@ class Settings:
         """ε of a model at a step dt, N s."""
         if self.epsilon is not None:
             return float(self.epsilon)
-        gravity = max(float(np.linalg.norm(model.gravity)), LEAST_WEIGHT)
-        return TOLERANCE * float(model.mass.sum()) * gravity * dt
+        return TOLERANCE * float(model.mass.sum()) * _gravity(model) * dt
+
+    def local_change(self, model: Model, dt: float) -> float:
+        """What an impulse of a contact may still change its own speed by, m/s: among bodies of very different mass ε
+        says nothing about the light ones. Without bound where ε is given, and in single precision."""
+        if self.epsilon is not None or get_precision() == "single" or self.method != "default":
+            return 1e30
+        return LOCAL_TOLERANCE * _gravity(model) * dt
+
+
+def _gravity(model: Model) -> float:
+    return max(float(np.linalg.norm(model.gravity)), LEAST_WEIGHT)
 
 
 def settings_from(values: dict[str, Any]) -> Settings:

@@ -160,7 +160,7 @@ def next_mode(
     if awake > 0:
         put_int(work.flow, WOKEN, w, woken + 1)
         if get_int(work.flow, HELD, w) == 1:
-            project_rows(plan, work, w)
+            project_rows(plan, state, work, w)
     else:
         if plan.bent == 1:
             aim(loops, plan, work, ws.z, dt, w)

@@ -10,6 +10,7 @@ from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.direct import bind, factor_bound, largest_lack
 from sharnir.constraints.held import answer_of_bound, project_rows, set_offsets
 from sharnir.constraints.loops import Loops
+from sharnir.constraints.newton import solve_islands
 from sharnir.constraints.plan import CONTACT_P, Plan
 from sharnir.constraints.rows import (
     factor_joints,
@@ -25,7 +26,9 @@ from sharnir.constraints.work import (
     CUT_AT,
     DIRECT,
     EPSILON,
+    METHOD,
     OUT_OF_TIME,
+    PREDICTIVE,
     REASON,
     RESIDUAL,
     SWEEPS,
@@ -34,8 +37,9 @@ from sharnir.constraints.work import (
     Work,
 )
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, copy, extrapolate, get, item, item_int, put, put_int, real, set_item, ticks
+from sharnir.maths import DOUBLE, array2, copy, extrapolate, get, item, item_int, put, put_int, real, set_item, ticks
 
+CRAWLING = 50  # sweeps after which small islands of contacts are solved at once
 PATIENCE = 200  # sweeps after which some progress must have been made
 STALLED = wp.constant(real(0.9))  # of the change of impulses then
 
@@ -101,6 +105,14 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
             if worst > STALLED * checked:
                 going = 3
             checked = worst
+        if wp.static(DOUBLE):
+            if going == 1 and n % CRAWLING == 0 and crawls(plan, state):
+                solve_islands(plan, state, work, epsilon, z, work.p, w)
+                clear_column(work.p_way, impulses, w)
+                clear_column(work.z_way, plan.width, w)
+                copy(work.p, work.p_old, impulses, w)
+                copy(z, work.z_old, plan.width, w)
+                last = real(0.0)
         if going == 1 and accelerate and n < most:
             gone = distance2(work.p, work.p_old, impulses, w)
             beta = real(0.0)
@@ -115,6 +127,12 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
     elif going == 3 or (going == 1 and worst > epsilon):
         reason = int(CAPPED)
     return n, worst, reason
+
+
+@wp.func
+def crawls(plan: Plan, state: State):
+    """Whether islands may be solved at once: there are no rows that bind both ways."""
+    return int(state.settings[METHOD, 0]) == PREDICTIVE and plan.newton == 1
 
 
 @wp.func
@@ -146,16 +164,16 @@ def settled(
 ):
     """Impulses of all rows for the speeds now sought: by sweeps alone, or with the rows that bind both ways held by a
     direct solution (M-42, M-48). Returns sweeps, the last change of an impulse and the reason of stopping."""
-    if held == 0:
-        return sweeps(loops, plan, state, work, 0, z, dt, end, w)
-    bind(plan, work, z, work.p, 0, w)
-    if nothing_to_sweep(plan, work, 1, w):
-        return 1, largest_lack(plan, work, z, work.p, w), CONVERGED
-    copy(work.p, work.p_start, plan.first_contact + CONTACT_P * contact_count(work, w), w)
-    set_offsets(plan, work, z, w)
-    n, worst, reason = sweeps(loops, plan, state, work, 1, z, dt, end, w)
-    answer_of_bound(plan, work, work.p, w)
-    return n + 1, worst, reason
+    if held == 1:
+        bind(plan, work, z, work.p, 0, w)
+        if nothing_to_sweep(plan, work, 1, w):
+            return 1, largest_lack(plan, work, z, work.p, w), CONVERGED
+        copy(work.p, work.p_start, plan.first_contact + CONTACT_P * contact_count(work, w), w)
+        set_offsets(plan, work, z, w)
+    n, worst, reason = sweeps(loops, plan, state, work, held, z, dt, end, w)
+    if held == 1:
+        answer_of_bound(plan, work, work.p, w)
+    return n + held, worst, reason
 
 
 @wp.func
@@ -191,7 +209,7 @@ def prepare(
     if held == 0:
         factor_joints(loops, plan, work, w)
     elif not nothing_to_sweep(plan, work, 1, w):
-        project_rows(plan, work, w)
+        project_rows(plan, state, work, w)
     return weakest
 
 
