@@ -124,7 +124,9 @@ def peer(worlds: int) -> dict[str, Any]:
     data = mujoco.MjData(host)
     mujoco.mj_resetDataKeyframe(host, data, 0)
     mujoco.mj_forward(host, data)
-    m, d = mjw.put_model(host), mjw.put_data(host, data, nworld=worlds, nconmax=40, njmax=160)
+    m = mjw.put_model(host)
+    m.opt.warn_overflow = 0
+    d = mjw.put_data(host, data, nworld=worlds, nconmax=40, njmax=160)
     rng = np.random.default_rng(1)
     d.ctrl.assign(rng.uniform(-0.3, 0.3, size=d.ctrl.shape).astype(np.float32))
     mjw.step(m, d)

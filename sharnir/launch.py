@@ -8,7 +8,7 @@ from typing import Any
 
 import warp as wp
 
-BLOCK = 128  # threads per block on a GPU
+BLOCK = 32  # threads per block on a GPU: few worlds should still reach all of its processors
 
 
 class Graphs:

@@ -274,7 +274,24 @@ _ROW = f"""
 indices = wp.array(dtype=int)
 
 
-@wp.func_native(_ROW + f"{_C} sum = 0; for (int k = 0; k < length; ++k) sum += row[k*n] * x[at[k]*n]; return sum;")
+@wp.func_native(
+    _ROW
+    + f"""
+    {_C} sum = 0;
+#if defined(__CUDA_ARCH__)
+    for (int first_k = 0; first_k < length; first_k += 8) {{
+        int j[8];
+        #pragma unroll
+        for (int i = 0; i < 8; ++i) j[i] = at[first_k + i < length ? first_k + i : length - 1];
+        #pragma unroll
+        for (int i = 0; i < 8; ++i)
+            sum += first_k + i < length ? row[(first_k + i)*n] * x[j[i]*n] : static_cast<{_C}>(0);
+    }}
+#else
+    for (int k = 0; k < length; ++k) sum += row[k] * x[at[k]];
+#endif
+    return sum;"""
+)
 def row_dot(W: array2, start: int, length: int, index: indices, first: int, z: array2, w: int) -> real:
     """Σ W[start + k] z[index[first + k]]: a sparse row of a workspace times a column."""
     ...
@@ -312,10 +329,24 @@ def row_add(W: array2, start: int, length: int, index: indices, first: int, fact
     const {_C}* second = row + length*n;
     const {_C}* third = second + length*n;
     {_C} a = 0, b = 0, c = 0;
-    for (int k = 0; k < length; ++k) {{
-        const {_C} y = x[at[k]*n];
-        a += row[k*n] * y; b += second[k*n] * y; c += third[k*n] * y;
+#if defined(__CUDA_ARCH__)
+    for (int first_k = 0; first_k < length; first_k += 8) {{  // indices first: nothing waits for one after another
+        int j[8];
+        #pragma unroll
+        for (int i = 0; i < 8; ++i) j[i] = at[first_k + i < length ? first_k + i : length - 1];
+        #pragma unroll
+        for (int i = 0; i < 8; ++i) {{
+            const long long k = (first_k + i < length ? first_k + i : length - 1) * n;
+            const {_C} y = first_k + i < length ? x[j[i]*n] : static_cast<{_C}>(0);
+            a += row[k] * y; b += second[k] * y; c += third[k] * y;
+        }}
     }}
+#else
+    for (int k = 0; k < length; ++k) {{
+        const {_C} y = x[at[k]];
+        a += row[k] * y; b += second[k] * y; c += third[k] * y;
+    }}
+#endif
     return wp::vec_t<3,{_C}>(a, b, c);"""
 )
 def three_dot(W: array2, start: int, length: int, index: indices, first: int, z: array2, w: int) -> vec3:

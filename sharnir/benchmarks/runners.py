@@ -106,7 +106,7 @@ class Ours(Runner):
         self.sim._judge(report[:, :, None])  # raises where it diverged or ran out of room
         state = self.sim.impulses.state
         count = int(state.touched.numpy()[0, 0])
-        gaps = state.touched_at.numpy()[: 7 * count, 0].reshape(-1, 7)[:, 6]
+        gaps = state.touched_at.numpy()[: 10 * count, 0].reshape(-1, 10)[:, 6]
         self.sunk = max(self.sunk, -float(gaps.min(initial=0.0)))
         self.contacts.append(float(report[:, places.TOUCHING].mean()))
 

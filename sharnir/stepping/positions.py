@@ -98,7 +98,7 @@ def pseudo_step(
     while worst > epsilon and n < most and ticks() < end:
         worst = sweep_positions(loops, plan, work, give, held, dt, state.settings[ERP, 0], ws.z, work.p_old, w)
         n += 1
-        if n % PATIENCE == 0:
+        if n % PATIENCE == 0 and contact_count(work, w) > 0:
             if worst > STALLED * checked:  # wedged: what cannot be undone is shared, or left
                 if give > real(0.0):
                     worst = real(0.0)
