@@ -15,7 +15,7 @@ from sharnir.precision import get_precision
 METHODS = ("default", "paper")
 BILATERAL = ("direct", "sweep")
 TOLERANCE = 1e-6  # of the weight of all bodies times the step: ε where none is given
-LOCAL_TOLERANCE = 1e-5  # of the speed that weight gives in a step
+LOCAL_TOLERANCE = 2e-5  # of the speed that weight gives in a step
 LEAST_WEIGHT = 1.0  # m/s², where gravity is weaker
 
 

@@ -41,6 +41,7 @@ from sharnir.stepping.series import follow, forget
 from sharnir.stepping.solve import solve, time_is_up
 
 SOFTER = 8  # times an impact is made softer, at most
+CONTACT_SHARE = wp.constant(real(0.03))  # of how far a contact's end is missed counts as a joint's gap
 WAKES = 3  # times lines that came to act within a step are taken in
 PASS, LAST, TANGENT, LOOK, DONE = range(5)  # what is next: a pass, the last correction, the tangent, a look at the end
 
@@ -150,7 +151,7 @@ def next_mode(
             widest, to_undo = line_misses(plan, work, ws.z, dt, w)
             growth = wp.max(growth, widest)
             missing = missing + to_undo
-    growth = wp.max(growth, bend_contacts(tree, ws, plan, state, work, ws.z, dt, w))
+    growth = wp.max(growth, CONTACT_SHARE * bend_contacts(tree, ws, plan, state, work, ws.z, dt, w))
     put_int(work.flow, KNOWN, w, known)
     woken = get_int(work.flow, WOKEN, w)
     awake = int(0)

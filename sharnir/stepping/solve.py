@@ -41,6 +41,8 @@ from sharnir.maths import DOUBLE, array2, copy, extrapolate, get, item, item_int
 
 CRAWLING = 50  # sweeps after which small islands of contacts are solved at once
 PATIENCE = 200  # sweeps after which some progress must have been made
+PATIENCE_TOUCHING = 100  # the same where bodies touch: the next step goes on with what this one leaves
+STALLED_TOUCHING = wp.constant(real(0.5))
 STALLED = wp.constant(real(0.9))  # of the change of impulses then
 
 
@@ -82,6 +84,11 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
     worst = real(0.0)
     last = real(0.0)
     checked = real(1.0e30)
+    patience = int(PATIENCE)
+    stalled = STALLED
+    if int(state.settings[METHOD, 0]) == PREDICTIVE and contact_count(work, w) > 0:
+        patience = PATIENCE_TOUCHING
+        stalled = STALLED_TOUCHING
     n = int(0)
     going = int(1)
     if accelerate:
@@ -101,8 +108,8 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
             going = 0
         elif time_is_up(state, real(n), end, w):
             going = 2
-        elif n % PATIENCE == 0:
-            if worst > STALLED * checked:
+        elif n % patience == 0:
+            if worst > stalled * checked:
                 going = 3
             checked = worst
         if wp.static(DOUBLE):

@@ -6,7 +6,7 @@ from math import radians
 
 import numpy as np
 import pytest
-from contact_scenes import Contacts, G, box_on, down, put, stack, stuff
+from contact_scenes import Contacts, G, box_on, down, ground, put, stack, stuff
 from measures import both
 
 import sharnir as sh
@@ -95,3 +95,51 @@ def test_a_ball_rests_in_a_corner(solver):
     c = Contacts(sim)
     assert c.count == 2 and np.abs(sim.body("ball").velocity).max() < 1e-9
     np.testing.assert_allclose(np.abs(c.normal_impulse) / 0.001, G / np.sqrt(2), rtol=1e-5)
+
+
+def tower(masses):
+    scene, edge = ground(stuff(0.5)), 0.2
+    for k, mass in enumerate(masses):
+        put(scene, f"b{k}", sh.Box(size=(edge,) * 3, material=stuff(0.5)), (0.0, 0.0, (k + 0.5) * edge), mass=mass)
+    return scene
+
+
+@both
+@pytest.mark.parametrize("masses", [(1.0, 1e3), (1.0, 1e4), (1.0, 1e2, 1e4), (1.0, 1.0, 1.0, 1e4)])
+def test_what_is_ten_thousand_times_heavier_stands_for_a_minute(solver, masses):
+    """5 ms: no overlap above 0.05 mm, no drift above 0.1 mm (sweeps alone let the light box collapse)."""
+    sim = sh.Simulation(tower(masses), solver=solver, dt=0.005)
+    start = [sim.body(f"b{k}").position.copy() for k in range(len(masses))]
+    for _ in range(6):
+        sim.run(10.0)
+        assert min(c.gap for c in sim.contacts()) > -5e-5
+        for k, place in enumerate(start):
+            assert np.abs(sim.body(f"b{k}").position - place).max() < 1e-4
+
+
+@both
+def test_a_heavy_tower_beside_other_things_stands(solver):
+    """Islands are solved each on its own: thirty other boxes are more than is solved at once."""
+    scene = tower((1.0, 1e4))
+    for k in range(30):
+        put(scene, f"other{k}", sh.Box(size=(0.1,) * 3, material=stuff(0.5)), (1.0 + 0.2 * k, 0.0, 0.05), mass=0.5)
+    sim = sh.Simulation(scene, solver=solver, dt=0.005)
+    sim.run(5.0)
+    assert min(c.gap for c in sim.contacts()) > -5e-5
+    np.testing.assert_allclose(sim.body("b1").position, [0.0, 0.0, 0.3], atol=1e-4)
+
+
+@both
+def test_what_slides_is_not_lifted_by_the_solution_of_an_island(solver):
+    """10,000 kg on a light box that slides on a belt: the normal force stays the weight, the friction μ of it."""
+    scene = sh.Scene(name="belt")
+    belt = sh.Material(friction=0.2)
+    scene.add(sh.Box(size=(4.0, 4.0, 0.2), position=(0.0, 0.0, -0.1), material=belt, surface_velocity=(0.5, 0.0, 0.0)))
+    for k, mass in enumerate((1.0, 1e4)):
+        put(scene, f"b{k}", sh.Box(size=(0.2,) * 3, material=belt), (0.0, 0.0, 0.1 + 0.2 * k), mass=mass)
+    sim = sh.Simulation(scene, solver=solver, dt=0.005)
+    sim.run(0.1)
+    force = sum(c.force if c.bodies[1] == "b0" else -c.force for c in sim.contacts("b0", "world"))
+    assert force[2] == pytest.approx(10001 * G, rel=1e-3)
+    assert force[0] == pytest.approx(0.2 * 10001 * G, rel=1e-3)
+    assert sim.body("b1").velocity[0] == pytest.approx(0.2 * G * 0.1, rel=1e-2)
