@@ -84,8 +84,12 @@ class Simulation:
         self.worlds = at_least_one("worlds", worlds)
         self.inner = maximal(self.model) if solver == "simmc" else self.model
         self.settings = settings_from(settings)
+        device = checked_device(device)
+        if device != "cpu" and (self.settings.method != "default" or self.settings.budget is not None):
+            given = f"method={self.settings.method!r}, budget={self.settings.budget}"
+            raise fail("simulation", f"has no such steps on {device}", given, "method='default' without a budget")
         most = 64 + 16 * len(self.inner.shape_kind) if contacts is None else at_least_one("contacts", contacts)
-        self.impulses = Impulses(self.inner, self.worlds, checked_device(device), most)
+        self.impulses = Impulses(self.inner, self.worlds, device, most)
         self._size = float(
             max(1e-6, np.abs(self.inner.loop_pos).max(initial=0.0), np.abs(self.inner.part_pos).max(initial=0.0))
         )

@@ -9,8 +9,6 @@ from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import MOST_SOLVED, State, Work
 from sharnir.maths import get, get_int, item_int, put, put_int, real
 
-ABROAD, HERE = range(2)  # marks of trees
-
 
 @wp.func
 def restless(work: Work, epsilon: real, w: int):
@@ -37,15 +35,23 @@ def root_of(plan: Plan, state: State, c: int, side: int, w: int):
 
 
 @wp.func
+def island_of(work: Work, root: int, w: int):
+    """The first of the trees that are joined with one; paths to it are halved on the way."""
+    i = int(root)
+    while get_int(work.mark, i, w) != i:
+        up = get_int(work.mark, i, w)
+        put_int(work.mark, i, w, get_int(work.mark, up, w))
+        i = get_int(work.mark, i, w)
+    return i
+
+
+@wp.func
 def join(work: Work, a: int, b: int, w: int):
-    """Mark both trees if one of them is; 1 if that is new."""
-    more = int(0)
+    """Two trees belong together; −1 is the world, which joins nothing."""
     if a >= 0 and b >= 0:
-        if get_int(work.mark, a, w) != get_int(work.mark, b, w):
-            put_int(work.mark, a, w, HERE)
-            put_int(work.mark, b, w, HERE)
-            more = 1
-    return more
+        first = island_of(work, a, w)
+        second = island_of(work, b, w)
+        put_int(work.mark, wp.max(first, second), w, wp.min(first, second))
 
 
 @wp.func
@@ -55,44 +61,55 @@ def root_of_line(plan: Plan, l: int, k: int):
 
 
 @wp.func
-def mark_island(plan: Plan, state: State, work: Work, seed: int, w: int):
-    """Mark all trees that contacts and lines join with those of contact `seed`."""
+def mark_islands(plan: Plan, state: State, work: Work, w: int):
+    """Which trees contacts and lines join, and how many velocity coordinates they have together."""
     i = int(0)
     while i < plan.links:
-        put_int(work.mark, i, w, ABROAD)
+        put_int(work.mark, i, w, i)
+        put_int(work.island_size, i, w, 0)
         i += 1
-    side = int(0)
-    while side < 2:
-        root = root_of(plan, state, seed, side, w)
-        if root >= 0:
-            put_int(work.mark, root, w, HERE)
-        side += 1
-    going = int(1)
-    while going > 0:
-        more = int(0)
-        c = int(0)
-        while c < contact_count(work, w):
-            more += join(work, root_of(plan, state, c, 0, w), root_of(plan, state, c, 1, w), w)
-            c += 1
-        l = int(0)
-        while l < plan.lines:
-            k = int(1)
-            while k < plan.line_length[l]:
-                more += join(work, root_of_line(plan, l, 0), root_of_line(plan, l, k), w)
-                k += 1
-            l += 1
-        going = more
+    c = int(0)
+    while c < contact_count(work, w):
+        join(work, root_of(plan, state, c, 0, w), root_of(plan, state, c, 1, w), w)
+        c += 1
+    l = int(0)
+    while l < plan.lines:
+        k = int(1)
+        while k < plan.line_length[l]:
+            join(work, root_of_line(plan, l, 0), root_of_line(plan, l, k), w)
+            k += 1
+        l += 1
+    d = int(0)
+    while d < plan.dofs:
+        here = island_of(work, plan.dof_root[d], w)
+        put_int(work.island_size, here, w, get_int(work.island_size, here, w) + 1)
+        d += 1
 
 
 @wp.func
-def list_island(plan: Plan, state: State, work: Work, w: int):
-    """Coordinates, contacts and lines of the marked trees; returns how many coordinates there are. The contacts count
-    as seen to."""
+def island_of_contact(plan: Plan, state: State, work: Work, c: int, w: int):
+    return island_of(work, wp.max(root_of(plan, state, c, 0, w), root_of(plan, state, c, 1, w)), w)
+
+
+@wp.func
+def small_only(plan: Plan, state: State, work: Work, w: int):
+    """Contacts of islands that are too large count as seen to."""
+    c = int(0)
+    while c < contact_count(work, w):
+        if get_int(work.island_size, island_of_contact(plan, state, work, c, w), w) > MOST_SOLVED:
+            put(work.contact_change, c, w, real(0.0))
+        c += 1
+
+
+@wp.func
+def list_island(plan: Plan, state: State, work: Work, seed: int, w: int):
+    """Coordinates, contacts and lines of the island of contact `seed`; returns how many coordinates there are. The
+    contacts count as seen to."""
+    here = island_of_contact(plan, state, work, seed, w)
     c = int(0)
     n = int(0)
     while c < contact_count(work, w):
-        root = wp.max(root_of(plan, state, c, 0, w), root_of(plan, state, c, 1, w))
-        if get_int(work.mark, root, w) == HERE:
+        if island_of_contact(plan, state, work, c, w) == here:
             n += 1
             put_int(work.island_contact, n, w, c)
             put(work.contact_change, c, w, real(0.0))
@@ -101,16 +118,15 @@ def list_island(plan: Plan, state: State, work: Work, w: int):
     size = int(0)
     d = int(0)
     while d < plan.dofs:
-        if get_int(work.mark, plan.dof_root[d], w) == HERE:
-            if size < MOST_SOLVED:
-                put_int(work.island_dof, size, w, d)
-                put_int(work.island_at, d, w, size)
+        if island_of(work, plan.dof_root[d], w) == here:
+            put_int(work.island_dof, size, w, d)
+            put_int(work.island_at, d, w, size)
             size += 1
         d += 1
     l = int(0)
     n = int(0)
     while l < plan.lines:
-        if get(work.K, l, w) > real(0.0) and get_int(work.mark, root_of_line(plan, l, 0), w) == HERE:
+        if get(work.K, l, w) > real(0.0) and island_of(work, root_of_line(plan, l, 0), w) == here:
             n += 1
             put_int(work.island_line, n, w, l)
         l += 1

@@ -11,16 +11,16 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.constraints.contacts import contact_product, contact_speed, push_contact
-from sharnir.constraints.islands import list_island, mark_island, restless
+from sharnir.constraints.islands import list_island, mark_islands, restless, small_only
 from sharnir.constraints.laws import LEAST, SOFTNESS, cone_impulse, cone_slope, line_impulse, line_total
 from sharnir.constraints.plan import CONTACT_P, Plan
-from sharnir.constraints.work import CONTACT_K, MOST_SOLVED, State, Work
+from sharnir.constraints.work import CONTACT_K, State, Work
 from sharnir.maths import array2, get, get3, get_int, mat33, put, real, row_add, row_dot, vec3
 
 STEPS = 30  # of Newton's method, at most
 ROUNDS = 8  # of corrections for what slides
 SEARCH = 40  # trials along a direction
-ISLANDS = 64  # solved after each other, at most
+ISLANDS = 8  # solved after each other, at most
 SMALL = wp.constant(real(1.0e-9))  # of the impulses' effect: steps that end it
 
 
@@ -360,30 +360,29 @@ def lift(plan: Plan, work: Work, z: array2, w: int):
 @wp.func
 def solve_islands(plan: Plan, state: State, work: Work, epsilon: real, z: array2, p: array2, w: int):
     """Solve every island at once in which a contact has not settled, if it is small enough."""
+    mark_islands(plan, state, work, w)
+    small_only(plan, state, work, w)
     islands = int(0)
     seed = restless(work, epsilon, w)
     while seed >= 0 and islands < ISLANDS:
-        mark_island(plan, state, work, seed, w)
-        n = list_island(plan, state, work, w)
-        put(work.contact_change, seed, w, real(0.0))
-        if n <= MOST_SOLVED:
-            apply_island(plan, work, real(-1.0), z, p, w)
-            k = int(0)
-            while k < n:
-                put(work.island_z, k, w, get(z, get_int(work.island_dof, k, w), w))
-                k += 1
-            apply_island(plan, work, real(1.0), z, p, w)
-            lift(plan, work, z, w)
-            round = int(0)
-            while round < ROUNDS:
-                descend(plan, work, n, z, p, w)
-                round += 1
-                if lift(plan, work, z, w) <= epsilon:
-                    round = ROUNDS
-            k = int(0)
-            while k < n:
-                put(z, get_int(work.island_dof, k, w), w, get(work.island_z, k, w))
-                k += 1
-            apply_island(plan, work, real(1.0), z, p, w)
+        n = list_island(plan, state, work, seed, w)
+        apply_island(plan, work, real(-1.0), z, p, w)
+        k = int(0)
+        while k < n:
+            put(work.island_z, k, w, get(z, get_int(work.island_dof, k, w), w))
+            k += 1
+        apply_island(plan, work, real(1.0), z, p, w)
+        lift(plan, work, z, w)
+        round = int(0)
+        while round < ROUNDS:
+            descend(plan, work, n, z, p, w)
+            round += 1
+            if lift(plan, work, z, w) <= epsilon:
+                round = ROUNDS
+        k = int(0)
+        while k < n:
+            put(z, get_int(work.island_dof, k, w), w, get(work.island_z, k, w))
+            k += 1
+        apply_island(plan, work, real(1.0), z, p, w)
         seed = restless(work, epsilon, w)
         islands += 1

@@ -131,7 +131,8 @@ class Work:
     contact_bend: array2  # [3 contact] what their speed over the step has beyond that of the rows, m/s
     bounce: array2  # [contact] speed it leaves with after an impact, 0 for none, m/s
     contact_change: array2  # [contact] of its impulses in the last sweep
-    mark: counts2  # [link] of roots of trees that belong to an island
+    mark: counts2  # [link] of roots of trees: another tree of the same island
+    island_size: counts2  # [link] coordinates of the island whose first tree it is
     island_dof: counts2  # [MOST_SOLVED] its coordinates
     island_at: counts2  # [width] their places there
     island_contact: counts2  # [1 + contact] how many, which
@@ -226,6 +227,7 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     }
     counts |= dict.fromkeys(("acting", "L_left", "L_start"), plan.bound)
     counts |= {"island_dof": solved, "island_at": plan.width * plan.newton, "mark": model.nb * plan.newton}
+    counts["island_size"] = model.nb * plan.newton
     counts |= {"island_contact": 1 + plan.contacts * plan.newton, "island_line": 1 + lines * plan.newton}
     for name, size in counts.items():
         setattr(out, name, wp.zeros((size, columns), dtype=int, device=device))

@@ -15,7 +15,7 @@ from sharnir.precision import get_precision
 METHODS = ("default", "paper")
 BILATERAL = ("direct", "sweep")
 TOLERANCE = 1e-6  # of the weight of all bodies times the step: ε where none is given
-LOCAL_TOLERANCE = 2e-5  # of the speed that weight gives in a step
+LIGHT = 1.0  # of the mean mass of all bodies: what is lighter asks for more
 LEAST_WEIGHT = 1.0  # m/s², where gravity is weaker
 
 
@@ -68,18 +68,16 @@ class Settings:
         """ε of a model at a step dt, N s."""
         if self.epsilon is not None:
             return float(self.epsilon)
-        return TOLERANCE * float(model.mass.sum()) * _gravity(model) * dt
+        gravity = max(float(np.linalg.norm(model.gravity)), LEAST_WEIGHT)
+        return TOLERANCE * float(model.mass.sum()) * gravity * dt
 
     def local_change(self, model: Model, dt: float) -> float:
-        """What an impulse of a contact may still change its own speed by, m/s: among bodies of very different mass ε
-        says nothing about the light ones. Without bound where ε is given, and in single precision."""
+        """What an impulse of a contact may still change its own speed by, m/s: where ε would do that to a body of
+        mean mass, for among very different bodies ε says nothing about the light ones. Without bound
+        where ε is given, and in single precision."""
         if self.epsilon is not None or get_precision() == "single" or self.method != "default":
             return 1e30
-        return LOCAL_TOLERANCE * _gravity(model) * dt
-
-
-def _gravity(model: Model) -> float:
-    return max(float(np.linalg.norm(model.gravity)), LEAST_WEIGHT)
+        return self.change(model, dt) / (LIGHT * float(model.mass.mean()))
 
 
 def settings_from(values: dict[str, Any]) -> Settings:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.constraints.contact_bends import bend_contacts
+from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.held import project_rows
 from sharnir.constraints.impacts import aim_bounces, bounces, impact_work
 from sharnir.constraints.loops import Loops
@@ -17,6 +18,8 @@ from sharnir.constraints.rows import bound_speed, displaced_gaps, wake_lines
 from sharnir.constraints.tolerances import CLOSED, CLOSED_LEAST, GUARD, NEAR, NEAR_GAPS, SETTLED, SETTLED_LEAST, SMALL
 from sharnir.constraints.work import (
     BOUNCING,
+    CAPPED,
+    CONVERGED,
     DT,
     GUARDED,
     HALF,
@@ -25,6 +28,7 @@ from sharnir.constraints.work import (
     MODE,
     PASSED,
     PASSES,
+    REASON,
     SHARE,
     SOFTENED,
     TIGHT,
@@ -151,7 +155,9 @@ def next_mode(
             widest, to_undo = line_misses(plan, work, ws.z, dt, w)
             growth = wp.max(growth, widest)
             missing = missing + to_undo
-    growth = wp.max(growth, CONTACT_SHARE * bend_contacts(tree, ws, plan, state, work, ws.z, dt, w))
+    missed = CONTACT_SHARE * bend_contacts(tree, ws, plan, state, work, ws.z, dt, w)
+    if passes == 0 and item(state.report, REASON, w) == real(CONVERGED):  # once: contacts come and go
+        growth = wp.max(growth, missed)
     put_int(work.flow, KNOWN, w, known)
     woken = get_int(work.flow, WOKEN, w)
     awake = int(0)
@@ -168,7 +174,8 @@ def next_mode(
         energy = kinetic2(ws.z, n, w) + kinetic2(work.zP, n, w)
         out_of_time = time_is_up(state, real(0.0), end, w)
         enough = missing <= settled_at * energy and growth < closed
-        if passes == int(state.settings[PASSES, 0]) or enough or out_of_time:
+        tired = contact_count(work, w) > 0 and item(state.report, REASON, w) == real(CAPPED)
+        if passes == int(state.settings[PASSES, 0]) or enough or out_of_time or tired:
             mode = LOOK
             if out_of_time:
                 missing = unbalanced

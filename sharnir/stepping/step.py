@@ -111,11 +111,12 @@ def settle(
     """Positions ← next positions, poses and coordinates of loops there; the position error is reported.
     moved: the poses are in the workspace, else in the trial's."""
     worst = real(0.0)
+    lost = real(0.0)  # added last: a maximum forgets it
     i = int(0)
     while i < state.q.shape[0]:
         set_item(state.q, i, w, item(state.q_next, i, w))
         if not (wp.abs(item(state.q_next, i, w)) < ELSEWHERE):
-            worst = real(wp.nan)
+            lost = real(wp.nan)
         i += 1
     i = int(0)
     while i < plan.dofs:
@@ -135,7 +136,7 @@ def settle(
             past = wp.max(g - plan.line_upper[l], plan.line_lower[l] - g)
             worst = max(worst, past)
         l += 1
-    set_item(state.report, POSITION_ERROR, w, worst)
+    set_item(state.report, POSITION_ERROR, w, worst + lost)
 
 
 @wp.func
