@@ -84,14 +84,15 @@ def humanoids(quick: bool) -> Iterator[Case]:
     rounds, settle = (2, 0.5) if quick else (60, 5.0)
     upright = compile(scenes.make("humanoid"))
     coarse = {"epsilon": 1e-3 * float(upright.mass.sum()) * 9.81 * DT, "max_sweeps": 20}
-    yield Case("humanoid standing", upright, 0.5, 200, rounds, settle, (*BOTH, ("simgc", coarse)))
+    solvers = (*BOTH, ("simgc", coarse))
+    yield Case("humanoid standing", upright, 0.5, 200, rounds, settle, solvers)
     limp = _limp()
     postures = tuple(_postures(limp, 2 if quick else 12))
-    yield Case("humanoid falling", limp, 0.5, FALL, rounds, solvers=BOTH, starts=postures)
+    yield Case("humanoid falling", limp, 0.5, FALL, rounds, solvers=solvers, starts=postures)
     fallen = Simulation(limp, dt=DT)
     place(fallen, postures[0])
     fallen.run(1.0 if quick else 15.0)
-    yield Case("humanoid lying", limp, 0.5, 200, rounds, settle, BOTH, starts=(fallen.q.copy(),))
+    yield Case("humanoid lying", limp, 0.5, 200, rounds, settle, solvers, starts=(fallen.q.copy(),))
 
 
 def _limp() -> Model:

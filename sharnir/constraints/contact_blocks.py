@@ -6,7 +6,7 @@ import warp as wp
 
 from sharnir.constraints.plan import CONTACT_P, Plan
 from sharnir.constraints.tolerances import NOTHING, REDUNDANT
-from sharnir.constraints.work import CONTACT_K, EPSILON, LOCAL, State, Work
+from sharnir.constraints.work import CONTACT_K, MEAN_MASS, STRICT, State, Work
 from sharnir.maths import get_int, mat33, put, real, three_gram, vec6
 
 
@@ -28,8 +28,8 @@ def products(plan: Plan, work: Work, c: int, row: int, held: int, w: int):
 
 @wp.func
 def block_of_contact(plan: Plan, state: State, work: Work, c: int, held: int, w: int):
-    """What the solve of contact c needs of its block W Wᵀ; and how many times more a change of its impulses counts than
-    one of the heaviest, where what it moves is light."""
+    """What the solve of contact c needs of its block W Wᵀ; and how many times lighter than the mean of all bodies what
+    it moves is: that many times more its changes count."""
     k = products(plan, work, c, 0, held, w)
     K = mat33(k[0], k[5], k[4], k[5], k[1], k[3], k[4], k[3], k[2])
     inverse = mat33()
@@ -44,8 +44,11 @@ def block_of_contact(plan: Plan, state: State, work: Work, c: int, held: int, w:
     put(work.contact_K, at + 10, w, inverse_of(largest_of(k[1], k[3], k[2])))
     put(work.contact_K, at + 11, w, k[5])
     put(work.contact_K, at + 12, w, k[4])
-    share = inverse_of(k[0]) * state.settings[LOCAL, 0]
-    put(work.contact_K, at + 15, w, wp.max(state.settings[EPSILON, 0] / wp.max(share, NOTHING), real(1.0)))
+    light = state.settings[MEAN_MASS, 0] * k[0]
+    put(
+        work.contact_K, at + 15, w, wp.where(state.settings[STRICT, 0] > real(0.0), wp.max(light, real(1.0)), real(1.0))
+    )
+    put(work.contact_K, at + 16, w, light)
     if get_int(work.contact_rows, c, w) == 6:
         t = products(plan, work, c, 3, held, w)
         put(work.contact_K, at + 13, w, inverse_of(t[0]))

@@ -6,18 +6,20 @@ import warp as wp
 
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.plan import Plan
-from sharnir.constraints.work import MOST_SOLVED, State, Work
+from sharnir.constraints.work import CONTACT_K, MOST_SOLVED, State, Work
 from sharnir.maths import get, get_int, item_int, put, put_int, real
+
+LIGHT = wp.constant(real(30.0))  # times lighter than the mean of all bodies: there sweeps crawl
 
 
 @wp.func
 def restless(work: Work, epsilon: real, w: int):
-    """The contact whose impulse changed most in the last sweep, if that is more than ε; else −1."""
+    """The contact of something light whose impulse changed most in the last sweep, if that is more than ε; else −1."""
     worst = epsilon
     found = int(-1)
     c = int(0)
     while c < contact_count(work, w):
-        if get(work.contact_change, c, w) > worst:
+        if get(work.contact_change, c, w) > worst and get(work.contact_K, CONTACT_K * c + 16, w) > LIGHT:
             worst = get(work.contact_change, c, w)
             found = c
         c += 1

@@ -20,8 +20,8 @@ counts2 = wp.array(dtype=int, ndim=2)
 DT, EPSILON, ERP, PASSES, SWEEPS, BUDGET, METHOD, ACCELERATE, DIRECT, WARM = range(10)
 CUT_AT, MOST_PSEUDO, MOST_CORRECTED = range(10, 13)  # where a step replays one that ran out of time
 TIGHT = 13  # share of the usual tolerances
-LOCAL = 14  # m/s: what a contact's impulse may still change its own speed by
-SETTINGS = 15
+MEAN_MASS, STRICT = 14, 15  # kg, of all bodies; 1 where changes count the more, the lighter what they move is
+SETTINGS = 16
 # What a step reports, by place in `State.report`.
 CUT, PSEUDO, CORRECTED, SWEPT, PASSED, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST, TOUCHING = range(12)
 REPORTS = 12  # CUT: sweeps after which time was up
@@ -31,7 +31,7 @@ HALF, SCALE, OPEN, SHARE = range(4)  # time forces act, s; of the last impulses;
 FLOW, PACE = 9, 4
 # Reasons of stopping.
 CONVERGED, CAPPED, OUT_OF_TIME = range(3)
-CONTACT_K = 16
+CONTACT_K = 17
 MOST_SOLVED = 120  # velocity coordinates of an island that is solved at once
 # Methods.
 PREDICTIVE, PAPER_BODIES, PAPER_TREE = range(3)
@@ -122,7 +122,9 @@ class Work:
     soft_base: array2  # [line] where it would vanish if lengths changed as the row says
     soft_give: array2  # [line] γ, 1/kg
     contact_gap: array2  # [contact] m
-    contact_K: array2  # [CONTACT_K contact] inverse of W Wᵀ, 1/K_nn, tangential step, K_tn (2), spin, roll, strictness
+    contact_K: (
+        array2  # [CONTACT_K contact] inverse of W Wᵀ, 1/K_nn, tangential step, K_tn (2), spin, roll, 2: lightness
+    )
     contact_side: array2  # [6 contact] tangents
     contact_target: array2  # [3 contact] speeds sought
     contact_mu: array2  # [3 contact] friction, spinning (m), rolling (m)

@@ -18,6 +18,7 @@ from sharnir.constraints.work import EVOLVES, STATE_SAVED, state_on, work_on
 from sharnir.dynamics.tree import tree_on, workspace_on
 from sharnir.launch import Graphs, load
 from sharnir.maths import np_real, world_columns
+from sharnir.precision import get_precision
 from sharnir.stepping.kernels import (
     arrive_stage,
     published_kernel,
@@ -104,7 +105,8 @@ class Impulses:
             places.DIRECT: default and settings.bilateral == "direct",
         }  # fmt: skip
         values[places.TIGHT] = tight
-        values[places.LOCAL] = settings.local_change(self.model, dt)
+        values[places.MEAN_MASS] = float(self.model.mass.mean())
+        values[places.STRICT] = settings.epsilon is None and default and get_precision() == "double"
         limits = (NO_END,) * 3 if like is None else like
         values |= dict(zip(REPLAYED, limits, strict=True))
         for place, value in values.items():

@@ -10,12 +10,10 @@ import numpy as np
 from sharnir.compiler.checks import number
 from sharnir.errors import fail, shown, unknown
 from sharnir.model import Model, index
-from sharnir.precision import get_precision
 
 METHODS = ("default", "paper")
 BILATERAL = ("direct", "sweep")
 TOLERANCE = 1e-6  # of the weight of all bodies times the step: ε where none is given
-LIGHT = 1.0  # of the mean mass of all bodies: what is lighter asks for more
 LEAST_WEIGHT = 1.0  # m/s², where gravity is weaker
 
 
@@ -24,7 +22,8 @@ class Settings:
     """How a step is solved.
 
     method: "default", or "paper": the published scheme (plain sweeps at the old pose, semi-implicit Euler).
-    epsilon: N s, sweeps end when no impulse changes by more; left out, 1e-6 of the bodies' weight times the step.
+    epsilon: N s, sweeps end when no impulse changes by more; left out, 1e-6 of the bodies' weight times the step, and
+        less for contacts of what is lighter than the mean of all bodies.
     max_sweeps: cap on the sweeps of one solution (a step makes one to five).
     budget: s, wall-clock time a step may take; sweeps end in time for it. None for no limit.
     erp: share of the position errors there are that a step undoes, 0 < erp ≤ 1.
@@ -70,14 +69,6 @@ class Settings:
             return float(self.epsilon)
         gravity = max(float(np.linalg.norm(model.gravity)), LEAST_WEIGHT)
         return TOLERANCE * float(model.mass.sum()) * gravity * dt
-
-    def local_change(self, model: Model, dt: float) -> float:
-        """What an impulse of a contact may still change its own speed by, m/s: where ε would do that to a body of
-        mean mass, for among very different bodies ε says nothing about the light ones. Without bound
-        where ε is given, and in single precision."""
-        if self.epsilon is not None or get_precision() == "single" or self.method != "default":
-            return 1e30
-        return self.change(model, dt) / (LIGHT * float(model.mass.mean()))
 
 
 def settings_from(values: dict[str, Any]) -> Settings:
