@@ -9,6 +9,8 @@ from sharnir.constraints.tolerances import NOTHING, REDUNDANT
 from sharnir.constraints.work import CONTACT_K, MEAN_MASS, STRICT, State, Work
 from sharnir.maths import get_int, mat33, put, real, three_gram, vec6
 
+STRICTEST = wp.constant(real(1000.0))
+
 
 @wp.func
 def products(plan: Plan, work: Work, c: int, row: int, held: int, w: int):
@@ -45,9 +47,8 @@ def block_of_contact(plan: Plan, state: State, work: Work, c: int, held: int, w:
     put(work.contact_K, at + 11, w, k[5])
     put(work.contact_K, at + 12, w, k[4])
     light = state.settings[MEAN_MASS, 0] * k[0]
-    put(
-        work.contact_K, at + 15, w, wp.where(state.settings[STRICT, 0] > real(0.0), wp.max(light, real(1.0)), real(1.0))
-    )
+    strict = wp.where(state.settings[STRICT, 0] > real(0.0), wp.clamp(light, real(1.0), STRICTEST), real(1.0))
+    put(work.contact_K, at + 15, w, strict)
     put(work.contact_K, at + 16, w, light)
     if get_int(work.contact_rows, c, w) == 6:
         t = products(plan, work, c, 3, held, w)
