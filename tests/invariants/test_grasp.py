@@ -50,12 +50,12 @@ def carried(scene: str, solver: str, **settings) -> tuple[sh.Simulation, dict[st
 @pytest.mark.parametrize(
     ("scene", "solver", "method", "most"),
     [
-        ("grasp", "simgc", "default", 3e-7),
-        ("grasp", "simmc", "default", 3e-7),
+        ("grasp", "simgc", "default", 1e-5),
+        ("grasp", "simmc", "default", 1e-5),
         ("grasp", "simgc", "paper", 3e-6),
         ("grasp", "simmc", "paper", 3e-5),
-        ("grasp_arm", "simgc", "default", 3e-7),
-        ("grasp_arm", "simmc", "default", 3e-7),
+        ("grasp_arm", "simgc", "default", 1e-5),
+        ("grasp_arm", "simmc", "default", 1e-5),
     ],
 )
 def test_an_object_is_grasped_lifted_moved_and_put_down_without_slip(scene, solver, method, most):
@@ -82,7 +82,7 @@ def test_a_gripped_object_does_not_slip_in_a_minute(solver):
         hanging.motor(name).target = target
     held, squeeze = Held(hanging), squeezing(hanging, "object")
     report = hanging.run(60.0)
-    assert held.slip() < 1e-8
+    assert held.slip() < 1e-6
     assert squeezing(hanging, "object") == pytest.approx(squeeze, rel=1e-4)
     assert report.iterations <= 10 and hanging.counts.capped == 0
 

@@ -41,7 +41,7 @@ def test_what_its_mask_leaves_out_falls_through():
 
 def test_groups_choose_who_touches_whom():
     """Two balls, one over the other: the ground stops both, they pass each other."""
-    scene = ground(stuff(), group=1)
+    scene = ground(stuff(), mask=3)
     for k, mask in ((1, 1), (2, 1)):
         shape = sh.Sphere(radius=0.1, group=2, mask=mask)
         put(scene, f"b{k}", shape, (0.0, 0.0, 0.15 * k), mass=1.0)
