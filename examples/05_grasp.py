@@ -26,7 +26,7 @@ for solver in ("simgc", "simmc"):
         text = f"  {stage.name:8s} object by {1e3 * x:6.1f} mm along, {1e3 * z:6.1f} mm up"
         if stage.name in ("lift", "move", "put down"):
             text += f", slip in the fingers {1e6 * slip:.2f} µm, motor {sim.motor('grip').force:.2f} N m"
-            assert slip < 1e-6
+            assert slip < 1e-5
         print(text)
     assert abs(sim.body("object").position[0] - 0.4) < 1e-4
     print(f"  {sim.counts.steps} steps, {sim.counts.capped} of them not converged")
