@@ -86,7 +86,7 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
     checked = real(1.0e30)
     patience = int(PATIENCE)
     stalled = STALLED
-    if int(state.settings[METHOD, 0]) == PREDICTIVE and contact_count(work, w) > 0:
+    if held == 0 and int(state.settings[METHOD, 0]) == PREDICTIVE and contact_count(work, w) > 0:
         patience = PATIENCE_TOUCHING
         stalled = STALLED_TOUCHING
     n = int(0)
