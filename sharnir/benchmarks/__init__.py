@@ -34,12 +34,6 @@ def _table1(quick: bool) -> list[Row]:
     return run(quick)
 
 
-def _standing(quick: bool) -> list[Row]:
-    from sharnir.benchmarks.standing import run
-
-    return run(quick)
-
-
 def _contact(quick: bool) -> list[Row]:
     from sharnir.benchmarks.contact import run
 
@@ -50,7 +44,6 @@ BENCHES: dict[str, tuple[Callable[[bool], list[Row]], str]] = {
     "aba": (_aba, "articulated-body algorithm against Pinocchio, many evaluations in one call"),
     "aba_batch": (_aba_batch, "articulated-body algorithm over many worlds, on the GPU where there is one"),
     "table1": (_table1, "chain, Peaucellier linkage and grasp of [A17] against MuJoCo and the published figures"),
-    "standing": (_standing, "a humanoid of 27 degrees of freedom standing, against MuJoCo"),
     "contact": (_contact, "piles of boxes, balls and mixed shapes, and a humanoid that falls and lies, against MuJoCo"),
     "startup": (_startup, "import, compile a scene and evaluate it once, from a warm kernel cache"),
 }
