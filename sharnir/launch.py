@@ -41,5 +41,5 @@ def load(kernel: Any, device: str) -> None:
     module = kernel.module
     cached = os.path.isdir(os.path.join(wp.config.kernel_cache_dir, module.get_module_identifier(block)))
     if not cached:
-        print(f"sharnir: compiling {module.name} for {device}, once: up to two minutes …", file=sys.stderr, flush=True)
+        print(f"sharnir: compiling {kernel.key} for {device}, once: up to two minutes …", file=sys.stderr, flush=True)
     wp.load_module(module, device=device, block_dim=block)
