@@ -18,7 +18,6 @@ import warp as wp
 import sharnir
 from sharnir import scenes
 from sharnir.constraints import work as places
-from sharnir.launch import BLOCK
 from sharnir.solvers.impulse import Impulses
 from sharnir.solvers.settings import Settings
 
@@ -105,8 +104,8 @@ def ours(model: sharnir.Model, worlds: int) -> dict[str, Any]:
 def profile(impulses: Impulses) -> dict[str, float]:
     """Milliseconds of each kernel in one step."""
     with wp.ScopedTimer("step", print=False, cuda_filter=wp.TIMING_KERNEL, synchronize=True) as timer:
-        for kernel, arguments in impulses.kernels_of_step():
-            wp.launch(kernel, dim=impulses.worlds, inputs=arguments, device=GPU, block_dim=BLOCK)
+        for launch in impulses.kernels_of_step():
+            launch.start(impulses.worlds, GPU)
     out: dict[str, float] = {}
     for result in timer.timing_results:
         name = result.name.split()[-1]

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import warp as wp
 
+from sharnir.maths import LANES, TEAM_BLOCK
+
 BLOCK = 32  # threads per block on a GPU: few worlds should still reach all of its processors
+
+
+class Launch(NamedTuple):
+    """A kernel over all worlds. teams: on a GPU, LANES threads work on each."""
+
+    kernel: Any
+    arguments: list[Any]
+    teams: bool = False
+
+    def start(self, worlds: int, device: str) -> None:
+        dim, block = (worlds * LANES, TEAM_BLOCK) if self.teams else (worlds, BLOCK)
+        wp.launch(self.kernel, dim=dim, inputs=self.arguments, device=device, block_dim=block)
+
+    def load(self, device: str) -> None:
+        load(self.kernel, device, TEAM_BLOCK if self.teams else BLOCK)
 
 
 class Graphs:
@@ -20,24 +37,25 @@ class Graphs:
 
     def launch(self, key: Any, kernel: Any, dim: int, arguments: list[Any]) -> None:
         """Run a kernel over `dim` worlds. Arguments are frozen at the first call with a key."""
-        self.launch_all(key, [(kernel, arguments)], dim)
+        self.launch_all(key, [Launch(kernel, arguments)], dim)
 
-    def launch_all(self, key: Any, kernels: list[tuple[Any, list[Any]]], dim: int, times: int = 1) -> None:
-        """Run some kernels, each with its arguments, one after the other, some times over."""
+    def launch_all(self, key: Any, launches: list[Launch], worlds: int, times: int = 1) -> None:
+        """Run some kernels one after the other, some times over."""
         graph = self._graphs.get(key)
         if graph is None:
-            for kernel, _ in kernels:
-                load(kernel, self.device)
+            for launch in launches:
+                launch.load(self.device)
             with wp.ScopedCapture(device=self.device) as capture:
-                for kernel, arguments in kernels * times:
-                    wp.launch(kernel, dim=dim, inputs=arguments, device=self.device, block_dim=BLOCK)
+                for launch in launches * times:
+                    launch.start(worlds, self.device)
             graph = self._graphs[key] = capture.graph
         wp.capture_launch(graph)
 
 
-def load(kernel: Any, device: str) -> None:
+def load(kernel: Any, device: str, block: int = BLOCK) -> None:
     """Load a kernel's module from the cache, or compile it once and say so."""
-    block = BLOCK if wp.get_device(device).is_cuda else 1
+    if not wp.get_device(device).is_cuda:
+        block = 1
     module = kernel.module
     cached = os.path.isdir(os.path.join(wp.config.kernel_cache_dir, module.get_module_identifier(block)))
     if not cached:

@@ -38,6 +38,7 @@ _start_warp()
 DOUBLE = get_precision() == "double"
 real = wp.float64 if DOUBLE else wp.float32
 np_real = np.float64 if DOUBLE else np.float32
+vec2 = wp.types.vector(2, real)
 vec3 = wp.types.vector(3, real)
 mat33 = wp.types.matrix((3, 3), real)
 vec4 = wp.types.vector(4, real)
@@ -50,14 +51,26 @@ CPU_FLAGS = "-march=native -mllvm=-inline-threshold=600000 -mllvm=-slp-recursion
 CPU_FLAGS += " -ffp-contract=fast"
 KERNEL_OPTIONS = {"enable_backward": False, "cpu_compiler_flags": CPU_FLAGS}
 
-_C = "double" if DOUBLE else "float"
+C_REAL = "double" if DOUBLE else "float"
+
+# On a GPU a thread works on a world, or a team of neighbouring threads does, in kernels launched with blocks of
+# TEAM_BLOCK. All threads of a team compute the same, but for loops over entries of a row or a column, which they share.
+LANES = 32  # threads of a team
+TEAM_BLOCK = 256  # threads per block
+TEAMED = f"defined(__CUDA_ARCH__) && WP_TILE_BLOCK_DIM == {TEAM_BLOCK}"
+MEET = f"""
+#if {TEAMED}
+    const unsigned team = 0xffffffffu;
+    __syncwarp(team);  // what any of them has read may now be written, what one has written may be read
+#endif
+"""
 _COLUMN = f"""
 #if defined(__CUDA_ARCH__)
     const long long n = m.shape[1];
-    {_C}* p = m.data + (long long)(item) * size * n + w;
+    {C_REAL}* p = m.data + (long long)(item) * size * n + w;
 #else
     const long long n = 1;
-    {_C}* p = m.data + (long long)(item) * size;
+    {C_REAL}* p = m.data + (long long)(item) * size;
 #endif
 """
 
@@ -66,56 +79,62 @@ def _column(size: int, code: str) -> str:
     return _COLUMN.replace("size", str(size)) + code
 
 
+def _put(size: int, code: str) -> str:
+    return MEET + _column(size, code)
+
+
 @wp.func_native(_column(1, "return p[0];"))
 def get(m: array2, item: int, w: int) -> real: ...
 
 
-@wp.func_native(_column(1, "p[0] = value;"))
+@wp.func_native(_put(1, "p[0] = value;"))
 def put(m: array2, item: int, w: int, value: real): ...
 
 
-@wp.func_native(_column(3, f"return wp::vec_t<3,{_C}>(p[0], p[n], p[2*n]);"))
+@wp.func_native(_column(3, f"return wp::vec_t<3,{C_REAL}>(p[0], p[n], p[2*n]);"))
 def get3(m: array2, item: int, w: int) -> vec3: ...
 
 
-@wp.func_native(_column(3, "p[0] = value[0]; p[n] = value[1]; p[2*n] = value[2];"))
+@wp.func_native(_put(3, "p[0] = value[0]; p[n] = value[1]; p[2*n] = value[2];"))
 def put3(m: array2, item: int, w: int, value: vec3): ...
 
 
-@wp.func_native(_column(9, f"return wp::mat_t<3,3,{_C}>(p[0],p[n],p[2*n],p[3*n],p[4*n],p[5*n],p[6*n],p[7*n],p[8*n]);"))
+@wp.func_native(
+    _column(9, f"return wp::mat_t<3,3,{C_REAL}>(p[0],p[n],p[2*n],p[3*n],p[4*n],p[5*n],p[6*n],p[7*n],p[8*n]);")
+)
 def get33(m: array2, item: int, w: int) -> mat33: ...
 
 
-@wp.func_native(_column(9, "".join(f"p[{3 * i + j}*n] = value.data[{i}][{j}]; " for i in range(3) for j in range(3))))
+@wp.func_native(_put(9, "".join(f"p[{3 * i + j}*n] = value.data[{i}][{j}]; " for i in range(3) for j in range(3))))
 def put33(m: array2, item: int, w: int, value: mat33): ...
 
 
-@wp.func_native(_column(6, f"return wp::vec_t<6,{_C}>({{p[0], p[n], p[2*n], p[3*n], p[4*n], p[5*n]}});"))
+@wp.func_native(_column(6, f"return wp::vec_t<6,{C_REAL}>({{p[0], p[n], p[2*n], p[3*n], p[4*n], p[5*n]}});"))
 def get6(m: array2, item: int, w: int) -> vec6: ...
 
 
-@wp.func_native(_column(6, "".join(f"p[{k}*n] = value[{k}]; " for k in range(6))))
+@wp.func_native(_put(6, "".join(f"p[{k}*n] = value[{k}]; " for k in range(6))))
 def put6(m: array2, item: int, w: int, value: vec6): ...
 
 
 ints2 = wp.array(dtype=int, ndim=2)
 
 
-@wp.func_native(_COLUMN.replace("size", "1").replace(_C, "int") + "return p[0];")
+@wp.func_native(_COLUMN.replace("size", "1").replace(C_REAL, "int") + "return p[0];")
 def get_int(m: ints2, item: int, w: int) -> int: ...
 
 
-@wp.func_native(_COLUMN.replace("size", "1").replace(_C, "int") + "p[0] = value;")
+@wp.func_native(MEET + _COLUMN.replace("size", "1").replace(C_REAL, "int") + "p[0] = value;")
 def put_int(m: ints2, item: int, w: int, value: int): ...
 
 
 _ITEM = f"""
 #if defined(__CUDA_ARCH__)
     const long long n = m.shape[1];
-    {_C}* p = m.data + (long long)(item) * n + w;
+    {C_REAL}* p = m.data + (long long)(item) * n + w;
 #else
     const long long n = 1;
-    {_C}* p = m.data + (long long)(w) * m.shape[0] + item;
+    {C_REAL}* p = m.data + (long long)(w) * m.shape[0] + item;
 #endif
 """
 
@@ -126,25 +145,25 @@ def item(m: array2, item: int, w: int) -> real:
     ...
 
 
-@wp.func_native(_ITEM + "p[0] = value;")
+@wp.func_native(MEET + _ITEM + "p[0] = value;")
 def set_item(m: array2, item: int, w: int, value: real): ...
 
 
-@wp.func_native(_ITEM + f"return wp::vec_t<3,{_C}>(p[0], p[n], p[2*n]);")
+@wp.func_native(_ITEM + f"return wp::vec_t<3,{C_REAL}>(p[0], p[n], p[2*n]);")
 def item3(m: array2, item: int, w: int) -> vec3:
     """Three items from one on."""
     ...
 
 
-@wp.func_native(_ITEM + "p[0] = value[0]; p[n] = value[1]; p[2*n] = value[2];")
+@wp.func_native(MEET + _ITEM + "p[0] = value[0]; p[n] = value[1]; p[2*n] = value[2];")
 def set_item3(m: array2, item: int, w: int, value: vec3): ...
 
 
-@wp.func_native(_ITEM.replace(_C, "int") + "return p[0];")
+@wp.func_native(_ITEM.replace(C_REAL, "int") + "return p[0];")
 def item_int(m: ints2, item: int, w: int) -> int: ...
 
 
-@wp.func_native(_ITEM.replace(_C, "int") + "p[0] = value;")
+@wp.func_native(MEET + _ITEM.replace(C_REAL, "int") + "p[0] = value;")
 def set_item_int(m: ints2, item: int, w: int, value: int): ...
 
 
@@ -262,30 +281,42 @@ def rotation(x: real, y: real, z: real, w: real):
 _ROW = f"""
 #if defined(__CUDA_ARCH__)
     const long long n = z.shape[1];
-    {_C}* row = W.data + (long long)(start) * n + w;
-    {_C}* x = z.data + w;
+    {C_REAL}* row = W.data + (long long)(start) * n + w;
+    {C_REAL}* x = z.data + w;
 #else
     const long long n = 1;
-    {_C}* row = W.data + start;
-    {_C}* x = z.data;
+    {C_REAL}* row = W.data + start;
+    {C_REAL}* x = z.data;
 #endif
     const int* at = index.data + first;
 """
+LANE = f"const int lane = threadIdx.x & {LANES - 1};"
 indices = wp.array(dtype=int)
 
 
+def _added(*names: str) -> str:
+    """Sums over a team's threads; all get the same."""
+    add = " ".join(f"{x} += __shfl_xor_sync(team, {x}, o);" for x in names)
+    return f"for (int o = {LANES // 2}; o > 0; o /= 2) {{ {add} }}"
+
+
 @wp.func_native(
-    _ROW
+    MEET
+    + _ROW
     + f"""
-    {_C} sum = 0;
-#if defined(__CUDA_ARCH__)
+    {C_REAL} sum = 0;
+#if {TEAMED}
+    {LANE}
+    for (int k = lane; k < length; k += {LANES}) sum += row[k*n] * x[at[k]*n];
+    {_added("sum")}
+#elif defined(__CUDA_ARCH__)
     for (int first_k = 0; first_k < length; first_k += 8) {{
         int j[8];
         #pragma unroll
         for (int i = 0; i < 8; ++i) j[i] = at[first_k + i < length ? first_k + i : length - 1];
         #pragma unroll
         for (int i = 0; i < 8; ++i)
-            sum += first_k + i < length ? row[(first_k + i)*n] * x[j[i]*n] : static_cast<{_C}>(0);
+            sum += first_k + i < length ? row[(first_k + i)*n] * x[j[i]*n] : static_cast<{C_REAL}>(0);
     }}
 #else
     for (int k = 0; k < length; ++k) sum += row[k] * x[at[k]];
@@ -300,10 +331,19 @@ def row_dot(W: array2, start: int, length: int, index: indices, first: int, z: a
 def _batched(count: str, load: str, store: str, plain: str) -> str:
     """A loop that reads and writes. On a GPU eight entries are read before the first is written, or each would wait for
     the one before it to arrive from memory; entries of a row are different ones."""
-    return f"""
-#if defined(__CUDA_ARCH__)
+    return f"""{MEET}
+#if {TEAMED}
+    {LANE}
+    for (int k = lane; k < {count}; k += {LANES}) {{
+        {C_REAL} y[1], v[1];
+        const int j = 0;
+        {load}
+        {store}
+    }}
+    __syncwarp(team);
+#elif defined(__CUDA_ARCH__)
     for (int first_k = 0; first_k < {count}; first_k += 8) {{
-        {_C} y[8], v[8];
+        {C_REAL} y[8], v[8];
         #pragma unroll
         for (int j = 0; j < 8; ++j) {{ const int k = first_k + j; if (k < {count}) {{ {load} }} }}
         #pragma unroll
@@ -324,12 +364,20 @@ def row_add(W: array2, start: int, length: int, index: indices, first: int, fact
 
 
 @wp.func_native(
-    _ROW
+    MEET
+    + _ROW
     + f"""
-    const {_C}* second = row + length*n;
-    const {_C}* third = second + length*n;
-    {_C} a = 0, b = 0, c = 0;
-#if defined(__CUDA_ARCH__)
+    const {C_REAL}* second = row + length*n;
+    const {C_REAL}* third = second + length*n;
+    {C_REAL} a = 0, b = 0, c = 0;
+#if {TEAMED}
+    {LANE}
+    for (int k = lane; k < length; k += {LANES}) {{
+        const {C_REAL} y = x[at[k]*n];
+        a += row[k*n] * y; b += second[k*n] * y; c += third[k*n] * y;
+    }}
+    {_added("a", "b", "c")}
+#elif defined(__CUDA_ARCH__)
     for (int first_k = 0; first_k < length; first_k += 8) {{  // indices first: nothing waits for one after another
         int j[8];
         #pragma unroll
@@ -337,17 +385,17 @@ def row_add(W: array2, start: int, length: int, index: indices, first: int, fact
         #pragma unroll
         for (int i = 0; i < 8; ++i) {{
             const long long k = (first_k + i < length ? first_k + i : length - 1) * n;
-            const {_C} y = first_k + i < length ? x[j[i]*n] : static_cast<{_C}>(0);
+            const {C_REAL} y = first_k + i < length ? x[j[i]*n] : static_cast<{C_REAL}>(0);
             a += row[k] * y; b += second[k] * y; c += third[k] * y;
         }}
     }}
 #else
     for (int k = 0; k < length; ++k) {{
-        const {_C} y = x[at[k]];
+        const {C_REAL} y = x[at[k]];
         a += row[k] * y; b += second[k] * y; c += third[k] * y;
     }}
 #endif
-    return wp::vec_t<3,{_C}>(a, b, c);"""
+    return wp::vec_t<3,{C_REAL}>(a, b, c);"""
 )
 def three_dot(W: array2, start: int, length: int, index: indices, first: int, z: array2, w: int) -> vec3:
     """`row_dot` of three rows that follow each other."""
@@ -357,8 +405,8 @@ def three_dot(W: array2, start: int, length: int, index: indices, first: int, z:
 @wp.func_native(
     _ROW
     + f"""
-    const {_C}* second = row + length*n;
-    const {_C}* third = second + length*n;
+    const {C_REAL}* second = row + length*n;
+    const {C_REAL}* third = second + length*n;
 """
     + _batched(
         "length",
@@ -375,17 +423,30 @@ def three_add(W: array2, start: int, length: int, index: indices, first: int, fa
 _TWO = f"""
 #if defined(__CUDA_ARCH__)
     const long long n = A.shape[1];
-    const {_C}* a = A.data + (long long)(first) * n + w;
-    {_C}* b = B.data + (long long)(second) * n + w;
+    const {C_REAL}* a = A.data + (long long)(first) * n + w;
+    {C_REAL}* b = B.data + (long long)(second) * n + w;
 #else
     const long long n = 1;
-    const {_C}* a = A.data + first;
-    {_C}* b = B.data + second;
+    const {C_REAL}* a = A.data + first;
+    {C_REAL}* b = B.data + second;
 #endif
 """
 
 
-@wp.func_native(_TWO + f"{_C} sum = 0; for (int k = 0; k < length; ++k) sum += a[k*n] * b[k*n]; return sum;")
+@wp.func_native(
+    MEET
+    + _TWO
+    + f"""
+    {C_REAL} sum = 0;
+#if {TEAMED}
+    {LANE}
+    for (int k = lane; k < length; k += {LANES}) sum += a[k*n] * b[k*n];
+    {_added("sum")}
+#else
+    for (int k = 0; k < length; ++k) sum += a[k*n] * b[k*n];
+#endif
+    return sum;"""
+)
 def column_dot(A: array2, first: int, B: array2, second: int, length: int, w: int) -> real:
     """Σ A[first + k] B[second + k] of two workspaces."""
     ...
@@ -394,19 +455,19 @@ def column_dot(A: array2, first: int, B: array2, second: int, length: int, w: in
 @wp.func_native(f"""
 #if defined(__CUDA_ARCH__)
     const long long n = W.shape[1];
-    const {_C}* a = W.data + (long long)(start) * n + w;
+    const {C_REAL}* a = W.data + (long long)(start) * n + w;
 #else
     const long long n = 1;
-    const {_C}* a = W.data + start;
+    const {C_REAL}* a = W.data + start;
 #endif
-    const {_C}* b = a + length*n;
-    const {_C}* c = b + length*n;
-    {_C} aa = 0, bb = 0, cc = 0, ab = 0, ac = 0, bc = 0;
+    const {C_REAL}* b = a + length*n;
+    const {C_REAL}* c = b + length*n;
+    {C_REAL} aa = 0, bb = 0, cc = 0, ab = 0, ac = 0, bc = 0;
     for (long long k = 0; k < length*n; k += n) {{
         aa += a[k]*a[k]; bb += b[k]*b[k]; cc += c[k]*c[k];
         ab += a[k]*b[k]; ac += a[k]*c[k]; bc += b[k]*c[k];
     }}
-    return wp::vec_t<6,{_C}>({{aa, bb, cc, bc, ac, ab}});""")
+    return wp::vec_t<6,{C_REAL}>({{aa, bb, cc, bc, ac, ab}});""")
 def three_gram(W: array2, start: int, length: int, w: int) -> vec6:
     """Products (aa, bb, cc, bc, ac, ab) of three rows a, b, c that follow each other in a workspace."""
     ...
@@ -418,7 +479,9 @@ def row_product(W: array2, first: int, second: int, length: int, w: int):
     return column_dot(W, first, W, second, length, w)
 
 
-@wp.func_native(_TWO + "for (int k = 0; k < length; ++k) b[k*n] += factor * a[k*n];")
+@wp.func_native(
+    _TWO + _batched("length", "y[j] = b[k*n] + factor * a[k*n];", "b[k*n] = y[j];", "b[k] += factor * a[k];")
+)
 def column_add(A: array2, first: int, factor: real, B: array2, second: int, length: int, w: int):
     """B[second + k] += factor A[first + k]."""
     ...
@@ -446,10 +509,48 @@ def copy(source: array2, target: array2, count: int, w: int):
            v[j] = now - old.data[at] + ahead; y[j] = now + ahead;""",
         "x.data[k*n + w] = y[j]; way.data[k*n + w] = v[j];",
         """const REAL ahead = beta * way.data[k]; way.data[k] = x.data[k] - old.data[k] + ahead; x.data[k] += ahead;""",
-    ).replace("REAL", _C)
+    ).replace("REAL", C_REAL)
 )
 def extrapolate(x: array2, old: array2, way: array2, beta: real, count: int, w: int):
     """Nonsmooth conjugate gradients over the first `count` items: x += β way; way = (x before that − old) + β way."""
+    ...
+
+
+@wp.func_native("const long long n = target.shape[1];" + _batched(
+    "count", "y[j] = 0;", "target.data[k*n + w] = y[j];", "target.data[k] = 0;"
+))  # fmt: skip
+def clear(target: array2, count: int, w: int):
+    """Zero the first `count` items of a workspace column."""
+    ...
+
+
+@wp.func_native(
+    MEET
+    + f"""
+    {C_REAL} sum = 0;
+#if {TEAMED}
+    const long long n = x.shape[1];
+    {LANE}
+    for (int k = lane; k < count; k += {LANES}) {{
+        const {C_REAL} d = x.data[k*n + w] - y.data[k*n + w];
+        sum += d * d;
+    }}
+    {_added("sum")}
+#else
+#if defined(__CUDA_ARCH__)
+    const long long n = x.shape[1], at = w;
+#else
+    const long long n = 1, at = 0;
+#endif
+    for (int k = 0; k < count; ++k) {{
+        const {C_REAL} d = x.data[k*n + at] - y.data[k*n + at];
+        sum += d * d;
+    }}
+#endif
+    return sum;"""
+)
+def distance2(x: array2, y: array2, count: int, w: int) -> real:
+    """|x − y|² of the first `count` items of two workspace columns."""
     ...
 
 

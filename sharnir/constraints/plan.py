@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 ACT_HOLD, ACT_FRICTION, ACT_MOTOR, ACT_SOFT = range(4)  # what acts on a line, by place among its impulses
 HOLD, FRICTION, MOTOR, SOFT = (1 << act for act in range(4))  # and as a set
 MOST_DENSE = 20_000_000  # numbers
+MOST_SPREAD = 128  # velocity coordinates of a world whose rows a team keeps
 CONTACT_P = 6  # impulses of a contact: normal, two tangents, spin, two of rolling
 ACTIONS = 4
 OF_JOINT = -1  # a row of B that belongs to a loop joint
@@ -81,6 +82,7 @@ class Plan:
     links: int
     link_root: ints  # [link] root of its tree
     dof_root: ints  # [nv] the same of the coordinate's link
+    teams: int  # 1 where a team of threads may keep the speeds of all rows (GPU)
     newton: int  # 1 if islands may be solved at once
     contact_space: int  # where rows of contacts start in W
     surfaces: Surfaces
@@ -419,7 +421,9 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
     out.contact_space = lines.space(2 * (6 if turning else 3) * longest * out.contacts)
     out.held_contacts = min(out.contacts, MOST_DENSE // (CONTACT_P * max(1, out.width))) if out.bound else 0
     out.dense_contact = lines.space(CONTACT_P * out.width * out.held_contacts)
-    out.newton = int(out.contacts > 0 and out.bound == 0 and DOUBLE and not wp.get_device(device).is_cuda)
+    on_gpu = wp.get_device(device).is_cuda
+    out.teams = int(out.contacts > 0 and out.joints == 0 and out.width <= MOST_SPREAD and on_gpu)
+    out.newton = int(out.contacts > 0 and out.bound == 0 and DOUBLE and not on_gpu)
     out.W_size = lines.W_size
     out.islands = len(islands)
     out.bodies = int((model.implicit_free == 1).all())

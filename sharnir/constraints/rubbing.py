@@ -16,13 +16,28 @@ def sweep_contact(plan: Plan, work: Work, c: int, held: int, z: array2, p: array
     rolling within what the normal impulse allows. Returns the largest change of an impulse, more where what it moves
     is light."""
     at = plan.first_contact + CONTACT_P * c
-    k = CONTACT_K * c
     old = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
     s = contact_speed(plan, work, c, 0, held, z, w) - vec3(
         get(work.contact_target, 3 * c, w),
         get(work.contact_target, 3 * c + 1, w),
         get(work.contact_target, 3 * c + 2, w),
     )
+    new = contact_answer(work, c, old, s, w)
+    d = new - old
+    put(p, at, w, new[0])
+    put(p, at + 1, w, new[1])
+    put(p, at + 2, w, new[2])
+    push_contact(plan, work, c, 0, held, d, z, w)
+    worst = wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
+    if get_int(work.contact_rows, c, w) == 6:
+        worst = wp.max(worst, sweep_turning(plan, work, c, new[0], held, z, p, w))
+    return worst * get(work.contact_K, CONTACT_K * c + 15, w)
+
+
+@wp.func
+def contact_answer(work: Work, c: int, old: vec3, s: vec3, w: int):
+    """Impulses of contact c that had impulses `old` and has speeds s beyond those sought."""
+    k = CONTACT_K * c
     new = old - vec3(
         get(work.contact_K, k, w) * s[0] + get(work.contact_K, k + 1, w) * s[1] + get(work.contact_K, k + 2, w) * s[2],
         get(work.contact_K, k + 3, w) * s[0]
@@ -45,15 +60,7 @@ def sweep_contact(plan: Plan, work: Work, c: int, held: int, z: array2, p: array
         if size > mu * n:
             scale = mu * n / size
         new = vec3(n, a * scale, b * scale)
-    d = new - old
-    put(p, at, w, new[0])
-    put(p, at + 1, w, new[1])
-    put(p, at + 2, w, new[2])
-    push_contact(plan, work, c, 0, held, d, z, w)
-    worst = wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
-    if get_int(work.contact_rows, c, w) == 6:
-        worst = wp.max(worst, sweep_turning(plan, work, c, new[0], held, z, p, w))
-    return worst * get(work.contact_K, k + 15, w)
+    return new
 
 
 @wp.func
@@ -61,7 +68,18 @@ def sweep_turning(plan: Plan, work: Work, c: int, normal: real, held: int, z: ar
     """Spin about the normal and rolling about the tangents, bounded by the normal impulse."""
     at = plan.first_contact + CONTACT_P * c + 3
     old = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
-    s = contact_speed(plan, work, c, 3, held, z, w)
+    new = turning_answer(work, c, normal, old, contact_speed(plan, work, c, 3, held, z, w), w)
+    d = new - old
+    put(p, at, w, new[0])
+    put(p, at + 1, w, new[1])
+    put(p, at + 2, w, new[2])
+    push_contact(plan, work, c, 3, held, d, z, w)
+    return wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
+
+
+@wp.func
+def turning_answer(work: Work, c: int, normal: real, old: vec3, s: vec3, w: int):
+    """Angular impulses of contact c that had `old` and turns by s, under a normal impulse."""
     most = get(work.contact_mu, 3 * c + 1, w) * normal
     spin = wp.clamp(old[0] - s[0] * get(work.contact_K, CONTACT_K * c + 13, w), -most, most)
     step = get(work.contact_K, CONTACT_K * c + 14, w)
@@ -72,13 +90,7 @@ def sweep_turning(plan: Plan, work: Work, c: int, normal: real, held: int, z: ar
     scale = real(1.0)
     if size > most:
         scale = most / size
-    new = vec3(spin, a * scale, b * scale)
-    d = new - old
-    put(p, at, w, new[0])
-    put(p, at + 1, w, new[1])
-    put(p, at + 2, w, new[2])
-    push_contact(plan, work, c, 3, held, d, z, w)
-    return wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
+    return vec3(spin, a * scale, b * scale)
 
 
 @wp.func

@@ -9,7 +9,8 @@ import warp as wp
 from sharnir.collide.touching import Places, Touch, places_on, touch_on
 from sharnir.constraints.plan import CONTACT_P, Plan
 from sharnir.constraints.walks import MANY
-from sharnir.maths import array2, real, world_columns
+from sharnir.maths import LANES, array2, real, world_columns
+from sharnir.teams import ROWS
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -26,9 +27,9 @@ SETTINGS = 16
 CUT, PSEUDO, CORRECTED, SWEPT, PASSED, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST, TOUCHING = range(12)
 REPORTS = 12  # CUT: sweeps after which time was up
 # Where a step stands, by place in `Work.flow` and, for numbers, in `Work.pace`.
-HELD, ROUND, GOING, MOVED, MODE, KNOWN, BOUNCING, SOFTENED, WOKEN = range(9)
+HELD, ROUND, GOING, MOVED, MODE, KNOWN, BOUNCING, SOFTENED, WOKEN, SPREAD = range(10)
 HALF, SCALE, OPEN, SHARE = range(4)  # time forces act, s; of the last impulses; joints before a correction; of a bounce
-FLOW, PACE = 9, 4
+FLOW, PACE = 10, 4
 # Reasons of stopping.
 CONVERGED, CAPPED, OUT_OF_TIME = range(3)
 CONTACT_K = 17
@@ -133,6 +134,7 @@ class Work:
     contact_bend: array2  # [3 contact] what their speed over the step has beyond that of the rows, m/s
     bounce: array2  # [contact] speed it leaves with after an impact, 0 for none, m/s
     contact_change: array2  # [contact] of its impulses in the last sweep
+    near: array2  # [world, ROWS · width] dense rows, where teams work
     mark: counts2  # [link] of roots of trees: another tree of the same island
     island_size: counts2  # [link] coordinates of the island whose first tree it is
     island_dof: counts2  # [MOST_SOLVED] its coordinates
@@ -231,6 +233,8 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     counts |= {"island_dof": solved, "island_at": plan.width * plan.newton, "mark": model.nb * plan.newton}
     counts["island_size"] = model.nb * plan.newton
     counts |= {"island_contact": 1 + plan.contacts * plan.newton, "island_line": 1 + lines * plan.newton}
+    kept = ROWS * -(-plan.width // LANES) * LANES if plan.teams else 0
+    out.near = wp.zeros((columns, kept), dtype=real, device=device)
     for name, size in counts.items():
         setattr(out, name, wp.zeros((size, columns), dtype=int, device=device))
     out.places = places_on(len(model.shape_kind), plan.contacts, columns, device)

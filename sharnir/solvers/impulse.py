@@ -16,11 +16,12 @@ from sharnir.constraints.loops import loops_on
 from sharnir.constraints.plan import plan_on
 from sharnir.constraints.work import EVOLVES, STATE_SAVED, state_on, work_on
 from sharnir.dynamics.tree import tree_on, workspace_on
-from sharnir.launch import Graphs, load
+from sharnir.launch import Graphs, Launch, load
 from sharnir.maths import np_real, world_columns
 from sharnir.precision import get_precision
 from sharnir.stepping.kernels import (
     arrive_stage,
+    press_stage,
     published_kernel,
     stages_of_step,
     start_kernel,
@@ -130,24 +131,26 @@ class Impulses:
         """Launch kernels of some steps, `times` over."""
         self._steps_view[0] = steps
         kernels = self.kernels_of_step()
-        self._graphs.launch_all((kernels[-1][0].key, len(kernels), times), kernels, self.worlds, times)
+        self._graphs.launch_all((kernels[-1].kernel.key, len(kernels), times), kernels, self.worlds, times)
 
-    def kernels_of_step(self) -> list[tuple[Any, list[Any]]]:
+    def kernels_of_step(self) -> list[Launch]:
         """What is launched for a step, in its order, with its arguments."""
         if self._on_gpu:
             before, after = stages_of_step(int(self._settings[places.PASSES, 0]), self.model.loops > 0)
-            return [*((k, self._all) for k in before), *self._collide(), *((k, self._all) for k in after)]
+            stages = [Launch(k, self._all, teams=k is press_stage) for k in (*before, *after)]
+            return [*stages[: len(before)], *self._collide(), *stages[len(before) :]]
         predictive = self._settings[places.METHOD, 0] == places.PREDICTIVE
-        return [*self._collide(), (step_kernel if predictive else published_kernel, [*self._all, self._steps])]
+        kernel = step_kernel if predictive else published_kernel
+        return [*self._collide(), Launch(kernel, [*self._all, self._steps])]
 
-    def _collide(self) -> list[tuple[Any, list[Any]]]:
+    def _collide(self) -> list[Launch]:
         """The kernel that finds contacts, where shapes can touch and the others do not find them themselves."""
         if not self._searches:
             return []
         state = self.state
         arguments = [self.tree, self._ws, self.plan.surfaces, self._work.places, state.touch, state.q, state.v]
         kernel = rounds_kernel if self.plan.surfaces.rounds else collide_kernel
-        return [(kernel, [*arguments, state.settings])]
+        return [Launch(kernel, [*arguments, state.settings])]
 
     def _zero_turn(self) -> None:
         if self._on_gpu:
@@ -165,7 +168,7 @@ class Impulses:
         """Velocities, poses and energies at the present time, in `seen`."""
         arguments = [self.tree, self._ws, self.loops, self.plan, self.state, self._work]
         names = ("v", "loop_v", "position", "rotation", "velocity", "energy")
-        kernels = [*self._collide(), (observe_kernel, arguments + [self.seen[n] for n in names])]
+        kernels = [*self._collide(), Launch(observe_kernel, arguments + [self.seen[n] for n in names])]
         self._graphs.launch_all("observe", kernels, self.worlds)
 
     def react(self, settings: Settings, dt: float) -> None:
@@ -176,7 +179,7 @@ class Impulses:
             self.start(self.state.q.numpy(), self.seen["v"].numpy(), self.state.loop_q.numpy())
         self.set(replace(settings, method="default", passes=10, budget=None), dt, tight=TIGHTER)
         names = ("wrench", "loop_wrench")
-        kernels = [*self._collide(), (reactions_kernel, self._all + [self.seen[n] for n in names])]
+        kernels = [*self._collide(), Launch(reactions_kernel, self._all + [self.seen[n] for n in names])]
         self._graphs.launch_all("react", kernels, self.worlds)
         for name, array in kept.items():
             wp.copy(getattr(self.state, name), array)

@@ -13,14 +13,26 @@ import warp as wp
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import joint_coordinates, prepare_lines
-from sharnir.constraints.work import BUDGET, CUT, REPORTS, TICKS, State, Work
+from sharnir.constraints.work import BUDGET, CUT, MODE, REPORTS, TICKS, State, Work
 from sharnir.dynamics.aba import inward_momentum
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import KERNEL_OPTIONS, item, item_int, put, put_int, real, set_item, set_item_int, ticks
-from sharnir.stepping.passes import WAKES, forget_correction, press, weigh
-from sharnir.stepping.solve import clear_column
+from sharnir.maths import (
+    KERNEL_OPTIONS,
+    LANES,
+    clear,
+    get_int,
+    item,
+    item_int,
+    put,
+    put_int,
+    real,
+    set_item,
+    set_item_int,
+    ticks,
+)
+from sharnir.stepping.passes import LOOK, WAKES, forget_correction, press, weigh
 from sharnir.stepping.step import (
     CORRECTIONS,
     conclude,
@@ -117,7 +129,7 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
     tangent_momenta(tree, ws, w)
     prepare_lines(tree, ws, loops, plan, state, work, real(1.0), real(1.0), real(1.0), 1, w)
     put_int(work.touching, 0, w, 0)
-    clear_column(work.p, plan.first_contact, w)
+    clear(work.p, plan.first_contact, w)
     d = int(0)
     while d < plan.lines:
         set_item(state.speed, d, w, real(0.0))
@@ -139,16 +151,18 @@ def ticks_kernel(out: wp.array(dtype=wp.float64)):
     out[0] = ticks()
 
 
-def _stage(name: str, stage: Any) -> Any:
-    """A stage of a step, for every world; a GPU knows no budget."""
+def _stage(name: str, stage: Any, lanes: int = 1, registers: int = 128) -> Any:
+    """A stage of a step, for every world; a GPU knows no budget. lanes: threads that work on a world; registers: of a
+    thread at most, so that enough of them are at work to hide how long memory takes (measured, not reasoned)."""
 
     def stage_kernel(
         tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work,
     ):  # fmt: skip
-        stage(tree, ws, trial, loops, plan, state, work, FOREVER, wp.tid())
+        stage(tree, ws, trial, loops, plan, state, work, FOREVER, wp.tid() // lanes)
 
     stage_kernel.__name__ = stage_kernel.__qualname__ = name
-    return wp.kernel(stage_kernel, module="unique", module_options={"enable_backward": False})
+    options = {"enable_backward": False}
+    return wp.kernel(stage_kernel, module="unique", module_options=options, cuda_max_registers=registers)
 
 
 @wp.func
@@ -171,6 +185,16 @@ def begin(
 
 
 @wp.func
+def weigh_before(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """`weigh`, but a look at the end is left for all worlds to take together."""
+    if get_int(work.flow, MODE, w) != LOOK:
+        weigh(tree, ws, trial, loops, plan, state, work, end, w)
+
+
+@wp.func
 def end_step(
     tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
     w: int,
@@ -182,17 +206,17 @@ def end_step(
 arrive_stage = _stage("arrive_stage", arrive)
 begin_stage = _stage("begin_stage", begin)
 gather_stage = _stage("gather_stage", gather)
-line_up_stage = _stage("line_up_stage", line_up)
-press_stage = _stage("press_stage", press)
-weigh_stage = _stage("weigh_stage", weigh)
+line_up_stage = _stage("line_up_stage", line_up, registers=255)
+press_stage = _stage("press_stage", press, LANES, 64)
+weigh_stage = _stage("weigh_stage", weigh_before)
+look_stage = _stage("look_stage", weigh)
 conclude_stage = _stage("conclude_stage", conclude)
 end_stage = _stage("end_stage", end_step)
-STAGES = (arrive_stage, begin_stage, gather_stage, line_up_stage, press_stage, weigh_stage, conclude_stage, end_stage)
 
 
 def stages_of_step(passes: int, corrected: bool) -> tuple[list[Any], list[Any]]:
     """Kernels of one step before and after contacts are found. corrected: joints close loops, whose positions may be
     corrected several times."""
-    after = [line_up_stage, *[press_stage, weigh_stage] * (passes + WAKES + 2), conclude_stage]
+    after = [line_up_stage, *[press_stage, weigh_stage] * (passes + WAKES + 2), look_stage, conclude_stage]
     again = [gather_stage, line_up_stage, conclude_stage] * (CORRECTIONS if corrected else 0)
     return [begin_stage], [*after, *again, end_stage]

@@ -24,10 +24,9 @@ from sharnir.dynamics.kernels import put_bodies
 from sharnir.dynamics.kinematics import kinematics, poses
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import FREE, SPHERICAL
-from sharnir.maths import KERNEL_OPTIONS, array2, get3, item, real, set_item, ticks, vec3
+from sharnir.maths import KERNEL_OPTIONS, array2, clear, get3, item, real, set_item, ticks, vec3
 from sharnir.stepping.motion import joint_impulses, kick
 from sharnir.stepping.solve import (
-    clear_column,
     direct_wanted,
     load_impulses,
     prepare,
@@ -75,7 +74,7 @@ def synchronise(
         find_contacts(tree, ws, plan, state, work, state.settings[DT, 0], w)
         prepare(tree, ws, loops, plan, state, work, held, h, state.settings[DT, 0], scale, real(2.0), 1, 0, 0, w)
         only_closed(work, w)
-        clear_column(work.joint_target, 6 * plan.joints, w)
+        clear(work.joint_target, 6 * plan.joints, w)
         apply_impulses(loops, plan, work, ws.z, work.p, w)
         settled(loops, plan, state, work, held, ws.z, state.settings[DT, 0], ticks() + wp.float64(1.0e12), w)
     outward(tree, ws, v, w)

@@ -31,6 +31,7 @@ from sharnir.constraints.work import (
     REASON,
     SHARE,
     SOFTENED,
+    SPREAD,
     TIGHT,
     WOKEN,
     State,
@@ -39,10 +40,11 @@ from sharnir.constraints.work import (
 from sharnir.dynamics.aba import outward
 from sharnir.dynamics.momenta import add_tangent_momenta, tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, copy, get, get_int, item, put, put_int, real, set_item
+from sharnir.maths import array2, column_add, copy, get, get_int, item, put, put_int, real, set_item
 from sharnir.stepping.residuals import aim, chord_residual, gap_growth, kinetic2, line_misses, look
 from sharnir.stepping.series import follow, forget
-from sharnir.stepping.solve import solve, time_is_up
+from sharnir.stepping.solve import solve
+from sharnir.stepping.sweeps import time_is_up
 
 SOFTER = 8  # times an impact is made softer, at most
 CONTACT_SHARE = wp.constant(real(0.03))  # of how far a contact's end is missed counts as a joint's gap
@@ -55,6 +57,7 @@ def first_pass(state: State, work: Work, w: int):
     put_int(work.flow, MODE, w, PASS)
     put_int(work.flow, WOKEN, w, 0)
     put_int(work.flow, SOFTENED, w, 0)
+    put_int(work.flow, SPREAD, w, 0)
     put_int(work.flow, BOUNCING, w, bounces(work, w))
     put(work.pace, SHARE, w, real(1.0))
     set_item(state.report, PASSED, w, real(0.0))
@@ -110,24 +113,23 @@ def weigh(
     mode = get_int(work.flow, MODE, w)
     if mode != DONE:
         dt = state.settings[DT, 0]
-        known = int(0)  # 1 if the gaps at the end are those of a pass before
+        next = int(LOOK)
         if mode == LAST:
             follow_tangent(tree, ws, plan, state, work, w)
-            mode = LOOK
-        elif mode == LOOK:
-            known = get_int(work.flow, KNOWN, w)
-        else:
+            put_int(work.flow, KNOWN, w, 0)
+        elif mode != LOOK:
             outward(tree, ws, state.v_next, w)
             if mode == TANGENT:
                 tangent_momenta(tree, ws, w)
-                mode = LOOK
-        if mode == LOOK or plan.bent_lines == 1:
+                put_int(work.flow, KNOWN, w, 0)
+        if mode == LOOK or (mode == PASS and plan.bent_lines == 1):
+            known = wp.where(mode == LOOK, get_int(work.flow, KNOWN, w), 0)
             look(tree, trial, loops, plan, state, work, 1 - known, dt, w)
         if mode == LOOK:
-            mode = DONE
-        else:
-            mode = next_mode(tree, ws, loops, plan, state, work, dt, end, w)
-        put_int(work.flow, MODE, w, mode)
+            next = DONE
+        elif mode == PASS:
+            next = next_mode(tree, ws, loops, plan, state, work, dt, end, w)
+        put_int(work.flow, MODE, w, next)
 
 
 @wp.func
@@ -166,6 +168,7 @@ def next_mode(
     mode = int(PASS)
     if awake > 0:
         put_int(work.flow, WOKEN, w, woken + 1)
+        put_int(work.flow, SPREAD, w, 0)
         if get_int(work.flow, HELD, w) == 1:
             project_rows(plan, state, work, w)
     else:
@@ -199,11 +202,8 @@ def next_mode(
 @wp.func
 def add_missing(work: Work, z: array2, n: int, w: int):
     """z and what it is built on ← with what the momentum equation still lacks."""
-    d = int(0)
-    while d < n:
-        put(z, d, w, get(z, d, w) + get(work.zc, d, w))
-        put(work.base, d, w, get(work.base, d, w) + get(work.zc, d, w))
-        d += 1
+    column_add(work.zc, 0, real(1.0), z, 0, n, w)
+    column_add(work.zc, 0, real(1.0), work.base, 0, n, w)
 
 
 @wp.func

@@ -20,6 +20,7 @@ from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import (
+    clear,
     get,
     get3,
     get33,
@@ -33,7 +34,7 @@ from sharnir.maths import (
     ticks,
     vec3,
 )
-from sharnir.stepping.solve import clear_column, nothing_to_sweep
+from sharnir.stepping.solve import nothing_to_sweep
 
 PATIENCE = 20  # sweeps after which some progress must have been made
 GIVE = wp.constant(real(0.1))  # of the weight of a contact's row, where pseudo-impulses would grow without end
@@ -71,8 +72,8 @@ def renew_positions(plan: Plan, ws: Workspace, state: State, w: int):
     while i < state.q.shape[0]:
         set_item(state.q, i, w, item(state.q_next, i, w))
         i += 1
-    clear_column(ws.hc, plan.dofs, w)
-    clear_column(ws.hk, plan.dofs, w)
+    clear(ws.hc, plan.dofs, w)
+    clear(ws.hk, plan.dofs, w)
 
 
 @wp.func
@@ -81,8 +82,8 @@ def pseudo_step(
     end: wp.float64, w: int,
 ):  # fmt: skip
     """tau ← the pseudo-velocities sought; impulses start from nothing."""
-    clear_column(work.p_old, plan.first_contact + CONTACT_P * contact_count(work, w), w)
-    clear_column(ws.z, plan.width, w)
+    clear(work.p_old, plan.first_contact + CONTACT_P * contact_count(work, w), w)
+    clear(ws.z, plan.width, w)
     epsilon = state.settings[EPSILON, 0]
     worst = real(2.0) * epsilon
     n = int(0)

@@ -44,6 +44,7 @@ from sharnir.dynamics.momenta import tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import (
     array2,
+    clear,
     copy,
     get,
     get3,
@@ -66,7 +67,7 @@ from sharnir.stepping.positions import (
     renew_positions,
 )
 from sharnir.stepping.series import expected
-from sharnir.stepping.solve import clear_column, direct_wanted, load_impulses, prepare, solve
+from sharnir.stepping.solve import direct_wanted, load_impulses, prepare, solve
 
 FOLDING = wp.constant(real(0.1))  # firmness of loops, against their past, below which a fold is near
 CORRECTIONS = 5  # of positions in a step, at most
@@ -306,7 +307,7 @@ def published_step(
     load_impulses(plan, state, work, scale, w)
     find_contacts(tree, ws, plan, state, work, dt, w)
     prepare(tree, ws, loops, plan, state, work, 0, dt, dt, scale, real(1.0), 0, 0, 0, w)
-    clear_column(work.joint_target, 6 * plan.joints, w)
+    clear(work.joint_target, 6 * plan.joints, w)
     apply_impulses(loops, plan, work, ws.z, work.p, w)
     sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
     solve(loops, plan, state, work, 0, ws.z, dt, sooner, w)
