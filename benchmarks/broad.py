@@ -12,6 +12,7 @@ import numpy as np
 import warp as wp
 
 from sharnir.collide.broad import Broad, BroadWork, broad_on, broad_work_on, find_pairs, put_box
+from sharnir.collide.filters import Filter
 from sharnir.kinds import BOX, HALF_SPACE
 from sharnir.maths import KERNEL_OPTIONS, np_real, vec3
 
@@ -61,7 +62,7 @@ def measure(boxes: np.ndarray, shake: float) -> tuple[float, float, int]:
     variants = (boxes + moves).astype(np_real)
     ones = np.ones(count, dtype=int)
     kind = np.where(np.arange(count) == 0, HALF_SPACE, BOX)
-    broad = broad_on(kind, np.arange(count) - 1, ones, ones, [], "cpu")
+    broad = broad_on(kind, Filter(np.arange(count) - 1, ones, ones), "cpu")
     work = broad_work_on(count, 30 * count, 1, "cpu")
     out = wp.zeros(1, dtype=int)
     corners = [wp.array(variants[:, :, k].reshape(-1, 3), dtype=vec3) for k in range(2)]

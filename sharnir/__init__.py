@@ -35,6 +35,7 @@ from sharnir.spec.joints import (
     Spherical,
     Universal,
 )  # fmt: skip
+from sharnir.spec.pairs import ContactPair, MaterialPair
 from sharnir.spec.scene import Scene
 from sharnir.trajectory import Trajectory, simulate
 
@@ -69,9 +70,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Body", "Box", "Capsule", "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame", "Free",
-    "HalfSpace", "HeightField", "Helical", "Material", "Mesh", "Model", "ModelError", "Motor", "Planar", "Prismatic",
-    "Report", "Revolute", "Saved", "Scene", "Settings", "SharnirError", "Simulation", "SimulationError", "Sphere",
-    "Spherical", "Spring", "Trajectory", "Universal", "compile", "distance", "get_precision", "maximal", "ray_cast",
-    "set_precision", "simulate",
+    "Body", "Box", "Capsule", "ContactPair", "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame",
+    "Free", "HalfSpace", "HeightField", "Helical", "Material", "MaterialPair", "Mesh", "Model", "ModelError",
+    "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved", "Scene", "Settings", "SharnirError",
+    "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Trajectory", "Universal", "compile",
+    "distance", "get_precision", "maximal", "ray_cast", "set_precision", "simulate",
 ]  # fmt: skip

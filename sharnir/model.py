@@ -115,7 +115,9 @@ class Model:
     shape_drift: Reals  # [shapes, 3] m/s, velocity of the surface against its body, link axes
     shape_filter: Ints  # [shapes, 2] group and mask, bits
     material: Reals  # [materials, 6] sliding, static, rolling (m), spinning (m), restitution, threshold (m/s)
-    material_rule: Ints  # [materials] how it combines, in the order of sharnir.compiler.materials.RULES
+    material_table: Reals  # [materials, materials, 6] the same where two meet, by their rules or as given
+    pair_shape: Ints  # [pairs, 2] shapes that touch or do not by the user's word, the smaller index first
+    pair_touch: Ints  # [pairs] 1: they may touch, 0: they may not, whatever joints and filters say
     shape_data: Ints  # [shapes] which hull, height field or mesh it is, each counted from 0; -1 of other shapes
 
     # Hulls, about their centres of volume; vertices and faces are counted over all hulls.

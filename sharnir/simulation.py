@@ -18,7 +18,7 @@ from sharnir.progress import bar
 from sharnir.saved import Saved
 from sharnir.solvers.settings import Settings, settings_from
 from sharnir.spec.scene import Scene
-from sharnir.touches import Contact, contacts_of
+from sharnir.touches import Contact, check_room, contacts_of
 from sharnir.views import BodyView, JointView, MotorView
 
 SOLVERS = ("simgc", "simmc")
@@ -67,12 +67,13 @@ class Simulation:
 
     solver: "simgc" (generalised coordinates) or "simmc" (maximal coordinates). dt: s, the step. worlds: how many states
     run side by side; all start alike. device: "cpu" or a GPU's name. contacts: points of contact there is room for in
-    a world; left out, more than shapes usually have. settings: see sharnir.Settings.
+    a world; pairs: pairs of shapes near each other there is room for; left out, more than shapes usually have. An error
+    says how many are needed where there are more. settings: see sharnir.Settings.
     """
 
     def __init__(
         self, scene: Scene | Model, *, solver: str = "simgc", dt: float = 0.01, worlds: int = 1, device: str = "cpu",
-        contacts: int | None = None, **settings: Any,
+        contacts: int | None = None, pairs: int | None = None, **settings: Any,
     ) -> None:  # fmt: skip
         from sharnir.dynamics.evaluator import checked_device
         from sharnir.solvers.impulse import Impulses
@@ -88,8 +89,9 @@ class Simulation:
         if device != "cpu" and (self.settings.method != "default" or self.settings.budget is not None):
             given = f"method={self.settings.method!r}, budget={self.settings.budget}"
             raise fail("simulation", f"has no such steps on {device}", given, "method='default' without a budget")
-        most = 64 + 16 * len(self.inner.shape_kind) if contacts is None else at_least_one("contacts", contacts)
-        self.impulses = Impulses(self.inner, self.worlds, device, most)
+        room = (("contacts", contacts), ("pairs", pairs))
+        asked = {name: at_least_one(name, value) for name, value in room if value is not None}
+        self.impulses = Impulses(self.inner, self.worlds, device, **asked)
         self._size = float(
             max(1e-6, np.abs(self.inner.loop_pos).max(initial=0.0), np.abs(self.inner.part_pos).max(initial=0.0))
         )
@@ -132,8 +134,7 @@ class Simulation:
         if not isinstance(saved, Saved):
             raise fail("restore", "not a saved state", shown(saved), "what Simulation.save returns")
         saved.check(self.solver, self.model.fingerprint, self.impulses)
-        for name, values in saved.arrays.items():
-            getattr(self.impulses.state, name).assign(values)
+        self.impulses.restore(saved.arrays)
         self.dt = saved.dt
         self._set_time(saved.time)
         self._controllers = [(f, period, self.time) for f, period, _ in self._controllers]
@@ -266,15 +267,7 @@ class Simulation:
         worst = reports.max(axis=2)
         if not np.isfinite(worst[:, places.RESIDUAL]).all() or not np.isfinite(worst[:, places.POSITION_ERROR]).all():
             raise SimulationError(f"t = {self.time:.6g} s: {self._what_diverged()}")
-        needed, room = int(worst[:, places.TOUCHING].max()), self.impulses.plan.contacts
-        pairs = -int(reports[:, places.TOUCHING].min())
-        if pairs > 0:
-            raise SimulationError(f"t = {self.time:.6g} s: {pairs} pairs of shapes are near each other: too many")
-        if needed > room:
-            raise SimulationError(
-                f"t = {self.time:.6g} s: {needed} points of contact: there is room for {room}; "
-                f"allowed: Simulation(..., contacts={2 * needed})"
-            )
+        check_room(self, reports[:, places.TOUCHING])
         seconds = worst[:, places.TICKS] / ticks_per_second()
         weakest = reports[:, places.WEAKEST].min(axis=1)
         folded = (weakest < FOLDED) & (self.inner.loops > 0) & (self.settings.method == "default")
@@ -320,9 +313,11 @@ class Simulation:
         if name in ("wrench", "loop_wrench"):
             if not self._reacted:
                 self.impulses.react(self.settings, self._dt)
+                check_room(self, self.impulses.state.touch.count.numpy()[1])
                 self._reacted = True
         elif not self._observed:
             self.impulses.observe()
+            check_room(self, self.impulses.state.touch.count.numpy()[1])
             self._observed = True
         return self._column(self.impulses.seen[name])
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sharnir.errors import fail, shown, unknown
+from sharnir.errors import SimulationError, fail, shown, unknown
 from sharnir.spec.scene import WORLD
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from sharnir.model import Reals
     from sharnir.simulation import Simulation
 
@@ -44,3 +46,20 @@ def contacts_of(sim: Simulation, body: str | None, other: str | None, world: int
             x, push = at[10 * c : 10 * c + 7].astype(float), p[6 * c : 6 * c + 6] / h
             out.append(Contact(pair, (first, second), x[:3], x[3:6], float(x[6]), push[:3].copy(), push[3:].copy()))
     return out
+
+
+def check_room(sim: Simulation, needed: np.ndarray) -> None:
+    """Whether there was room for all. needed: points of contact there are, or minus the pairs of shapes near each other
+    where those are too many."""
+    points, pairs = int(needed.max()), -int(needed.min())
+    room, shapes = sim.impulses.plan.contacts, len(sim.inner.shape_kind)
+    if pairs > 0:
+        raise SimulationError(
+            f"t = {sim.time:.6g} s: {pairs} pairs of shapes near each other: there is room for {sim.impulses.pairs}; "
+            f"allowed: Simulation(..., pairs={min(2 * pairs, shapes * (shapes - 1) // 2)})"
+        )
+    if points > room:
+        raise SimulationError(
+            f"t = {sim.time:.6g} s: {points} points of contact: there is room for {room}; "
+            f"allowed: Simulation(..., contacts={2 * points})"
+        )

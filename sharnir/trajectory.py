@@ -136,11 +136,11 @@ def simulate(
 
 def check_exact_knows(model: Model) -> None:
     """The exact solver has equations of motion only: what is not smooth is refused, not ignored."""
-    from sharnir.collide.pairs import any_pair
+    from sharnir.collide.filters import filter_of
 
     limited = np.flatnonzero(model.limit_angles != NO_LIMIT)
     rubbing = np.flatnonzero(model.friction > 0)
-    touching = any_pair(model)
+    touching = filter_of(model).any()
     has = [("limits", len(limited) > 0), ("dry friction", len(rubbing) > 0), ("motors", len(model.motor_names) > 0),
            ("couplings", len(model.coupling_names) > 0), ("contact", touching)]  # fmt: skip
     given = [name for name, there in has if there]

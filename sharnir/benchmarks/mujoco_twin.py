@@ -2,7 +2,8 @@
 
 Every link is a MuJoCo body whose frame is the link frame at zero coordinates; every elementary motion is a joint on it.
 What MuJoCo has no equivalent of is refused: screws, rotations crossed from child to parent, limits of ball joints,
-other loop joints than hinges, balls and rigid ones, motors on quaternions, springs, limits and friction in loop joints.
+other loop joints than hinges, balls and rigid ones, motors on quaternions, springs, limits and friction in loop joints,
+contact pairs.
 """
 
 from __future__ import annotations
@@ -205,14 +206,16 @@ def _principal(inertia: Array) -> tuple[Array, Array]:
 
 def _add_shapes(model: Model, bodies: dict[int, Any]) -> None:
     """MuJoCo takes the larger friction of a pair: with the world it is ours, among bodies only if all are alike."""
-    sliding = model.material[model.shape_material, 0]
-    ground = set(sliding[model.shape_link < 0].tolist())
-    if len(ground) > 1:
-        raise _refuse(model, "shapes of the world with different friction")
-    of_world = max(ground, default=0.0)
+    if len(model.pair_shape):
+        raise _refuse(model, "contact pairs")
+    material, sliding = model.shape_material, model.material_table[:, :, 0]
+    ground = material[model.shape_link < 0]
     for k, link in enumerate(model.shape_link.tolist()):
         kind = int(model.shape_kind[k])
-        friction = 0.0 if link < 0 else float(np.sqrt(sliding[k] * (of_world if ground else sliding[k])))
+        on = sliding[material[k], ground if len(ground) else material[[k]]]
+        if link >= 0 and np.ptp(on) > 0:
+            raise _refuse(model, "shapes of the world with different friction")
+        friction = 0.0 if link < 0 else float(on[0])
         bodies[link].add_geom(
             type=GEOMS[kind], size=_half_size(kind, model.shape_size[k]), pos=model.shape_pos[k],
             quat=_wxyz(model.shape_rot[k]), friction=[friction, 0.0, 0.0],

@@ -12,8 +12,6 @@ a tenth of the boxes is far away), sweep and prune along one axis 10 times, both
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import warp as wp
 
@@ -30,6 +28,7 @@ from sharnir.collide.broad_rows import (
     pairs_of_few,
     store_box,
 )
+from sharnir.collide.filters import Filter
 from sharnir.kinds import HALF_SPACE, HEIGHT_FIELD, MESH
 from sharnir.maths import array2, indices, ints2, real, vec3
 
@@ -62,16 +61,9 @@ class BroadWork:
     pairs: ints2  # [2 most] smaller and larger shape index, sorted
 
 
-def broad_on(
-    kind: np.ndarray, link: np.ndarray, group: np.ndarray, mask: np.ndarray, excluded: Sequence, device: str
-) -> Broad:
-    """The static part, for shapes of kinds `kind` [shape] on links `link` [shape], −1 for the world.
-
-    Two shapes may touch if they are on different links, if the `group` [shape] of each has a bit in common with the
-    `mask` [shape] of the other, and if their links are no pair of `excluded` [pair, 2], in any order.
-    """
-    kind, link, group, mask = (np.asarray(a, dtype=np.int64) for a in (kind, link, group, mask))
-    rows, row = _allowed_rows(link, group, mask, excluded)
+def broad_on(kind: np.ndarray, may: Filter, device: str) -> Broad:
+    """The static part, for shapes of kinds `kind` [shape], of which some may touch."""
+    rows, row = _allowed_rows(may)
     out = Broad()
     out.count = len(kind)
     out.words = _words(out.count)
@@ -79,7 +71,7 @@ def broad_on(
     out.step_shape, out.step_number = (NUMBERS, 1) if out.slabs else (1, WORD * out.words)
     out.row = wp.array(row, dtype=int, device=device)
     out.allowed = wp.array(rows, dtype=wp.uint64, device=device)
-    out.sample = wp.array(_sample(kind, link), dtype=int, device=device)
+    out.sample = wp.array(_sample(kind, may.link), dtype=int, device=device)
     return out
 
 
@@ -110,24 +102,16 @@ def _slabs(count: int) -> int:
     return 32 if count < 256 else 64 if count < 4096 else 128
 
 
-def _allowed_rows(
-    link: np.ndarray, group: np.ndarray, mask: np.ndarray, excluded: Sequence
-) -> tuple[np.ndarray, np.ndarray]:
+def _allowed_rows(may: Filter) -> tuple[np.ndarray, np.ndarray]:
     """Words of all rows, and the row of every shape. The shapes of a pile share a row, which then stays in the cache:
     of a row only bits of larger indices are read, so that the bit of the shape itself may have any value."""
-    apart: dict[int, set[int]] = {}
-    for a, b in excluded:
-        apart.setdefault(int(a), set()).add(int(b))
-        apart.setdefault(int(b), set()).add(int(a))
-    count = len(link)
+    count = len(may.link)
     known: dict[bytes, int] = {}
     row = np.zeros(count, dtype=np.int32)
     bits = np.zeros(WORD * _words(count), dtype=bool)
     for a in range(count):
-        may = (link != link[a]) & ((group[a] & mask) != 0) & ((group & mask[a]) != 0)
-        may &= ~np.isin(link, list(apart.get(int(link[a]), ())))
-        may[a] = link[a] >= 0
-        bits[:count] = may
+        bits[:count] = may.row(a)
+        bits[a] = may.link[a] >= 0
         row[a] = known.setdefault(np.packbits(bits, bitorder="little").tobytes(), len(known))
     return np.frombuffer(b"".join(known), dtype="<u8"), row
 

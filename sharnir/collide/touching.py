@@ -40,7 +40,6 @@ from sharnir.maths import (
 OPTIONS = {"enable_backward": False, "cpu_compiler_flags": "-march=native -mllvm=-inline-threshold=20000"}
 
 SPARE = 16  # points that a pair needs room for while it chooses among them
-PAIRS = 64  # pairs of shapes there is room for, per shape
 PROPERTIES = 6  # of a material, or of a pair of them
 SLIDING, STATIC, ROLLING, SPINNING, RESTITUTION, THRESHOLD = range(PROPERTIES)
 
@@ -97,8 +96,8 @@ def touch_on(most: int, worlds: int, device: str) -> Touch:
     return out
 
 
-def places_on(shapes: int, most: int, columns: int, device: str) -> Places:
-    """Zeroed scratch."""
+def places_on(shapes: int, most: int, pairs: int, columns: int, device: str) -> Places:
+    """Zeroed scratch for `most` points and `pairs` pairs of shapes near each other."""
     most += SPARE
     found = Found()
     found.most = most
@@ -110,7 +109,7 @@ def places_on(shapes: int, most: int, columns: int, device: str) -> Places:
     out.shape = wp.zeros((2 * most, columns), dtype=int, device=device)
     for name, rows in (("R", 9), ("x", 3), ("speed", 1)):
         setattr(out, name, wp.zeros((rows * shapes, columns), dtype=real, device=device))
-    out.broad = broad_work_on(shapes, PAIRS * shapes, columns, device)
+    out.broad = broad_work_on(shapes, pairs, columns, device)
     return out
 
 

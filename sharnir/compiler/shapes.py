@@ -10,8 +10,9 @@ import numpy as np
 from sharnir.collide.hulls import Hull, convex_hull
 from sharnir.collide.surfaces import Surface, surface
 from sharnir.compiler.checks import LARGEST, number, quaternion, vector
-from sharnir.compiler.materials import material_arrays, material_values
+from sharnir.compiler.materials import material_arrays
 from sharnir.compiler.motions import Pose
+from sharnir.compiler.pairs import contact_pair_arrays
 from sharnir.errors import fail, shown
 from sharnir.model import Ints
 from sharnir.rotations import Array, quat_to_matrix
@@ -140,14 +141,14 @@ def bits(element: str, name: str, value: Any) -> int:
 def shape_arrays(
     bodies: Iterable[Body], scene: Scene, index: dict[str, int], in_link: dict[str, Pose]
 ) -> dict[str, Any]:
-    """Kinds, poses in link frames, sizes and materials of all shapes."""
-    kinds, links, poses, sizes, materials, drifts, filters, data = [], [], [], [], [], [], [], []
+    """Kinds, poses in link frames, sizes, materials and filters of all shapes."""
+    kinds, carriers, poses, sizes, materials, drifts, filters, data = [], [], [], [], [], [], [], []
     hulls: list[Hull] = []
     fields: list[Array] = []
     meshes: list[Surface] = []
     for carrier, element, shape in described_shapes(bodies, scene):
         kinds.append(shape_kind(element, shape))
-        links.append(index[carrier])
+        carriers.append(carrier)
         hull, number_of = None, -1
         if isinstance(shape, ConvexHull):
             hull, number_of = hull_of(element, shape), len(hulls)
@@ -161,19 +162,19 @@ def shape_arrays(
         data.append(number_of)
         poses.append(in_link[carrier] @ shape_pose(element, shape, hull))
         sizes.append(dimensions(element, shape))
-        materials.append(material_values(element, shape.material))
+        materials.append((element, shape.material))
         filters.append([bits(element, name, getattr(shape, name)) for name in ("group", "mask")])
         drifts.append(poses[-1].R @ vector(element, "surface_velocity", shape.surface_velocity, 3))
         number(element, "density", shape.density, least=0)
     return {
         "shape_kind": np.array(kinds, dtype=np.int32),
-        "shape_link": np.array(links, dtype=np.int32),
+        "shape_link": np.array([index[carrier] for carrier in carriers], dtype=np.int32),
         "shape_rot": np.array([p.R for p in poses], dtype=float).reshape(-1, 3, 3),
         "shape_pos": np.array([p.x for p in poses], dtype=float).reshape(-1, 3),
         "shape_size": np.array(sizes, dtype=float).reshape(-1, 3),
         "shape_drift": np.array(drifts, dtype=float).reshape(-1, 3),
         "shape_filter": np.array(filters, dtype=np.int32).reshape(-1, 2),
-        **material_arrays(materials),
+        **material_arrays(materials, scene.material_pairs), **contact_pair_arrays(scene, carriers),
         "shape_data": np.array(data, dtype=np.int32),
         **hull_arrays(hulls), **field_arrays(fields), **mesh_arrays(meshes),
     }  # fmt: skip

@@ -186,8 +186,8 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
     return out
 
 
-def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
-    """Zeroed scratch."""
+def work_on(model: Model, plan: Plan, pairs: int, columns: int, device: str) -> Work:
+    """Zeroed scratch; pairs: of shapes near each other there is room for."""
     impulses, joints, lines = plan.impulses, plan.joints, plan.lines
     sizes = {
         "wrench": 12 * MANY,
@@ -237,5 +237,5 @@ def work_on(model: Model, plan: Plan, columns: int, device: str) -> Work:
     out.near = wp.zeros((columns, kept), dtype=real, device=device)
     for name, size in counts.items():
         setattr(out, name, wp.zeros((size, columns), dtype=int, device=device))
-    out.places = places_on(len(model.shape_kind), plan.contacts, columns, device)
+    out.places = places_on(len(model.shape_kind), plan.contacts, pairs, columns, device)
     return out

@@ -58,10 +58,20 @@ def ticks_per_second() -> float:
     return (c1 - c0) / (t1 - t0)
 
 
-class Impulses:
-    """One model, `worlds` states on one device. Arrays are `[item, world]`."""
+def usual_room(shapes: int) -> tuple[int, int]:
+    """Points of contact, and pairs of shapes near each other: more than shapes usually have, but no pair twice."""
+    return 64 + 16 * shapes, min(64 * shapes, shapes * (shapes - 1) // 2)
 
-    def __init__(self, model: Model, worlds: int, device: str, contacts: int) -> None:
+
+class Impulses:
+    """One model, `worlds` states on one device. Arrays are `[item, world]`. contacts, pairs: points of contact, and
+    pairs of shapes near each other, there is room for in a world; left out, `usual_room`."""
+
+    def __init__(
+        self, model: Model, worlds: int, device: str, contacts: int | None = None, pairs: int | None = None
+    ) -> None:
+        usual = usual_room(len(model.shape_kind))
+        contacts, self.pairs = usual[0] if contacts is None else contacts, usual[1] if pairs is None else pairs
         self.model, self.worlds, self.device = model, worlds, device
         self._on_gpu = wp.get_device(device).is_cuda
         columns = worlds if self._on_gpu else 1
@@ -69,7 +79,7 @@ class Impulses:
         self.loops = loops_on(model, device)
         self.plan, self.lines = plan_on(model, device, contacts)
         self.state = state_on(model, self.plan, worlds, HISTORY, device)
-        self._work = work_on(model, self.plan, columns, device)
+        self._work = work_on(model, self.plan, self.pairs, columns, device)
         self._ws = workspace_on(model, columns, device, self.plan.width)
         self._trial = workspace_on(model, columns, device)
         self._all = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work]
@@ -88,6 +98,7 @@ class Impulses:
         """Begin from positions and velocities [.., worlds]; loop_q: where angles of loop joints are counted from."""
         for name, values in (("q", q), ("v", v), ("loop_q", loop_q)):
             getattr(self.state, name).assign(np.ascontiguousarray(values, dtype=np_real))
+        self.state.touch.count.zero_()
         arguments = [self.tree, self._ws, self.loops, self.plan, self.state, self._work]
         self._graphs.launch("start", start_kernel, self.worlds, arguments)
 
@@ -190,5 +201,7 @@ class Impulses:
         return {name: getattr(self.state, name).numpy().copy() for name in STATE_SAVED}
 
     def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from what `saved` returned."""
         for name in STATE_SAVED:
             getattr(self.state, name).assign(saved[name])
+        self.state.touch.count.zero_()

@@ -45,7 +45,8 @@ class Material(Element):
     restitution: speed after an impact over the speed before it, 0 to 1. threshold: m/s, what approaches slower does
     not bounce. combine: how two materials make the coefficients of their pair, one by one: "geometric" (mean),
     "average", "product", "least" or "largest"; where the two differ, the later rule of this list decides. Of the
-    thresholds, the larger one counts.
+    thresholds, the larger one counts. name: by which a MaterialPair gives the coefficients of two materials instead;
+    materials of one name are the same in all their values.
     """
 
     friction: float = 0.5
@@ -55,6 +56,7 @@ class Material(Element):
     restitution: float = 0.0
     threshold: float = 0.02
     combine: str = "geometric"
+    name: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -64,7 +66,8 @@ class Shape(Element):
     position: m, centre in the body frame or the world. orientation: quaternion (x, y, z, w). density: kg/m³.
     material: of its surface. surface_velocity: m/s, with which the surface runs over the shape, as a belt does, in the
     axes of the shape. group, mask: bits, 31 of them; two shapes may touch if the group of each has a bit in common with
-    the mask of the other, so that mask 0 touches nothing. Bodies that a joint connects never touch each other.
+    the mask of the other, so that mask 0 touches nothing. Bodies that a joint connects do not touch each other. A
+    ContactPair decides for two bodies, or two shapes of them, whatever joints and masks say.
     """
 
     position: Vector = (0.0, 0.0, 0.0)

@@ -27,6 +27,7 @@ from sharnir.spec.elements import (
     Spring,
 )  # fmt: skip
 from sharnir.spec.joints import JOINT_TYPES
+from sharnir.spec.pairs import ContactPair, MaterialPair
 
 if TYPE_CHECKING:
     from sharnir.spec.scene import Scene
@@ -39,8 +40,10 @@ SHAPE_TYPES: dict[str, type[Shape]] = {
 }  # fmt: skip
 SECTIONS = {
     "body": Body, "joint": JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling, "shape": SHAPE_TYPES,
+    "contact_pair": ContactPair, "material_pair": MaterialPair,
 }  # fmt: skip
-TEXT = {"name", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine"}
+TEXT = {"name", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine", "first", "second"}
+FLAGS = {"touch"}
 
 
 def _table(element: Element, kind: str | None) -> dict[str, Any]:
@@ -87,7 +90,11 @@ def _toml(value: Any, where: str) -> str:
 
 
 def _lines(table: dict[str, Any], where: str) -> list[str]:
-    return [f"{key} = {_toml(value, f'{where}: {key}')}" for key, value in table.items()]
+    lines = []
+    for key, value in table.items():
+        flag = key in FLAGS and isinstance(value, bool)
+        lines.append(f"{key} = {str(value).lower() if flag else _toml(value, f'{where}: {key}')}")
+    return lines
 
 
 def write_scene(scene: Scene, path: Path) -> None:
@@ -100,6 +107,8 @@ def write_scene(scene: Scene, path: Path) -> None:
         ("motor", [_table(m, None) for m in scene.motors]),
         ("coupling", [_table(c, None) for c in scene.couplings]),
         ("shape", [_table(s, _type_name(s, SHAPE_TYPES, f"shape {k}")) for k, s in enumerate(scene.shapes)]),
+        ("contact_pair", [_table(p, None) for p in scene.contact_pairs]),
+        ("material_pair", [_table(p, None) for p in scene.material_pairs]),
     ]
     for section, tables in sections:
         for number, table in enumerate(tables):
@@ -167,6 +176,10 @@ def _element(table: dict[str, Any], types: Any, where: str) -> Any:
 def _value(key: str, value: Any, where: str) -> Any:
     if key in TEXT:
         return _text(value, where)
+    if key in FLAGS:
+        if not isinstance(value, bool):
+            raise ModelError(f"{where}: given {value!r}; allowed: true or false")
+        return value
     if key == "shapes":
         if not isinstance(value, list) or not all(isinstance(s, dict) for s in value):
             raise ModelError(f"{where}: given {value!r}; allowed: a list of tables")

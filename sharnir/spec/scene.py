@@ -10,19 +10,21 @@ from sharnir.errors import described, fail, shown
 from sharnir.spec.actuators import Coupling, Motor
 from sharnir.spec.elements import Body, Element, Shape, Spring, Vector, plain
 from sharnir.spec.joints import Joint
+from sharnir.spec.pairs import ContactPair, MaterialPair
 
 E = TypeVar("E", bound=Element)
 
 WORLD = "world"
 LISTS: dict[str, type[Element]] = {
     "bodies": Body, "joints": Joint, "springs": Spring, "motors": Motor, "couplings": Coupling, "shapes": Shape,
+    "contact_pairs": ContactPair, "material_pairs": MaterialPair,
 }  # fmt: skip
 
 
 @dataclass(kw_only=True)
 class Scene:
-    """Bodies, joints, springs, motors and couplings under gravity (m/s²), and shapes fixed to the world. Bodies
-    without a joint to anything float freely."""
+    """Bodies, joints, springs, motors and couplings under gravity (m/s²), shapes fixed to the world, and what is said
+    of contact between two bodies or two materials. Bodies without a joint to anything float freely."""
 
     name: str = "scene"
     gravity: Vector = (0.0, 0.0, -9.81)
@@ -32,17 +34,20 @@ class Scene:
     motors: list[Motor] = field(default_factory=list)
     couplings: list[Coupling] = field(default_factory=list)
     shapes: list[Shape] = field(default_factory=list)
+    contact_pairs: list[ContactPair] = field(default_factory=list)
+    material_pairs: list[MaterialPair] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.gravity = plain(self.gravity)
 
     def add(self, element: E) -> E:
-        """Add a body, joint, spring, motor, coupling or shape of the world, in any order; returns it."""
+        """Add a body, joint, spring, motor, coupling, shape of the world, contact pair or material pair, in any order;
+        returns it."""
         for name, kind in LISTS.items():
             if isinstance(element, kind):
                 getattr(self, name).append(element)
                 return element
-        allowed = "a Body, a joint, a Spring, a Motor, a Coupling or a shape"
+        allowed = "a Body, a joint, a Spring, a Motor, a Coupling, a shape, a ContactPair or a MaterialPair"
         raise fail(f"scene {shown(self.name)}", "cannot add this", described(element), allowed)
 
     def plain(self) -> Scene:

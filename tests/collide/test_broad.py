@@ -7,6 +7,7 @@ import pytest
 import warp as wp
 
 from sharnir.collide.broad import FEW, Broad, BroadWork, broad_on, broad_work_on, find_pairs, put_box
+from sharnir.collide.filters import Filter
 from sharnir.kinds import BOX, HALF_SPACE
 from sharnir.maths import KERNEL_OPTIONS, get_int, ints2, np_real, vec3
 
@@ -33,16 +34,18 @@ class Finder:
     """Shapes without and with filters, and their pairs in one or more worlds."""
 
     def __init__(
-        self, count, capacity=None, link=None, group=None, mask=None, excluded=(), kind=None, worlds=1, device="cpu"
-    ):
+        self, count, capacity=None, link=None, group=None, mask=None, excluded=(), pairs=(), touch=(), kind=None,
+        worlds=1, device="cpu",
+    ):  # fmt: skip
         ones = np.ones(count, dtype=int)
         self.link = np.arange(count) if link is None else np.asarray(link)
         self.group = ones if group is None else group
         self.mask = ones if mask is None else mask
-        self.excluded, self.worlds, self.device = excluded, worlds, device
+        self.excluded, self.pairs, self.touch = excluded, pairs, touch
+        self.worlds, self.device = worlds, device
         capacity = count * (count - 1) // 2 if capacity is None else capacity
         kind = BOX * ones if kind is None else kind
-        self.broad = broad_on(kind, self.link, self.group, self.mask, excluded, device)
+        self.broad = broad_on(kind, Filter(self.link, self.group, self.mask, excluded, pairs, touch), device)
         self.work = broad_work_on(count, capacity, 1 if device == "cpu" else worlds, device)
         self.needed = wp.zeros(worlds, dtype=int, device=device)
 
@@ -59,14 +62,15 @@ class Finder:
     def expected(self, lower, upper):
         lower, upper = np.asarray(lower, dtype=np_real), np.asarray(upper, dtype=np_real)
         group, mask = np.asarray(self.group), np.asarray(self.mask)
-        over = np.ones((len(lower), len(lower)), dtype=bool)
-        for k in range(3):
-            over &= (lower[:, None, k] <= upper[None, :, k]) & (lower[None, :, k] <= upper[:, None, k])
-        over &= self.link[:, None] != self.link
+        over = self.link[:, None] != self.link
         over &= ((group[:, None] & mask) != 0) & ((mask[:, None] & group) != 0)
         for a, b in self.excluded:
             one, other = self.link == a, self.link == b
             over &= ~(one[:, None] & other) & ~(other[:, None] & one)
+        for (a, b), touch in zip(self.pairs, self.touch, strict=True):
+            over[a, b] = over[b, a] = touch
+        for k in range(3):
+            over &= (lower[:, None, k] <= upper[None, :, k]) & (lower[None, :, k] <= upper[:, None, k])
         return np.argwhere(np.triu(over, 1))
 
     def check(self, lower, upper):
@@ -130,13 +134,15 @@ def test_less_than_two_shapes_have_no_pairs(count):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("count", [5, 20, 64, 100, 300, 1000])
-def test_filters_links_and_exclusions(count, device):
+def test_filters_links_exclusions_and_pairs(count, device):
     rng = np.random.default_rng(count)
     link = rng.integers(-1, max(2, count // 3), count)
     link[rng.random(count) < 0.2] = -1
     excluded = [(k, k + 1) for k in range(0, count // 3, 2)] + [(3, 0), (-1, 1), (1, -1)]
     group, mask = rng.integers(0, 8, count), np.where(rng.random(count) < 0.5, -1, rng.integers(0, 8, count))
-    finder = Finder(count, link=link, group=group, mask=mask, excluded=excluded, device=device)
+    pairs = rng.permutation(np.argwhere(np.triu(link[:, None] != link)))[: 2 * count, ::-1]
+    told = {"pairs": pairs, "touch": rng.integers(0, 2, len(pairs))}
+    finder = Finder(count, link=link, group=group, mask=mask, excluded=excluded, **told, device=device)
     found = finder.check(*pile(count, rng, 4.0))
     assert not np.any(link[found[:, 0]] == link[found[:, 1]])
     assert count < 20 or 0 < len(found) < len(Finder(count, device=device)(*pile(count, rng, 4.0)))

@@ -181,3 +181,7 @@ def test_what_mujoco_lacks_is_refused():
     scene.joints = [replace(j, friction=0.1) for j in scene.joints]
     with refused("MuJoCo twin of 'four_bar'", "friction in joints that close loops"):
         mt.twin(scene, 1e-3)
+    scene = scenes.make("humanoid")
+    scene.add(sharnir.ContactPair(first="torso", second="world", touch=False))
+    with refused("MuJoCo twin of 'humanoid'", "contact pairs"):
+        mt.twin(scene, 1e-3)

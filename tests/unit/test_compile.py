@@ -14,6 +14,7 @@ from sharnir import (
     Body,
     Box,
     Capsule,
+    ContactPair,
     ConvexHull,
     Coupling,
     Cylinder,
@@ -140,6 +141,8 @@ def rich_model():
     scene.add(block("floating"))
     scene.add(Motor(name="motor", joint="loop", velocity=1.0))
     scene.add(Coupling(name="gear", leader="loop", follower="loop", follower_coordinate=1))
+    scene.add(Body(name="ball", shapes=[Sphere(radius=0.1)]))
+    scene.add(ContactPair(first="ball", second="world", touch=False))
     scene.add(HalfSpace())
     scene.add(ConvexHull(points=[[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]))
     scene.add(HeightField(heights=[[0, 0], [0, 1]], size=(1, 1)))

@@ -69,6 +69,46 @@ def test_more_contacts_than_room_are_named():
         sim.run(0.1)
 
 
+def crowd(n):
+    scene = sh.Scene(name="crowd", gravity=(0.0, 0.0, 0.0))
+    for k in range(n):
+        scene.add(sh.Body(name=f"b{k}", shapes=[sh.Sphere(radius=0.1)], position=(1e-3 * k, 0.0, 0.0)))
+    return scene
+
+
+def test_more_pairs_than_room_are_named_with_what_to_ask_for():
+    with pytest.raises(sh.SimulationError, match=r"10 pairs of shapes .*room for 3; .*Simulation\(\.\.\., pairs=10\)"):
+        sh.Simulation(crowd(5), pairs=3).step()
+    sh.Simulation(crowd(5), pairs=10).step()
+    with refused("pairs", "0", "≥ 1"):
+        sh.Simulation(crowd(5), pairs=0)
+
+
+def test_the_usual_room_is_named_too():
+    """140 balls in one place have 9730 pairs; 64 a ball make 8960."""
+    model = sh.compile(crowd(140))
+    with pytest.raises(sh.SimulationError, match=r"9730 pairs of shapes .*room for 8960; .*pairs=9730\)"):
+        sh.Simulation(model).step()
+    with pytest.raises(sh.SimulationError, match="9730 points of contact"):
+        sh.Simulation(model, pairs=9730).step()
+
+
+@both
+def test_what_is_read_between_steps_needs_room_as_well(solver):
+    """The box lands on 4 points after the last step: forces read then would lack one."""
+    scene = put(ground(stuff()), "b", sh.Box(size=(0.2,) * 3), (0, 0, 0.1))
+    sim = sh.Simulation(scene, solver=solver, contacts=3)
+    with pytest.raises(sh.SimulationError, match=r"t = 0 s: 4 points of contact: there is room for 3"):
+        sim.seen("wrench")
+    crowded = sh.Simulation(crowd(5), solver=solver, pairs=3)
+    saved = crowded.save()
+    for back in (crowded.reset, lambda: crowded.restore(saved)):
+        with pytest.raises(sh.SimulationError, match="10 pairs of shapes"):
+            crowded.step()
+        back()
+        assert crowded.body("b4").position[0] == pytest.approx(4e-3)
+
+
 def test_questions_about_what_is_not_there_are_refused():
     sim = sh.Simulation(ball_over(ground(stuff())))
     with refused("body", "bell"):

@@ -13,6 +13,7 @@ from sharnir import (
     Body,
     Box,
     Capsule,
+    ContactPair,
     Coupling,
     Cylinder,
     Cylindrical,
@@ -22,6 +23,7 @@ from sharnir import (
     HalfSpace,
     Helical,
     Material,
+    MaterialPair,
     ModelError,
     Motor,
     Planar,
@@ -86,7 +88,7 @@ def everything():
             position=(THIRD, 0, 1e-300),
             orientation=(0.1, 0.2, 0.3, 0.4),
             density=1e3 / 7,
-            material=Material(friction=THIRD, restitution=0.5, combine="least"),
+            material=Material(friction=THIRD, restitution=0.5, combine="least", name=AWKWARD_NAMES[0]),
             radius=0.1,
         ),
         Box(position=np.array([0.0, -0.0, 1.0]), orientation=(0, 0, 1, 0), density=3, size=(THIRD, 2, 1e-3)),
@@ -136,10 +138,18 @@ def everything():
         HalfSpace(
             position=(0, 0, -THIRD),
             orientation=np.ones(4),
-            material=Material(friction=0),
+            material=Material(friction=0, name="ice"),
         )
     )
     scene.add(Box(size=(1, THIRD, 2), density=3, position=(5, 0, 0), surface_velocity=(1.0, 0.0, THIRD)))
+    scene.add(ContactPair(first="world", second="root", touch=False))
+    scene.add(ContactPair(first="root", second="world", touch=True, first_shape=2, second_shape=1))
+    lengths = {"rolling": 1e-3 / 3, "spinning": 1e-300, "threshold": -0.0}
+    scene.add(
+        MaterialPair(
+            first=AWKWARD_NAMES[0], second="ice", friction=THIRD, static_friction=0.5, restitution=1, **lengths
+        )
+    )
     return scene
 
 
