@@ -185,6 +185,18 @@ class Model:
         counts = f"bodies {self.nb}, velocity coordinates {self.nv}, loop joints {self.loops}, trees {self.trees}"
         return f"<Model {self.name!r}: {counts}>"
 
+    @cached_property
+    def heaviest_mechanism(self) -> float:
+        """Mass (kg) of the heaviest group of bodies that joints connect with each other, other than by the world."""
+        from scipy.sparse import coo_matrix
+        from scipy.sparse.csgraph import connected_components
+
+        pairs = np.concatenate([np.stack([self.parent, np.arange(self.nb)], axis=1), self.loop_link])
+        pairs = pairs[(pairs >= 0).all(axis=1)]
+        graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(self.nb, self.nb))
+        _, group = connected_components(graph, directed=False)
+        return float(np.bincount(group, weights=self.mass).max())
+
     @property
     def nb(self) -> int:
         """Number of links."""

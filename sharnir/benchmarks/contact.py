@@ -28,6 +28,7 @@ FALL = 240  # steps: 1.2 s, of which the first 0.45 in the air
 FALLS_FROM = 1.0  # m, of the lowest shape's middle
 LIMP = 0.1  # of the stiffness that holds the humanoid up, where it falls and lies
 BENT = 0.6  # of the joints' ranges, within which it is bent at random
+REST = (("sunk, µm", "sunk"), ("slip, µm/s", "slip"), ("creep, µm/s", "creep"), ("jitter, µm/s", "jitter"))
 BOTH: tuple[tuple[str, dict[str, Any]], ...] = (("simgc", {}), ("simmc", {}))
 
 
@@ -177,7 +178,7 @@ def _row(case: Case, ours: Ours, peer: Peer | None, phase: str, rests: bool) -> 
 def _at_rest(ours: Ours, peer: Peer | None) -> dict[str, Any]:
     """Overlaps, and how fast bodies creep."""
     row: dict[str, Any] = {}
-    for label, key in (("sunk, µm", "sunk"), ("creep, µm/s", "creep"), ("jitter, µm/s", "jitter")):
+    for label, key in REST:
         mine, theirs = getattr(ours, key), None if peer is None else getattr(peer, key)
         row |= {f"{key}_ours": mine, f"{key}_peer": theirs}
         row[label] = _pair(f"{1e6 * mine:.2g}", None if theirs is None else f"{1e6 * theirs:.2g}")

@@ -15,6 +15,8 @@ from sharnir.model import Model, Reals
 from sharnir.simulation import Simulation
 from sharnir.solvers.impulse import HISTORY, MANY, ticks_per_second
 
+BEARS = 1e-3  # of the mean force of the points that touch: less bears nothing
+
 
 def place(sim: Simulation, q: Reals) -> None:
     """Start anew at rest at positions q [nq] of the scene's model."""
@@ -43,6 +45,7 @@ class Runner:
         self.contacts: list[float] = []  # at the end of every chunk, or their mean
         self.sunk = 0.0  # m, the deepest overlap at the end of a chunk
         self.creep = self.jitter = np.nan  # m/s, the fastest body: mean of a second, and of a single step
+        self.slip = np.nan  # m/s, the fastest point that bears and slides
 
     def place(self, q: Reals) -> None:
         """Start anew at rest at positions q [nq] of the scene's model."""
@@ -60,6 +63,10 @@ class Runner:
         """[nb, 3] m, of all bodies."""
         raise NotImplementedError
 
+    def touching(self) -> tuple[Reals, Reals, Reals]:
+        """Normals [n, 3], speeds against each other [n, 3] and normal forces (N) [n] of points that touch now."""
+        raise NotImplementedError
+
     def chunk(self, steps: int) -> None:
         """Some steps with a clock."""
         began = time.perf_counter()
@@ -68,7 +75,7 @@ class Runner:
         self.note(steps)
 
     def watch_rest(self) -> None:
-        """Measure how bodies at rest creep in the next second, and move in a single step after it."""
+        """Measure how bodies at rest creep in the next second, move in a single step after it, and slide then."""
         start = self.positions()
         steps = round(1.0 / self.dt)
         for done in range(0, steps, HISTORY):
@@ -77,6 +84,9 @@ class Runner:
         self.advance(1)
         self.creep = _farthest(end - start)
         self.jitter = _farthest(self.positions() - end) / self.dt
+        normal, speed, force = self.touching()
+        along = speed - normal * np.sum(normal * speed, axis=1, keepdims=True)
+        self.slip = _farthest(np.vstack([along[force > BEARS * force.mean()], np.zeros(3)]))
 
 
 class Ours(Runner):
@@ -113,6 +123,20 @@ class Ours(Runner):
     def positions(self) -> Reals:
         self.sim._changed()
         return self.sim.seen("position").reshape(-1, 3).copy()
+
+    def touching(self) -> tuple[Reals, Reals, Reals]:
+        sim, state = self.sim, self.sim.impulses.state
+        sim._changed()
+        touched = state.touched.numpy()[:, 0]
+        count = int(touched[0])
+        links = sim.inner.shape_link[np.array(np.divmod(touched[1 : 1 + 2 * count : 2], len(sim.inner.shape_link)))]
+        at = state.touched_at.numpy()[: 10 * count, 0].reshape(-1, 10)
+        push = state.touched_p.numpy()[: 6 * count, 0].reshape(-1, 6)[:, :3]
+        still = np.zeros((1, 6))  # link −1 is the world
+        velocity = np.vstack([sim.seen("velocity").reshape(-1, 6), still])[links]
+        arm = at[:, :3] - np.vstack([sim.seen("position").reshape(-1, 3), still[:, :3]])[links]
+        first, second = velocity[..., :3] + np.cross(velocity[..., 3:], arm)
+        return at[:, 3:6], second - first, np.sum(at[:, 3:6] * push, axis=1) / state.clock.numpy()[1, 0]
 
     def facts(self) -> dict[str, Any]:
         """Sweeps, residuals and times of the run."""
@@ -162,6 +186,17 @@ class Peer(Runner):
     def positions(self) -> Reals:
         self.mujoco.mj_kinematics(self.twin, self.data)
         return np.array(self.data.xpos[1:])
+
+    def touching(self) -> tuple[Reals, Reals, Reals]:
+        m, d = self.twin, self.data
+        self.mujoco.mj_forward(m, d)
+        body = m.geom_bodyid[d.contact.geom].T  # [2, n]
+        arm = d.contact.pos - d.subtree_com[m.body_rootid[body]]
+        first, second = d.cvel[body][..., 3:] + np.cross(d.cvel[body][..., :3], arm)
+        wrench = np.zeros((d.ncon, 6))
+        for c in range(d.ncon):
+            self.mujoco.mj_contactForce(m, d, c, wrench[c])
+        return d.contact.frame[:, :3], second - first, wrench[:, 0]
 
 
 def peer_of(model: Model, dt: float, solver: str) -> Peer | None:

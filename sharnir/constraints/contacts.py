@@ -12,7 +12,7 @@ from sharnir.constraints.plan import CONTACT_P, Plan
 from sharnir.constraints.work import State, Work
 from sharnir.maths import array2, get, get3, get_int, item3, item_int, put, real, three_add, three_dot, vec3
 
-CLOSED_GAP = wp.constant(real(1.0e-6))  # m
+CLOSED_GAP = wp.constant(real(2.0e-6))  # m, beyond what points that bear may hover at (M-55)
 
 
 @wp.func

@@ -22,7 +22,8 @@ DT, EPSILON, ERP, PASSES, SWEEPS, BUDGET, METHOD, ACCELERATE, DIRECT, WARM = ran
 CUT_AT, MOST_PSEUDO, MOST_CORRECTED = range(10, 13)  # where a step replays one that ran out of time
 TIGHT = 13  # share of the usual tolerances
 MEAN_MASS, STRICT = 14, 15  # kg, of all bodies; 1 where changes count the more, the lighter what they move is
-SETTINGS = 16
+ENOUGH = 16  # N s: changes of impulses below which sweeps go on towards ε only where that is quick
+SETTINGS = 17
 # What a step reports, by place in `State.report`.
 CUT, PSEUDO, CORRECTED, SWEPT, PASSED, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST, TOUCHING = range(12)
 REPORTS = 12  # CUT: sweeps after which time was up

@@ -14,6 +14,7 @@ from sharnir.model import Model, index
 METHODS = ("default", "paper")
 BILATERAL = ("direct", "sweep")
 TOLERANCE = 1e-6  # of the weight of all bodies times the step: ε where none is given
+AMONG_MANY = 3.0  # times the heaviest mechanism count, however many there are
 LEAST_WEIGHT = 1.0  # m/s², where gravity is weaker
 
 
@@ -22,8 +23,9 @@ class Settings:
     """How a step is solved.
 
     method: "default", or "paper": the published scheme (plain sweeps at the old pose, semi-implicit Euler).
-    epsilon: N s, sweeps end when no impulse changes by more; left out, 1e-6 of the bodies' weight times the step, and
-        less for contacts of what is lighter than the mean of all bodies.
+    epsilon: N s, sweeps end when no impulse changes by more; left out, 1e-6 of the bodies' weight times the step, on
+        to 3e-6 of that of the heaviest mechanism, bodies that joints connect, where sweeps get there quickly, and less
+        for contacts of what is lighter than the mean of all bodies.
     max_sweeps: cap on the sweeps of one solution (a step makes one to five).
     budget: s, wall-clock time a step may take; sweeps end in time for it. None for no limit.
     erp: share of the position errors there are that a step undoes, 0 < erp ≤ 1.
@@ -67,8 +69,17 @@ class Settings:
         """ε of a model at a step dt, N s."""
         if self.epsilon is not None:
             return float(self.epsilon)
-        gravity = max(float(np.linalg.norm(model.gravity)), LEAST_WEIGHT)
-        return TOLERANCE * float(model.mass.sum()) * gravity * dt
+        return min(self.enough(model, dt), TOLERANCE * AMONG_MANY * model.heaviest_mechanism * _gravity(model) * dt)
+
+    def enough(self, model: Model, dt: float) -> float:
+        """Change of impulses (N s) below which sweeps go on only where they get to ε quickly."""
+        if self.epsilon is not None:
+            return float(self.epsilon)
+        return TOLERANCE * float(model.mass.sum()) * _gravity(model) * dt
+
+
+def _gravity(model: Model) -> float:
+    return max(float(np.linalg.norm(model.gravity)), LEAST_WEIGHT)
 
 
 def settings_from(values: dict[str, Any]) -> Settings:

@@ -27,6 +27,7 @@ from sharnir.constraints.work import (
     CONVERGED,
     CUT,
     CUT_AT,
+    ENOUGH,
     EPSILON,
     METHOD,
     OUT_OF_TIME,
@@ -58,6 +59,7 @@ from sharnir.teams import ROWS, team_sum, teamed
 
 CRAWLING = 50  # sweeps after which small islands of contacts are solved at once
 PATIENCE = 200  # sweeps after which some progress must have been made
+QUICK = 20  # the same where all is settled but for what is light among many
 PATIENCE_TOUCHING = 100  # the same where bodies touch: the next step goes on with what this one leaves
 STALLED_TOUCHING = wp.constant(real(0.5))
 STALLED = wp.constant(real(0.9))  # of the change of impulses then
@@ -102,7 +104,7 @@ def sweeps(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
             extrapolate(work.p, work.p_old, work.p_way, beta, impulses, w)
             extrapolate(z, work.z_old, work.z_way, beta, plan.width, w)
             last = gone
-    return n, worst, reason_of(going, worst, epsilon)
+    return n, worst, reason_of(going, worst, state.settings[ENOUGH, 0])
 
 
 @wp.func
@@ -114,6 +116,11 @@ def go_on(state: State, work: Work, held: int, n: int, worst: real, checked: rea
     if held == 0 and int(state.settings[METHOD, 0]) == PREDICTIVE and contact_count(work, w) > 0:
         patience = PATIENCE_TOUCHING
         stalled = STALLED_TOUCHING
+    stop = int(3)
+    if worst <= state.settings[ENOUGH, 0]:
+        patience = int(QUICK)
+        stalled = STALLED_TOUCHING
+        stop = 0
     going = int(1)
     judged = checked
     if worst <= state.settings[EPSILON, 0]:
@@ -122,18 +129,18 @@ def go_on(state: State, work: Work, held: int, n: int, worst: real, checked: rea
         going = 2
     elif n % patience == 0:
         if worst > stalled * checked:
-            going = 3
+            going = stop
         judged = worst
     return going, judged
 
 
 @wp.func
-def reason_of(going: int, worst: real, epsilon: real):
+def reason_of(going: int, worst: real, enough: real):
     """Why sweeps have ended."""
     reason = int(CONVERGED)
     if going == 2:
         reason = int(OUT_OF_TIME)
-    elif going == 3 or (going == 1 and worst > epsilon):
+    elif going == 3 or (going == 1 and worst > enough):
         reason = int(CAPPED)
     return reason
 
@@ -180,7 +187,7 @@ def team_sweeps(plan: Plan, state: State, work: Work, mine: Share, z: array2, en
             last = gone
     keep_loaded(plan, work, mine, p, four, work.p, w)
     keep_coordinates(plan, x, z, w)
-    return n, worst, reason_of(going, worst, state.settings[EPSILON, 0])
+    return n, worst, reason_of(going, worst, state.settings[ENOUGH, 0])
 
 
 @wp.func
