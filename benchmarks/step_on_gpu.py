@@ -29,6 +29,11 @@ WORLDS = (8192, 32768, 131072)
 GPU = "cuda:0"
 EPSILON = 1e-3  # of m g dt
 SWEEPS = 20
+OTHERS = (
+    ("pile", "simgc", {"n": 8}), ("balls", "simgc", {"n": 27}), ("grasp", "simgc", {}), ("grasp", "simmc", {}),
+    ("peaucellier", "simgc", {}), ("trailer", "simgc", {}), ("humanoid", "simmc", {}),
+)  # fmt: skip
+OTHER_STEPS = 20
 
 
 def random_states(model: sharnir.Model, worlds: int, height: float) -> tuple[np.ndarray, np.ndarray]:
@@ -72,6 +77,25 @@ def agreement(model: sharnir.Model) -> dict[str, float]:
         apart = np.abs(ends[name] - ends["cpu"]).max(axis=0)
         out |= {f"{name} against cpu, median": float(np.median(apart)), f"{name} against cpu, p90":
                 float(np.percentile(apart, 90)), f"{name} against cpu, most": float(apart.max())}  # fmt: skip
+    return out
+
+
+def other_scenes() -> dict[str, Any]:
+    """How far bodies are apart on GPU and CPU after some steps, what a step reports, and wrenches of joints, in scenes
+    with boxes, loops, couplings and motors, in both solvers."""
+    out: dict[str, Any] = {}
+    for name, solver, parameters in OTHERS:
+        model = sharnir.compile(scenes.make(name, **parameters))
+        seen = []
+        for device in ("cpu", GPU):
+            sim = sharnir.Simulation(model, solver=solver, dt=DT, device=device)
+            sim.step(OTHER_STEPS)
+            bodies = np.array([sim.body(b).position for b in model.body_names])
+            wrench = np.array([sim.joint(j).wrench for j in model.joint_names])
+            seen.append((bodies, wrench))
+        (a, f), (b, g) = seen
+        out[f"{name} {solver}"] = {"bodies apart, m": float(np.abs(a - b).max()), "wrenches apart, of the largest":
+                                   float(np.abs(f - g).max() / np.abs(f).max())}  # fmt: skip
     return out
 
 
@@ -148,6 +172,7 @@ def main() -> None:
     device = wp.get_device(GPU)
     out: dict[str, Any] = {"precision": sharnir.get_precision(), "device": device.name, "dt": DT}
     print(json.dumps(agreement(model)), flush=True)
+    print(json.dumps(other_scenes()), flush=True)
     for worlds in [int(a) for a in sys.argv[1:]] or WORLDS:
         with wp.ScopedDevice(GPU):
             mine, theirs = ours(model, worlds), peer(worlds)

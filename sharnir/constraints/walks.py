@@ -126,7 +126,12 @@ def _walk_block(lanes: int, halves: bool = False) -> str:
             const REAL scale = rsD.data[d * n + w];
             const lanes e = ((f[0] * s[0] + f[1] * s[n] + f[2] * s[2 * n])
                       + (f[3] * s[3 * n] + f[4] * s[4 * n] + f[5] * s[5 * n])) * scale;
+#if defined(__CUDA_ARCH__)
+            #pragma unroll  // entries by constants: they stay in registers
+            for (int j = 0; j < LANES; ++j) if (j < rows) to[j * step] = e[j];
+#else
             for (int j = 0; j < rows; ++j) to[j * step] = e[j];
+#endif
             to += n;
             for (int c = 0; c < 6; ++c) f[c] -= e * u[c * n];
         }

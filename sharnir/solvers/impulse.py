@@ -21,15 +21,17 @@ from sharnir.maths import np_real, world_columns
 from sharnir.precision import get_precision
 from sharnir.stepping.kernels import (
     arrive_stage,
+    begin_stage,
     press_stage,
     published_kernel,
     stages_of_step,
+    stages_to_velocities,
     start_kernel,
     step_kernel,
     ticks_kernel,
 )
 from sharnir.stepping.observe import observe_kernel
-from sharnir.stepping.reactions import reactions_kernel
+from sharnir.stepping.reactions import reactions_kernel, wrenches_kernel
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -40,6 +42,7 @@ MANY = 32  # steps of one graph, where each begins with a search for contacts
 FOREVER = 1e6  # s, where there is no budget
 MARGIN = 0.97  # of the budget is used
 TIGHTER = 1e-4  # share of the usual tolerances, for reactions
+REACTING = 10  # passes for them
 NO_END = 1e9  # sweeps, where a step replays nothing
 REPLAYED = (places.CUT_AT, places.MOST_PSEUDO, places.MOST_CORRECTED)
 
@@ -149,11 +152,13 @@ class Impulses:
         """What is launched for a step, in its order, with its arguments."""
         if self._on_gpu:
             before, after = stages_of_step(int(self._settings[places.PASSES, 0]), self.model.loops > 0)
-            stages = [Launch(k, self._all, teams=k is press_stage) for k in (*before, *after)]
-            return [*stages[: len(before)], *self._collide(), *stages[len(before) :]]
+            return [*self._stages(before), *self._collide(), *self._stages(after)]
         predictive = self._settings[places.METHOD, 0] == places.PREDICTIVE
         kernel = step_kernel if predictive else published_kernel
         return [*self._collide(), Launch(kernel, [*self._all, self._steps])]
+
+    def _stages(self, kernels: list[Any]) -> list[Launch]:
+        return [Launch(k, self._all, teams=k is press_stage) for k in kernels]
 
     def _collide(self) -> list[Launch]:
         """The kernel that finds contacts, where shapes can touch and the others do not find them themselves."""
@@ -189,9 +194,12 @@ class Impulses:
         if settings.method != "default":  # its momenta are those of the velocities, not of a step
             self.observe()
             self.start(self.state.q.numpy(), self.seen["v"].numpy(), self.state.loop_q.numpy())
-        self.set(replace(settings, method="default", passes=10, budget=None), dt, tight=TIGHTER)
-        names = ("wrench", "loop_wrench")
-        kernels = [*self._collide(), Launch(reactions_kernel, self._all + [self.seen[n] for n in names])]
+        self.set(replace(settings, method="default", passes=REACTING, budget=None), dt, tight=TIGHTER)
+        arguments = [*self._all, self.seen["wrench"], self.seen["loop_wrench"]]
+        kernels = [*self._collide(), Launch(reactions_kernel, arguments)]
+        if self._on_gpu:
+            before, after = self._stages([arrive_stage, begin_stage]), self._stages(stages_to_velocities(REACTING))
+            kernels = [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
         self._graphs.launch_all("react", kernels, self.worlds)
         for name, array in kept.items():
             wp.copy(getattr(self.state, name), array)

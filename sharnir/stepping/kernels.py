@@ -217,6 +217,10 @@ end_stage = _stage("end_stage", end_step)
 def stages_of_step(passes: int, corrected: bool) -> tuple[list[Any], list[Any]]:
     """Kernels of one step before and after contacts are found. corrected: joints close loops, whose positions may be
     corrected several times."""
-    after = [line_up_stage, *[press_stage, weigh_stage] * (passes + WAKES + 2), look_stage, conclude_stage]
     again = [gather_stage, line_up_stage, conclude_stage] * (CORRECTIONS if corrected else 0)
-    return [begin_stage], [*after, *again, end_stage]
+    return [begin_stage], [*stages_to_velocities(passes), conclude_stage, *again, end_stage]
+
+
+def stages_to_velocities(passes: int) -> list[Any]:
+    """Kernels from the contacts of a step to its velocities."""
+    return [line_up_stage, *[press_stage, weigh_stage] * (passes + WAKES + 2), look_stage]

@@ -149,21 +149,13 @@ def take_contacts(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wor
         c += 1
 
 
-@wp.kernel
-def reactions_kernel(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, wrench: array2,
-    loop_wrench: array2,
+@wp.func
+def take_all(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, wrench: array2, loop_wrench: array2,
+    w: int,
 ):  # fmt: skip
     """Wrenches (N, N m; world axes) of the tree's joints on their links, about the link frames' origins, and of loop
-    joints on their children, about the joints' frames there."""
-    w = wp.tid()
-    poses(tree, ws, state.q, state.q, w)
-    end = ticks() + wp.float64(1.0e14)
-    set_out(tree, ws, trial, loops, plan, state, work, end, w)
-    gather(tree, ws, trial, loops, plan, state, work, end, w)
-    find_contacts(tree, ws, plan, state, work, state.settings[DT, 0], w)
-    line_up(tree, ws, trial, loops, plan, state, work, end, w)
-    seek_velocities(tree, ws, trial, loops, plan, state, work, end, w)
+    joints on their children, about the joints' frames there, by the velocities and impulses of a step."""
     h = get(work.pace, HALF, w)
     i = int(0)
     while i < tree.links:
@@ -186,3 +178,29 @@ def reactions_kernel(
         set_item3(wrench, 6 * i, w, f / h)
         set_item3(wrench, 6 * i + 3, w, (n - wp.cross(get3(ws.x, i, w), f)) / h)
         i -= 1
+
+
+@wp.kernel
+def reactions_kernel(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, wrench: array2,
+    loop_wrench: array2,
+):  # fmt: skip
+    """Velocities and impulses of a step, and the wrenches by them."""
+    w = wp.tid()
+    poses(tree, ws, state.q, state.q, w)
+    end = ticks() + wp.float64(1.0e14)
+    set_out(tree, ws, trial, loops, plan, state, work, end, w)
+    gather(tree, ws, trial, loops, plan, state, work, end, w)
+    find_contacts(tree, ws, plan, state, work, state.settings[DT, 0], w)
+    line_up(tree, ws, trial, loops, plan, state, work, end, w)
+    seek_velocities(tree, ws, trial, loops, plan, state, work, end, w)
+    take_all(tree, ws, loops, plan, state, work, wrench, loop_wrench, w)
+
+
+@wp.kernel(module="unique")
+def wrenches_kernel(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, wrench: array2,
+    loop_wrench: array2,
+):  # fmt: skip
+    """The wrenches alone, on a GPU, where velocities are sought by stages."""
+    take_all(tree, ws, loops, plan, state, work, wrench, loop_wrench, wp.tid())
