@@ -40,6 +40,7 @@ HOLD, FRICTION, MOTOR, SOFT = (1 << act for act in range(4))  # and as a set
 MOST_DENSE = 20_000_000  # numbers
 CONTACT_P = 6  # impulses of a contact: normal, two tangents, spin, two of rolling
 ACTIONS = 4
+MOST_ROWS = 64  # that are swept by how they answer each other
 OF_JOINT = -1  # a row of B that belongs to a loop joint
 
 
@@ -82,6 +83,7 @@ class Plan:
     link_root: ints  # [link] root of its tree
     dof_root: ints  # [nv] the same of the coordinate's link
     newton: int  # 1 if islands may be solved at once
+    few: int  # 1 if few rows may be swept by how they answer each other
     contact_space: int  # where rows of contacts start in W
     surfaces: Surfaces
     finds: int  # 1 if a step finds contacts itself: few kinds of shapes, and all of it is one kernel
@@ -420,6 +422,7 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
     out.held_contacts = min(out.contacts, MOST_DENSE // (CONTACT_P * max(1, out.width))) if out.bound else 0
     out.dense_contact = lines.space(CONTACT_P * out.width * out.held_contacts)
     out.newton = int(out.contacts > 0 and out.bound == 0 and DOUBLE and not wp.get_device(device).is_cuda)
+    out.few = int(out.contacts > 0 and out.joints == 0 and not wp.get_device(device).is_cuda)
     out.W_size = lines.W_size
     out.islands = len(islands)
     out.bodies = int((model.implicit_free == 1).all())

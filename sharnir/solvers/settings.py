@@ -14,6 +14,7 @@ from sharnir.model import Model, index
 METHODS = ("default", "paper")
 BILATERAL = ("direct", "sweep")
 TOLERANCE = 1e-6  # of the weight of all bodies times the step: ε where none is given
+EASY_TOLERANCE = 1e-3  # the same for passes that others will follow
 LEAST_WEIGHT = 1.0  # m/s², where gravity is weaker
 
 
@@ -67,8 +68,16 @@ class Settings:
         """ε of a model at a step dt, N s."""
         if self.epsilon is not None:
             return float(self.epsilon)
-        gravity = max(float(np.linalg.norm(model.gravity)), LEAST_WEIGHT)
-        return TOLERANCE * float(model.mass.sum()) * gravity * dt
+        return TOLERANCE * _weight(model, dt)
+
+    def easy_change(self, model: Model, dt: float) -> float:
+        """The same for passes that others will follow."""
+        return max(self.change(model, dt), EASY_TOLERANCE * _weight(model, dt))
+
+
+def _weight(model: Model, dt: float) -> float:
+    """Of all bodies, times the step, N s."""
+    return float(model.mass.sum()) * max(float(np.linalg.norm(model.gravity)), LEAST_WEIGHT) * dt
 
 
 def settings_from(values: dict[str, Any]) -> Settings:

@@ -20,7 +20,6 @@ from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import KERNEL_OPTIONS, item, item_int, put, put_int, real, set_item, set_item_int, ticks
 from sharnir.stepping.passes import WAKES, forget_correction, press, weigh
-from sharnir.stepping.solve import clear_column
 from sharnir.stepping.step import (
     CORRECTIONS,
     conclude,
@@ -32,6 +31,7 @@ from sharnir.stepping.step import (
     published_step,
     set_out,
 )
+from sharnir.stepping.sweeps import clear_column
 
 NEVER = wp.constant(real(1.0e9))  # sweeps
 FOREVER = wp.constant(wp.float64(1.0e300))  # ticks
@@ -123,7 +123,7 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
         set_item(state.speed, d, w, real(0.0))
         d += 1
     d = int(0)
-    while d < 4:
+    while d < 6:
         set_item(state.clock, d, w, real(0.0))
         d += 1
     forget_correction(plan, state, w)
@@ -193,6 +193,6 @@ STAGES = (arrive_stage, begin_stage, gather_stage, line_up_stage, press_stage, w
 def stages_of_step(passes: int, corrected: bool) -> tuple[list[Any], list[Any]]:
     """Kernels of one step before and after contacts are found. corrected: joints close loops, whose positions may be
     corrected several times."""
-    after = [line_up_stage, *[press_stage, weigh_stage] * (passes + WAKES + 2), conclude_stage]
+    after = [line_up_stage, *[press_stage, weigh_stage] * (passes + WAKES + 3), conclude_stage]
     again = [gather_stage, line_up_stage, conclude_stage] * (CORRECTIONS if corrected else 0)
     return [begin_stage], [*after, *again, end_stage]

@@ -26,13 +26,8 @@ from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import FREE, SPHERICAL
 from sharnir.maths import KERNEL_OPTIONS, array2, get3, item, real, set_item, ticks, vec3
 from sharnir.stepping.motion import joint_impulses, kick
-from sharnir.stepping.solve import (
-    clear_column,
-    direct_wanted,
-    load_impulses,
-    prepare,
-    settled,
-)
+from sharnir.stepping.solve import direct_wanted, load_impulses, prepare, settled
+from sharnir.stepping.sweeps import clear_column
 
 wp.set_module_options(KERNEL_OPTIONS)
 

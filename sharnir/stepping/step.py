@@ -29,9 +29,11 @@ from sharnir.constraints.work import (
     MOVED,
     OPEN,
     PAPER_TREE,
+    PASSED,
     POSITION_ERROR,
     ROUND,
     SCALE,
+    SWEPT,
     WARM,
     WEAKEST,
     State,
@@ -66,7 +68,8 @@ from sharnir.stepping.positions import (
     renew_positions,
 )
 from sharnir.stepping.series import expected
-from sharnir.stepping.solve import clear_column, direct_wanted, load_impulses, prepare, solve
+from sharnir.stepping.solve import direct_wanted, load_impulses, prepare, solve
+from sharnir.stepping.sweeps import clear_column
 
 FOLDING = wp.constant(real(0.1))  # firmness of loops, against their past, below which a fold is near
 CORRECTIONS = 5  # of positions in a step, at most
@@ -102,6 +105,8 @@ def finish(
         i += 1
     set_item(state.clock, 0, w, dt)
     set_item(state.clock, 1, w, h)
+    set_item(state.clock, 4, w, item(state.report, PASSED, w))
+    set_item(state.clock, 5, w, item(state.report, SWEPT, w))
 
 
 @wp.func
