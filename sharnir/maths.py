@@ -52,6 +52,7 @@ CPU_FLAGS += " -ffp-contract=fast"
 KERNEL_OPTIONS = {"enable_backward": False, "cpu_compiler_flags": CPU_FLAGS}
 
 C_REAL = "double" if DOUBLE else "float"
+FOUR = f"typedef {C_REAL} four __attribute__((ext_vector_type(4), aligned({8 if DOUBLE else 4})));"
 
 # On a GPU a thread works on a world, or a team of neighbouring threads does, in kernels launched with blocks of
 # TEAM_BLOCK. All threads of a team compute the same, but for loops over entries of a row or a column, which they share.
@@ -536,16 +537,27 @@ def clear(target: array2, count: int, w: int):
         sum += d * d;
     }}
     {_added("sum")}
-#else
-#if defined(__CUDA_ARCH__)
-    const long long n = x.shape[1], at = w;
-#else
-    const long long n = 1, at = 0;
-#endif
+#elif defined(__CUDA_ARCH__)
+    const long long n = x.shape[1];
     for (int k = 0; k < count; ++k) {{
-        const {C_REAL} d = x.data[k*n + at] - y.data[k*n + at];
+        const {C_REAL} d = x.data[k*n + w] - y.data[k*n + w];
         sum += d * d;
     }}
+#else
+    {FOUR}
+    four a = 0, b = 0;
+    int k = 0;
+    for (; k + 7 < count; k += 8) {{
+        const four d = *(const four*)(x.data + k) - *(const four*)(y.data + k);
+        const four e = *(const four*)(x.data + k + 4) - *(const four*)(y.data + k + 4);
+        a += d * d; b += e * e;
+    }}
+    a += b;
+    for (; k < count; ++k) {{
+        const {C_REAL} d = x.data[k] - y.data[k];
+        sum += d * d;
+    }}
+    sum += (a[0] + a[1]) + (a[2] + a[3]);
 #endif
     return sum;"""
 )

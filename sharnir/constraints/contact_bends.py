@@ -18,6 +18,7 @@ from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import CAPSULE, CYLINDER, SPHERE
 from sharnir.maths import array2, column, get, get3, get33, item3, item_int, put, put3, real, vec3
 
+SLIDING = wp.constant(real(0.999))  # of the friction there is
 ALONG_AXIS = wp.constant(real(0.999))  # a cylinder stands on its flat end
 
 
@@ -98,7 +99,12 @@ def bend_contacts(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wor
         while k < 3:
             put(work.contact_target, 3 * c + k, w, get(work.contact_target, 3 * c + k, w) - change[k])
             k += 1
-        if get(work.p, plan.first_contact + CONTACT_P * c, w) > real(0.0):
+        at = plan.first_contact + CONTACT_P * c
+        if get(work.p, at, w) > real(0.0):
+            most = SLIDING * get(work.contact_mu, 3 * c, w) * get(work.p, at, w)
+            rub = vec3(real(0.0), get(work.p, at + 1, w), get(work.p, at + 2, w))
+            if wp.length_sq(rub) > most * most:  # it slides: where to across the normal does not matter
+                change = vec3(change[0], real(0.0), real(0.0))
             worst = wp.max(worst, dt * wp.length(change))
         c += 1
     return worst

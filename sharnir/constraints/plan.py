@@ -41,6 +41,7 @@ MOST_DENSE = 20_000_000  # numbers
 MOST_SPREAD = 128  # velocity coordinates of a world whose rows a team keeps
 CONTACT_P = 6  # impulses of a contact: normal, two tangents, spin, two of rolling
 ACTIONS = 4
+MOST_ROWS = 64  # that are swept by how they answer each other
 OF_JOINT = -1  # a row of B that belongs to a loop joint
 
 
@@ -84,6 +85,7 @@ class Plan:
     dof_root: ints  # [nv] the same of the coordinate's link
     teams: int  # 1 where a team of threads may keep the speeds of all rows (GPU)
     newton: int  # 1 if islands may be solved at once
+    few: int  # 1 if few rows may be swept by how they answer each other
     contact_space: int  # where rows of contacts start in W
     surfaces: Surfaces
     finds: int  # 1 if a step finds contacts itself: few kinds of shapes, and all of it is one kernel
@@ -423,6 +425,7 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
     out.dense_contact = lines.space(CONTACT_P * out.width * out.held_contacts)
     on_gpu = wp.get_device(device).is_cuda
     out.teams = int(out.contacts > 0 and out.joints == 0 and out.width <= MOST_SPREAD and on_gpu)
+    out.few = int(out.contacts > 0 and out.joints == 0 and not on_gpu)
     out.newton = int(out.contacts > 0 and out.bound == 0 and DOUBLE and not on_gpu)
     out.W_size = lines.W_size
     out.islands = len(islands)

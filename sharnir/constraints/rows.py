@@ -317,9 +317,9 @@ def set_soft(
     if since == real(0.0):  # half a kick from rest, but the spring swings over a whole step
         hk = dt * stiffness
         since = dt
-    lean = spring_lean(real(0.25) * hk * dt * K / (real(1.0) + K * inertia))
+    lean = spring_lean(real(0.25) * hk * dt * K, real(1.0) + K * inertia)
     E = inertia + (real(0.25) + real(0.75) * lean) * hk * dt
-    share = damping_share(h * damping * K / (real(1.0) + K * E))
+    share = damping_share(h * damping * K, real(1.0) + K * E)
     before = (real(0.25) * (real(1.0) - lean) * hk * since - (real(1.0) - share) * h * damping) * speed
     before = before + inertia * item(state.speed, l, w)
     E = wp.max(E + share * h * damping, real(1.0e-30))

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.cones import within_cone
 from sharnir.constraints.contacts import contact_count, contact_speed, push_contact
 from sharnir.constraints.plan import CONTACT_P, Plan
 from sharnir.constraints.work import CONTACT_K, Work
-from sharnir.maths import array2, get, get_int, put, real, vec3
+from sharnir.maths import array2, get, get3, get_int, put, real, vec3
 
 
 @wp.func
 def sweep_contact(plan: Plan, work: Work, c: int, held: int, z: array2, p: array2, w: int):
-    """Sticking if the cone allows it; otherwise the normal alone, then sliding on the circle μ p_n; then spin and
-    rolling within what the normal impulse allows. Returns the largest change of an impulse, more where what it moves
-    is light."""
+    """Within the cone, then spin and rolling within what the normal impulse allows. Returns the largest change of an
+    impulse, more where what it moves is light."""
     at = plan.first_contact + CONTACT_P * c
     old = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
-    s = contact_speed(plan, work, c, 0, held, z, w) - vec3(
-        get(work.contact_target, 3 * c, w),
-        get(work.contact_target, 3 * c + 1, w),
-        get(work.contact_target, 3 * c + 2, w),
-    )
-    new = contact_answer(work, c, old, s, w)
+    s = contact_speed(plan, work, c, 0, held, z, w) - get3(work.contact_target, c, w)
+    new = within_cone(work.contact_K, CONTACT_K * c, get(work.contact_mu, 3 * c, w), old, s, w)
     d = new - old
     put(p, at, w, new[0])
     put(p, at + 1, w, new[1])
@@ -32,35 +28,6 @@ def sweep_contact(plan: Plan, work: Work, c: int, held: int, z: array2, p: array
     if get_int(work.contact_rows, c, w) == 6:
         worst = wp.max(worst, sweep_turning(plan, work, c, new[0], held, z, p, w))
     return worst * get(work.contact_K, CONTACT_K * c + 15, w)
-
-
-@wp.func
-def contact_answer(work: Work, c: int, old: vec3, s: vec3, w: int):
-    """Impulses of contact c that had impulses `old` and has speeds s beyond those sought."""
-    k = CONTACT_K * c
-    new = old - vec3(
-        get(work.contact_K, k, w) * s[0] + get(work.contact_K, k + 1, w) * s[1] + get(work.contact_K, k + 2, w) * s[2],
-        get(work.contact_K, k + 3, w) * s[0]
-        + get(work.contact_K, k + 4, w) * s[1]
-        + get(work.contact_K, k + 5, w) * s[2],
-        get(work.contact_K, k + 6, w) * s[0]
-        + get(work.contact_K, k + 7, w) * s[1]
-        + get(work.contact_K, k + 8, w) * s[2],
-    )
-    solid = get(work.contact_K, k, w) > real(0.0)
-    mu = get(work.contact_mu, 3 * c, w)
-    if (not solid) or new[0] < real(0.0) or new[1] * new[1] + new[2] * new[2] > mu * mu * new[0] * new[0]:
-        n = wp.max(old[0] - s[0] * get(work.contact_K, k + 9, w), real(0.0))
-        change = n - old[0]
-        step = get(work.contact_K, k + 10, w)
-        a = old[1] - (s[1] + get(work.contact_K, k + 11, w) * change) * step
-        b = old[2] - (s[2] + get(work.contact_K, k + 12, w) * change) * step
-        size = wp.sqrt(a * a + b * b)
-        scale = real(1.0)
-        if size > mu * n:
-            scale = mu * n / size
-        new = vec3(n, a * scale, b * scale)
-    return new
 
 
 @wp.func

@@ -64,26 +64,19 @@ def sweep_joint(loops: Loops, plan: Plan, work: Work, k: int, z: array2, p: arra
 
 
 @wp.func
-def sweep_line(plan: Plan, work: Work, l: int, held: int, z: array2, p: array2, w: int):
-    """What acts on a line, on its one speed; held: B is solved directly."""
-    K = get(work.K, l, w)
+def change_line(plan: Plan, work: Work, l: int, acts: int, s: real, K: real, p: array2, at: int, w: int):
+    """What acts on a line of speed s, on that speed; impulses p from place `at` on. Returns by how much their sum and,
+    at most, one of them changes."""
+    total = real(0.0)
     worst = real(0.0)
-    acts = plan.line_acts[l]
-    length = plan.line_length[l]
-    first = plan.line_first[l]
-    start = plan.line_start[l]
-    beyond = real(0.0)
-    if held == 1:
-        acts = plan.line_loose[l]
-        length = plan.width
-        first = plan.every
-        start = plan.dense_line + l * plan.width
-        if K > real(0.0) and acts != 0:
-            K = get(work.K_held, l, w)
-            beyond = get(work.offset, l, w)
-    if K > real(0.0) and acts != 0:
-        at = plan.first_line + 4 * l
-        s = row_dot(work.W, start, length, plan.index, first, z, w) + beyond
+    if acts == HOLD:
+        before = get(p, at, w)
+        free = s - K * before
+        after = (wp.clamp(free, get(work.lower, l, w), get(work.upper, l, w)) - free) / K
+        total = after - before
+        worst = wp.abs(total)
+        put(p, at, w, after)
+    else:
         hold = real(0.0)
         rub = real(0.0)
         drive = real(0.0)
@@ -102,15 +95,40 @@ def sweep_line(plan: Plan, work: Work, l: int, held: int, z: array2, p: array2, 
             wp.max(wp.abs(new[0] - hold), wp.abs(new[1] - rub)), wp.max(wp.abs(new[2] - drive), wp.abs(new[3] - soft))
         )
         total = new[0] + new[1] + new[2] + new[3] - before
-        if worst > real(0.0):
-            if (acts & HOLD) != 0:
-                put(p, at, w, new[0])
-            if (acts & FRICTION) != 0:
-                put(p, at + 1, w, new[1])
-            if (acts & MOTOR) != 0:
-                put(p, at + 2, w, new[2])
-            if (acts & SOFT) != 0:
-                put(p, at + 3, w, new[3])
+        if (acts & HOLD) != 0:
+            put(p, at, w, new[0])
+        if (acts & FRICTION) != 0:
+            put(p, at + 1, w, new[1])
+        if (acts & MOTOR) != 0:
+            put(p, at + 2, w, new[2])
+        if (acts & SOFT) != 0:
+            put(p, at + 3, w, new[3])
+    return total, worst
+
+
+@wp.func
+def sweep_line(plan: Plan, work: Work, l: int, held: int, z: array2, p: array2, w: int):
+    """What acts on a line, on its one speed; held: B is solved directly."""
+    K = get(work.K, l, w)
+    worst = real(0.0)
+    acts = plan.line_acts[l]
+    length = plan.line_length[l]
+    first = plan.line_first[l]
+    start = plan.line_start[l]
+    beyond = real(0.0)
+    if held == 1:
+        acts = plan.line_loose[l]
+        length = plan.width
+        first = plan.every
+        start = plan.dense_line + l * plan.width
+        if K > real(0.0) and acts != 0:
+            K = get(work.K_held, l, w)
+            beyond = get(work.offset, l, w)
+    if K > real(0.0) and acts != 0:
+        s = row_dot(work.W, start, length, plan.index, first, z, w) + beyond
+        total, change = change_line(plan, work, l, acts, s, K, p, plan.first_line + 4 * l, w)
+        worst = change
+        if change > real(0.0):
             row_add(work.W, start, length, plan.index, first, total, z, w)
     return worst
 

@@ -1,4 +1,4 @@
-"""Sweeps of a team of threads on a GPU, a team for a world (M-63).
+"""Sweeps of a team of threads on a GPU, a team for a world (M-66).
 
 A thread keeps z of some coordinates, one in 32, and the impulses of two rows in its registers, and tells the others
 when they need them; rows are laid out dense. The iterates are those of `sweep`.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.cones import within_cone
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.plan import CONTACT_P, Plan
-from sharnir.constraints.rubbing import contact_answer, turning_answer
+from sharnir.constraints.rubbing import turning_answer
 from sharnir.constraints.sweep import balance
 from sharnir.constraints.work import CONTACT_K, Work
 from sharnir.maths import LANES, array2, get, get_int, real, vec2, vec3, vec4
@@ -284,7 +285,8 @@ def sweep_kept(plan: Plan, work: Work, mine: Share, sought: vec2, z0: vec4, p0: 
     while c < mine.contacts:
         rows = from_lane_int(mine.width, c)
         old = three_values(p, r)
-        new = contact_answer(work, c, old, near_three_dot(work.near, wide, r, z, w) - three_values(sought, r), w)
+        s = near_three_dot(work.near, wide, r, z, w) - three_values(sought, r)
+        new = within_cone(work.contact_K, CONTACT_K * c, get(work.contact_mu, 3 * c, w), old, s, w)
         p = with_three(p, r, new)
         d = new - old
         z = near_three_add(work.near, wide, r, d, z, w)

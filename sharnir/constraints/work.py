@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import warp as wp
 
 from sharnir.collide.touching import Places, Touch, places_on, touch_on
-from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.plan import CONTACT_P, MOST_ROWS, Plan
 from sharnir.constraints.walks import MANY
 from sharnir.maths import LANES, array2, real, world_columns
 from sharnir.teams import ROWS
@@ -23,14 +23,16 @@ CUT_AT, MOST_PSEUDO, MOST_CORRECTED = range(10, 13)  # where a step replays one 
 TIGHT = 13  # share of the usual tolerances
 MEAN_MASS, STRICT = 14, 15  # kg, of all bodies; 1 where changes count the more, the lighter what they move is
 ENOUGH = 16  # N s: changes of impulses below which sweeps go on towards ε only where that is quick
-SETTINGS = 17
+EASY = 17  # N s, change of impulses that ends the sweeps of a pass that another will follow
+SETTINGS = 18
 # What a step reports, by place in `State.report`.
 CUT, PSEUDO, CORRECTED, SWEPT, PASSED, RESIDUAL, POSITION_ERROR, REASON, TICKS, GUARDED, WEAKEST, TOUCHING = range(12)
 REPORTS = 12  # CUT: sweeps after which time was up
 # Where a step stands, by place in `Work.flow` and, for numbers, in `Work.pace`.
-HELD, ROUND, GOING, MOVED, MODE, KNOWN, BOUNCING, SOFTENED, WOKEN, SPREAD = range(10)
+HELD, ROUND, GOING, MOVED, MODE, KNOWN, BOUNCING, SOFTENED, WOKEN, ANSWERS, LOOSE, FACTORED = range(12)
 HALF, SCALE, OPEN, SHARE = range(4)  # time forces act, s; of the last impulses; joints before a correction; of a bounce
-FLOW, PACE = 10, 4
+CHANGE = 4  # of impulses that ends sweeps, N s
+FLOW, PACE = 12, 5
 # Reasons of stopping.
 CONVERGED, CAPPED, OUT_OF_TIME = range(3)
 CONTACT_K = 17
@@ -53,7 +55,8 @@ class State:
     lack: array2  # [nv] what that step left of its momentum equation, whitened
     aim: array2  # [18 joint + 1] speeds its joints sought: a `series`
     firm: array2  # [b] how firmly rows that bind both ways have lately been held, of their weight between free bodies
-    clock: array2  # [4] step that led here, time its impulses acted, s; ticks after its last sweep, ticks then left
+    clock: array2  # [6] step that led here, time its impulses acted, s; ticks after its last sweep, ticks then left;
+    # its passes, its sweeps
     control: array2  # [nc] N or N m on all coordinates
     f_ext: array2  # [6 link] wrench about the centre of mass, world axes
     target: array2  # [motor] targets
@@ -136,6 +139,12 @@ class Work:
     bounce: array2  # [contact] speed it leaves with after an impact, 0 for none, m/s
     contact_change: array2  # [contact] of its impulses in the last sweep
     near: array2  # [world, ROWS · width] dense rows, where teams work
+    answer: array2  # [MOST_ROWS²] columns of W Wᵀ of all rows, padded to fours
+    row_s: array2  # [MOST_ROWS] their speeds
+    row_p: array2  # [4 MOST_ROWS] their impulses
+    s_back: array2  # both before a leap
+    p_back: array2
+    deed: counts2  # [contact] what contacts did in the last sweep
     mark: counts2  # [link] of roots of trees: another tree of the same island
     island_size: counts2  # [link] coordinates of the island whose first tree it is
     island_dof: counts2  # [MOST_SOLVED] its coordinates
@@ -156,7 +165,7 @@ class Work:
     acting: counts2  # [row that acts] b
     L_left: counts2  # [row that acts] first column of its row of L
     L_start: counts2  # [row that acts] where column 0 of that row would be
-    dense: array2  # [width] kept zero
+    dense: array2  # [width] kept zero; where rows are few, of four rows side by side
     K_held: array2  # [line] |Ŵ|²
     offset: array2  # [line, CONTACT_P contact] speeds of projected rows beyond Ŵ·z
     p_start: array2  # [impulse]
@@ -173,7 +182,7 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
     sizes = {
         "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.first_contact,
         "bend": 3 * model.nv + 1, "lack": model.nv, "aim": 18 * plan.joints + 1, "firm": plan.bound,
-        "clock": 4, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
+        "clock": 6, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
         "touched_p": 6 * plan.contacts, "touched_at": 10 * plan.contacts,
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
     }  # fmt: skip
@@ -203,16 +212,20 @@ def work_on(model: Model, plan: Plan, pairs: int, columns: int, device: str) -> 
     sizes |= {"joint_factor": 36 * joints, "contact_gap": plan.contacts, "contact_K": CONTACT_K * plan.contacts}
     three = ("contact_target", "contact_now", "contact_kick", "contact_mu", "contact_bend")
     sizes |= {"bounce": plan.contacts, "contact_side": 6 * plan.contacts, **dict.fromkeys(three, 3 * plan.contacts)}
-    sizes |= dict.fromkeys(("zP", "zv", "base", "zc", "z_old", "z_way"), plan.width)
-    sizes |= dict.fromkeys(("p", "p_old", "p_way"), impulses)
+    few = MOST_ROWS * plan.few
+    sizes |= dict.fromkeys(("zP", "zv", "base", "zc"), plan.width) | dict.fromkeys(
+        ("z_old", "z_way"), max(plan.width, few)
+    )
+    sizes |= {"p": impulses, **dict.fromkeys(("p_old", "p_way", "p_start"), max(impulses, 4 * few))}
+    sizes |= {"answer": few**2, "row_s": few, "row_p": 4 * few, "s_back": few, "p_back": 4 * few}
     sizes |= {
         "L": plan.L_size,
         "pivot": plan.bound,
         "x": plan.bound,
-        "dense": plan.width,
+        "dense": plan.width * (4 if plan.few else 1),
         "K_held": lines,
     }
-    sizes |= {"offset": lines + CONTACT_P * plan.contacts, "p_start": impulses}
+    sizes |= {"offset": lines + CONTACT_P * plan.contacts}
     per_line = ("g", "g_next", "K", "lower", "upper", "friction", "motor_speed", "motor_bound", "soft_speed")
     sizes |= dict.fromkeys((*per_line, "soft_base", "soft_give"), lines)
     sizes |= {"pace": PACE, "contact_change": plan.contacts}
@@ -229,11 +242,15 @@ def work_on(model: Model, plan: Plan, pairs: int, columns: int, device: str) -> 
         "before": plan.bound + 1,
         "contact_at": 6 * plan.contacts,
         "contact_rows": plan.contacts,
+        "deed": plan.contacts,
     }
     counts |= dict.fromkeys(("acting", "L_left", "L_start"), plan.bound)
     counts |= {"island_dof": solved, "island_at": plan.width * plan.newton, "mark": model.nb * plan.newton}
     counts["island_size"] = model.nb * plan.newton
-    counts |= {"island_contact": 1 + plan.contacts * plan.newton, "island_line": 1 + lines * plan.newton}
+    counts |= {
+        "island_contact": 1 + max(plan.contacts, MOST_ROWS) * plan.newton,
+        "island_line": 1 + max(lines, MOST_ROWS) * plan.newton,
+    }
     kept = ROWS * -(-plan.width // LANES) * LANES if plan.teams else 0
     out.near = wp.zeros((columns, kept), dtype=real, device=device)
     for name, size in counts.items():

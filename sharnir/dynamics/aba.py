@@ -14,6 +14,7 @@ import warp as wp
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import ADD, CARRY, STORE
 from sharnir.maths import (
+    DOUBLE,
     array2,
     get,
     get3,
@@ -33,6 +34,8 @@ from sharnir.maths import (
     vec3,
     vec6,
 )
+
+LEAST = wp.constant(real(1.0e-300 if DOUBLE else 1.0e-37))  # so that nothing is divided by nothing
 
 
 @wp.struct
@@ -94,14 +97,14 @@ def _without_coordinate(implicit: bool) -> Any:
             D = D + get(ws.E, d, w)
             hk = get(ws.hk, d, w)
             if hk > real(0.0):
-                lean = spring_lean(real(0.25) * hk / D)
+                lean = spring_lean(real(0.25) * hk, D)
                 ahead = (real(0.25) + real(0.75) * lean) * hk
                 D = D + ahead
                 put(ws.E, d, w, get(ws.E, d, w) + ahead)
                 u = u + real(0.25) * (real(1.0) - lean) * get(ws.hb, d, w) * item(v, d, w)
             hc = get(ws.hc, d, w)
             if hc > real(0.0):
-                share = damping_share(hc / D)
+                share = damping_share(hc, D)
                 D = D + share * hc
                 put(ws.E, d, w, get(ws.E, d, w) + share * hc)
                 u = u - (real(1.0) - share) * hc * item(v, d, w)
@@ -127,18 +130,19 @@ def _without_coordinate(implicit: bool) -> Any:
 
 
 @wp.func
-def spring_lean(y: real):
-    """How far a spring leans on where it will be, y = ¼ dt² k/D: 0 for soft ones, which keep their energy, 1 for stiff
-    ones, which come to rest in a step (M-31)."""
-    cubed = y * y * y
-    return cubed / (real(1.0) + cubed)
+def spring_lean(k: real, D: real):
+    """How far a spring leans on where it will be, y³/(1 + y³), y = k/D with k = ¼ dt² times its stiffness: 0 for soft
+    ones, which keep their energy, 1 for stiff ones, which come to rest in a step (M-31)."""
+    cubed = k * k * k
+    return cubed / (D * D * D + cubed + LEAST)
 
 
 @wp.func
-def damping_share(x: real):
-    """Share θ of a damper that acts on the new velocity, x = dt c/D: ½ for weak ones (second order), 1 for stiff ones.
-    The velocity decays by 1/(1 + x + x²/2) in a step: never reversed, no ringing (M-31)."""
-    return (real(1.0) + x) / (real(2.0) + x)
+def damping_share(c: real, D: real):
+    """Share θ = (1 + x)/(2 + x) of a damper that acts on the new velocity, x = c/D with c = dt times its damping: ½ for
+    weak ones (second order), 1 for stiff ones. The velocity decays by 1/(1 + x + x²/2) in a step: never reversed, no
+    ringing (M-31)."""
+    return (D + c) / (D + D + c)
 
 
 @wp.func

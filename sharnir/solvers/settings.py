@@ -15,6 +15,7 @@ METHODS = ("default", "paper")
 BILATERAL = ("direct", "sweep")
 TOLERANCE = 1e-6  # of the weight of all bodies times the step: ε where none is given
 AMONG_MANY = 3.0  # times the heaviest mechanism count, however many there are
+EASY_TOLERANCE = 1e-3  # the same for passes that others will follow
 LEAST_WEIGHT = 1.0  # m/s², where gravity is weaker
 
 
@@ -76,6 +77,10 @@ class Settings:
         if self.epsilon is not None:
             return float(self.epsilon)
         return TOLERANCE * float(model.mass.sum()) * _gravity(model) * dt
+
+    def easy_change(self, model: Model, dt: float) -> float:
+        """The same for passes that others will follow."""
+        return max(self.change(model, dt), EASY_TOLERANCE * float(model.mass.sum()) * _gravity(model) * dt)
 
 
 def _gravity(model: Model) -> float:

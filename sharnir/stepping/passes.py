@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.answers import UNKNOWN
 from sharnir.constraints.contact_bends import bend_contacts
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.held import project_rows
@@ -17,21 +18,25 @@ from sharnir.constraints.plan import HOLD, Plan
 from sharnir.constraints.rows import bound_speed, displaced_gaps, wake_lines
 from sharnir.constraints.tolerances import CLOSED, CLOSED_LEAST, GUARD, NEAR, NEAR_GAPS, SETTLED, SETTLED_LEAST, SMALL
 from sharnir.constraints.work import (
+    ANSWERS,
     BOUNCING,
     CAPPED,
+    CHANGE,
     CONVERGED,
     DT,
+    EASY,
+    EPSILON,
     GUARDED,
     HALF,
     HELD,
     KNOWN,
+    LOOSE,
     MODE,
     PASSED,
     PASSES,
     REASON,
     SHARE,
     SOFTENED,
-    SPREAD,
     TIGHT,
     WOKEN,
     State,
@@ -57,8 +62,12 @@ def first_pass(state: State, work: Work, w: int):
     put_int(work.flow, MODE, w, PASS)
     put_int(work.flow, WOKEN, w, 0)
     put_int(work.flow, SOFTENED, w, 0)
-    put_int(work.flow, SPREAD, w, 0)
-    put_int(work.flow, BOUNCING, w, bounces(work, w))
+    bouncing = bounces(work, w)
+    put_int(work.flow, BOUNCING, w, bouncing)
+    loose = int(0)
+    if bouncing == 0 and contact_count(work, w) > 0 and item(state.clock, 4, w) > real(0.0):
+        loose = 1
+    put_int(work.flow, LOOSE, w, loose)
     put(work.pace, SHARE, w, real(1.0))
     set_item(state.report, PASSED, w, real(0.0))
 
@@ -80,6 +89,8 @@ def press(
         bouncing = get_int(work.flow, BOUNCING, w)  # 2: as softly as it must
         tries = get_int(work.flow, SOFTENED, w)
         share = get(work.pace, SHARE, w)
+        loose = get_int(work.flow, LOOSE, w) == 1
+        put(work.pace, CHANGE, w, wp.where(loose, state.settings[EASY, 0], state.settings[EPSILON, 0]))
         again = int(1)
         while again == 1:
             if bouncing > 0:
@@ -158,8 +169,8 @@ def next_mode(
             growth = wp.max(growth, widest)
             missing = missing + to_undo
     missed = CONTACT_SHARE * bend_contacts(tree, ws, plan, state, work, ws.z, dt, w)
-    if passes == 0 and item(state.report, REASON, w) == real(CONVERGED):  # once: contacts come and go
-        growth = wp.max(growth, missed)
+    if passes > 0 or item(state.report, REASON, w) != real(CONVERGED):  # once: contacts come and go
+        missed = real(0.0)
     put_int(work.flow, KNOWN, w, known)
     woken = get_int(work.flow, WOKEN, w)
     awake = int(0)
@@ -168,7 +179,7 @@ def next_mode(
     mode = int(PASS)
     if awake > 0:
         put_int(work.flow, WOKEN, w, woken + 1)
-        put_int(work.flow, SPREAD, w, 0)
+        put_int(work.flow, ANSWERS, w, UNKNOWN)
         if get_int(work.flow, HELD, w) == 1:
             project_rows(plan, state, work, w)
     else:
@@ -176,9 +187,13 @@ def next_mode(
             aim(loops, plan, work, ws.z, dt, w)
         energy = kinetic2(ws.z, n, w) + kinetic2(work.zP, n, w)
         out_of_time = time_is_up(state, real(0.0), end, w)
-        enough = missing <= settled_at * energy and growth < closed
+        enough = missing <= settled_at * energy and wp.max(growth, missed) < closed
         tired = contact_count(work, w) > 0 and item(state.report, REASON, w) == real(CAPPED)
-        if passes == int(state.settings[PASSES, 0]) or enough or out_of_time or tired:
+        loose = get_int(work.flow, LOOSE, w)
+        put_int(work.flow, LOOSE, w, 0)
+        if loose == 1 and passes < int(state.settings[PASSES, 0]) and enough and not out_of_time and not tired:
+            add_missing(work, ws.z, n, w)
+        elif passes == int(state.settings[PASSES, 0]) or enough or out_of_time or tired:
             mode = LOOK
             if out_of_time:
                 missing = unbalanced

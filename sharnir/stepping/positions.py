@@ -34,7 +34,7 @@ from sharnir.maths import (
     ticks,
     vec3,
 )
-from sharnir.stepping.solve import nothing_to_sweep
+from sharnir.stepping.sweeps import nothing_to_sweep
 
 PATIENCE = 20  # sweeps after which some progress must have been made
 GIVE = wp.constant(real(0.1))  # of the weight of a contact's row, where pseudo-impulses would grow without end

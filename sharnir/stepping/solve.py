@@ -5,22 +5,29 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.constraints.answers import UNKNOWN, few_rows
 from sharnir.constraints.contact_rows import prepare_contacts
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.direct import bind, factor_bound, largest_lack
 from sharnir.constraints.held import answer_of_bound, project_rows, set_offsets
 from sharnir.constraints.loops import Loops
-from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.plan import CONTACT_P, MOST_ROWS, Plan
 from sharnir.constraints.rows import (
     factor_joints,
     prepare_lines,
     whiten_joints,
 )
 from sharnir.constraints.work import (
+    ANSWERS,
+    CHANGE,
     CONVERGED,
     DIRECT,
+    EPSILON,
+    METHOD,
+    PREDICTIVE,
     REASON,
     RESIDUAL,
+    SWEEPS,
     SWEPT,
     State,
     Work,
@@ -38,7 +45,9 @@ from sharnir.maths import (
     set_item,
     ticks,
 )
-from sharnir.stepping.sweeps import nothing_to_sweep, swept
+from sharnir.stepping.sweeps import QUIET, nothing_to_sweep, sweeps, sweeps_of_few
+from sharnir.stepping.team_sweeps import sweeps_of_team
+from sharnir.teams import teamed
 
 
 @wp.func
@@ -61,7 +70,28 @@ def settled(
             return 1, largest_lack(plan, work, z, work.p, w), CONVERGED
         copy(work.p, work.p_start, plan.first_contact + CONTACT_P * contact_count(work, w), w)
         set_offsets(plan, work, z, w)
-    n, worst, reason = swept(loops, plan, state, work, held, z, dt, end, w)
+    few = plan.few == 1 and 3 * contact_count(work, w) <= MOST_ROWS and int(state.settings[METHOD, 0]) == PREDICTIVE
+    few = few and held == 0 and teamed() == 0
+    n = int(0)
+    worst = real(0.0)
+    reason = int(-1)
+    if teamed() == 1 and held == 0:
+        n, worst, reason = sweeps_of_team(plan, state, work, z, end, w)
+    stage = int(0)  # 0: a few sweeps, if so many were enough in the step before; 1: rows may be few; 2: islands at once
+    if few and int(item(state.clock, 5, w)) > QUIET:
+        stage = 1
+    while reason < 0:
+        answered = int(0)
+        if few and stage == 1:
+            answered = wp.where(few_rows(plan, work, w), 1, 0)
+        if answered == 1:
+            n, worst, reason = sweeps_of_few(plan, state, work, n, z, end, w)
+        else:
+            most = int(state.settings[SWEEPS, 0])
+            if few and stage == 0:
+                most = wp.min(most, int(QUIET))
+            n, worst, reason = sweeps(loops, plan, state, work, held, n, most, wp.where(stage == 2, 1, 0), z, end, w)
+        stage += 1
     if held == 1:
         answer_of_bound(plan, work, work.p, w)
     return n + held, worst, reason
@@ -85,6 +115,8 @@ def prepare(
     """All rows at the start of a step, and the factors of their blocks; or again, at the poses it led to: those of
     joints and equalities, limits and contacts wait for the next step. ahead: limits look ahead; learn: see
     `factor_bound`. Returns how weak the loops are against their past."""
+    put(work.pace, CHANGE, w, state.settings[EPSILON, 0])
+    put_int(work.flow, ANSWERS, w, UNKNOWN)
     whiten_joints(tree, ws, loops, plan, work, again, w)
     prepare_lines(tree, ws, loops, plan, state, work, h, dt, swing, ahead, w)
     if again == 0:

@@ -29,9 +29,11 @@ from sharnir.constraints.work import (
     MOVED,
     OPEN,
     PAPER_TREE,
+    PASSED,
     POSITION_ERROR,
     ROUND,
     SCALE,
+    SWEPT,
     WARM,
     WEAKEST,
     State,
@@ -103,6 +105,8 @@ def finish(
         i += 1
     set_item(state.clock, 0, w, dt)
     set_item(state.clock, 1, w, h)
+    set_item(state.clock, 4, w, item(state.report, PASSED, w))
+    set_item(state.clock, 5, w, item(state.report, SWEPT, w))
 
 
 @wp.func

@@ -1,0 +1,171 @@
+"""Columns of a small dense matrix in a workspace, in vectors of four on the CPU."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.maths import C_REAL, FOUR, array2, indices, ints2, real, vec3
+
+MOST = 64  # rows of a matrix that is eliminated
+
+
+@wp.func_native(f"""
+#if defined(__CUDA_ARCH__)
+    const long long n = x.shape[1];
+    const {C_REAL}* a = A.data + (long long)(first) * n + w;
+    {C_REAL}* y = x.data + w;
+    for (int k = 0; k < length; ++k) y[k*n] += a[k*n] * factor;
+#else
+    {FOUR}
+    const {C_REAL}* a = A.data + first;
+    {C_REAL}* y = x.data;
+    for (int k = 0; k < length; k += 4) *(four*)(y + k) += *(const four*)(a + k) * factor;
+#endif
+""")
+def add_column(A: array2, first: int, length: int, factor: real, x: array2, w: int):
+    """x += factor A[first …]; length: a multiple of four."""
+    ...
+
+
+@wp.func_native(f"""
+#if defined(__CUDA_ARCH__)
+    const long long n = W.shape[1];
+    for (int b = 0; b <= c; ++b)
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) {{
+                {C_REAL} sum = 0;
+                for (int side = 0; side < 2; ++side) {{
+                    const int* half = places.data + (long long)(6*b + 3*side)*n + w;
+                    const int length = half[n];
+                    for (int k = 0; k < length; ++k)
+                        sum += W.data[(long long)(half[0] + i*length + k)*n + w]
+                             * D.data[(long long)(4*index.data[half[2*n] + k] + j)*n + w];
+                }}
+                A.data[(long long)((3*c + j)*stride + 3*b + i)*n + w] = sum;
+                A.data[(long long)((3*b + i)*stride + 3*c + j)*n + w] = sum;
+            }}
+#else
+    {FOUR}
+    for (int b = 0; b <= c; ++b) {{
+        four x = 0, y = 0, z = 0;
+        for (int side = 0; side < 2; ++side) {{
+            const int* half = places.data + 6*b + 3*side;
+            const int length = half[1];
+            const {C_REAL}* row = W.data + half[0];
+            const int* at = index.data + half[2];
+            for (int k = 0; k < length; ++k) {{
+                const four d = *(const four*)(D.data + 4*at[k]);
+                x += row[k] * d;
+                y += row[length + k] * d;
+                z += row[2*length + k] * d;
+            }}
+        }}
+        {C_REAL}* right = A.data + 3*c*stride + 3*b;
+        {C_REAL}* left = A.data + 3*b*stride + 3*c;
+        for (int j = 0; j < 3; ++j) {{
+            right[j*stride] = x[j]; right[j*stride + 1] = y[j]; right[j*stride + 2] = z[j];
+            left[j] = x[j]; left[stride + j] = y[j]; left[2*stride + j] = z[j];
+        }}
+    }}
+#endif
+""")
+def put_answers(W: array2, places: ints2, index: indices, D: array2, c: int, A: array2, stride: int, w: int):
+    """Blocks of A = W Wᵀ of contact c and those before it, on both sides of the diagonal. places: of both halves of a
+    contact's rows, where they start in W, how long they are, where their entries start in `index`; D[4 k + j]: row j of
+    contact c, dense."""
+    ...
+
+
+@wp.func_native(f"""
+    const int* at = index.data + first;
+#if defined(__CUDA_ARCH__)
+    const long long n = W.shape[1];
+    const {C_REAL}* row = W.data + (long long)(start) * n + w;
+    const {C_REAL}* x = D.data + w;
+    wp::vec_t<3,{C_REAL}> out;
+    for (int k = 0; k < length; ++k)
+        for (int j = 0; j < 3; ++j) out[j] += row[k*n] * x[(4*at[k] + j)*n];
+    return out;
+#else
+    {FOUR}
+    const {C_REAL}* row = W.data + start;
+    four a = 0;
+    for (int k = 0; k < length; ++k) a += row[k] * *(const four*)(D.data + 4*at[k]);
+    return wp::vec_t<3,{C_REAL}>(a[0], a[1], a[2]);
+#endif
+""")
+def product_with(W: array2, start: int, length: int, index: indices, first: int, D: array2, w: int) -> vec3:
+    """Products of a sparse row of W with the three dense rows D[4 k + j]."""
+    ...
+
+
+@wp.func_native(f"""
+#if defined(__CUDA_ARCH__)
+    const long long n = H.shape[1];
+    {C_REAL}* h = H.data + w;
+    for (int j = 0; j < size; ++j) {{
+        const {C_REAL} inverse = 1 / h[(j*stride + j)*n];
+        h[(j*stride + j)*n] = inverse;
+        for (int i = j + 1; i < size; ++i) h[(j*stride + i)*n] *= inverse;
+        for (int k = j + 1; k < size; ++k)
+            for (int i = j + 1; i < size; ++i) h[(k*stride + i)*n] -= h[(j*stride + i)*n] * h[(k*stride + j)*n];
+    }}
+#else
+    {FOUR}
+    {C_REAL} below[{MOST}];
+    for (int j = 0; j < size; ++j) {{
+        {C_REAL}* column = H.data + j*stride;
+        const {C_REAL} inverse = 1 / column[j];
+        const int first = (j + 1) & ~3;
+        for (int i = first; i < stride; i += 4) *(four*)(below + i) = *(const four*)(column + i) * inverse;
+        for (int i = first; i <= j; ++i) below[i] = 0;
+        for (int i = j + 1; i < size; ++i) column[i] = below[i];
+        column[j] = inverse;
+        for (int k = j + 1; k < size; ++k) {{
+            {C_REAL}* other = H.data + k*stride;
+            const {C_REAL} u = other[j];
+            for (int i = first; i < stride; i += 4) *(four*)(other + i) -= *(const four*)(below + i) * u;
+        }}
+    }}
+#endif
+""")
+def eliminate(H: array2, size: int, stride: int, w: int):
+    """Factors of a square matrix of at most MOST rows in place: L without its ones, U with inverse pivots; no row
+    changes its place. Columns follow each other and are padded to a multiple of four with zeros."""
+    ...
+
+
+@wp.func_native(f"""
+#if defined(__CUDA_ARCH__)
+    const long long n = H.shape[1];
+    const {C_REAL}* h = H.data + w;
+    {C_REAL}* y = x.data + w;
+    for (int j = 0; j < size; ++j)
+        for (int i = j + 1; i < size; ++i) y[i*n] -= h[(j*stride + i)*n] * y[j*n];
+    for (int j = size - 1; j >= 0; --j) {{
+        y[j*n] *= h[(j*stride + j)*n];
+        for (int i = 0; i < j; ++i) y[i*n] -= h[(j*stride + i)*n] * y[j*n];
+    }}
+#else
+    {FOUR}
+    {C_REAL}* y = x.data;
+    for (int j = 0; j < size; ++j) {{
+        const {C_REAL}* column = H.data + j*stride;
+        const {C_REAL} value = y[j];
+        int i = j + 1;
+        for (; i & 3; ++i) y[i] -= column[i] * value;
+        for (; i < stride; i += 4) *(four*)(y + i) -= *(const four*)(column + i) * value;
+    }}
+    for (int j = size - 1; j >= 0; --j) {{
+        const {C_REAL}* column = H.data + j*stride;
+        const {C_REAL} value = y[j] * column[j];
+        y[j] = value;
+        int i = 0;
+        for (; i + 3 < j; i += 4) *(four*)(y + i) -= *(const four*)(column + i) * value;
+        for (; i < j; ++i) y[i] -= column[i] * value;
+    }}
+#endif
+""")
+def substitute(H: array2, x: array2, size: int, stride: int, w: int):
+    """x ← H⁻¹ x by these factors."""
+    ...
