@@ -50,7 +50,7 @@ class State:
     p: array2  # [impulse] accumulated impulses
     bend: array2  # [3 nv + 1] what turned tangent into chord momenta in the step that led here: a `series`
     lack: array2  # [nv] what that step left of its momentum equation, whitened
-    aim: array2  # [18 joint + 1] speeds its joints sought: a `series`
+    aim: array2  # [18 joint + 1] speeds its joints sought, but for errors undone: a `series`
     firm: array2  # [b] how firmly rows that bind both ways have lately been held, of their weight between free bodies
     clock: array2  # [4] step that led here, time its impulses acted, s; ticks after its last sweep, ticks then left
     control: array2  # [nc] N or N m on all coordinates

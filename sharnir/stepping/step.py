@@ -66,6 +66,7 @@ from sharnir.stepping.positions import (
     largest_gap,
     renew_positions,
 )
+from sharnir.stepping.residuals import expect_aims
 from sharnir.stepping.series import expected
 from sharnir.stepping.solve import direct_wanted, load_impulses, prepare, solve
 
@@ -197,10 +198,7 @@ def start_from(loops: Loops, plan: Plan, state: State, work: Work, z: array2, we
         put(work.base, d, w, start)
         put(z, d, w, start)
         d += 1
-    r = int(0)
-    while r < 6 * plan.joints:
-        put(work.joint_target, r, w, ratio * expected(state.aim, r, 6 * plan.joints, w))
-        r += 1
+    expect_aims(plan, state, work, ratio, dt, w)
     apply_impulses(loops, plan, work, z, work.p, w)
     first_pass(state, work, w)
 
