@@ -15,6 +15,7 @@ from sharnir.constraints.impacts import aim_bounces, bounces, impact_work
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import HOLD, Plan
 from sharnir.constraints.rows import bound_speed, displaced_gaps, wake_lines
+from sharnir.constraints.series import follow, forget
 from sharnir.constraints.tolerances import CLOSED, CLOSED_LEAST, GUARD, NEAR, NEAR_GAPS, SETTLED, SETTLED_LEAST, SMALL
 from sharnir.constraints.work import (
     BOUNCING,
@@ -42,7 +43,6 @@ from sharnir.dynamics.momenta import add_tangent_momenta, tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import array2, column_add, copy, get, get_int, item, put, put_int, real, set_item
 from sharnir.stepping.residuals import aim, chord_residual, follow_aims, gap_growth, kinetic2, line_misses, look
-from sharnir.stepping.series import follow, forget
 from sharnir.stepping.solve import solve
 from sharnir.stepping.sweeps import time_is_up
 

@@ -8,13 +8,13 @@ from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import HOLD, SOFT, Plan
 from sharnir.constraints.rows import bound_speed, joint_coordinates, joint_gaps, kept, undoing
+from sharnir.constraints.series import expected, follow
 from sharnir.constraints.work import State, Work
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import chord_momenta, whitened_momentum
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import array2, get, item, put, real, row_dot, set_item
-from sharnir.stepping.series import expected, follow
 
 
 @wp.func

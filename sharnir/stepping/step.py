@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.constraints.contact_rows import find_contacts, keep_contacts
+from sharnir.constraints.contact_rows import find_contacts
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import HOLD, SOFT, Plan
+from sharnir.constraints.recall import keep_contacts
 from sharnir.constraints.rows import joint_coordinates, joint_gaps
+from sharnir.constraints.series import expected
 from sharnir.constraints.sweep import apply_impulses
 from sharnir.constraints.tolerances import STRAYED
 from sharnir.constraints.work import (
@@ -67,7 +69,6 @@ from sharnir.stepping.positions import (
     renew_positions,
 )
 from sharnir.stepping.residuals import expect_aims
-from sharnir.stepping.series import expected
 from sharnir.stepping.solve import direct_wanted, load_impulses, prepare, solve
 
 FOLDING = wp.constant(real(0.1))  # firmness of loops, against their past, below which a fold is near
