@@ -20,16 +20,14 @@ from sharnir.collide.touching import (
 )
 from sharnir.constraints.contact_blocks import block_of_contact
 from sharnir.constraints.contacts import (
-    contact_count,
     contact_speed,
     frame_of,
-    impulse_of_contact,
-    pair_of,
     properties_of,
     tangents,
 )
 from sharnir.constraints.impacts import momenta_before
 from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.recall import recall_contact
 from sharnir.constraints.walks import put_wrenches, walk_halves
 from sharnir.constraints.work import TOUCHING, State, Work
 from sharnir.dynamics.forces import pivot
@@ -48,8 +46,6 @@ from sharnir.maths import (
     put_int,
     real,
     set_item,
-    set_item3,
-    set_item_int,
     vec3,
 )
 
@@ -201,56 +197,3 @@ def seek_contact(
     put(work.contact_mu, 3 * c, w, mu)
     put(work.contact_mu, 3 * c + 1, w, plan.surfaces.table[pair + SPINNING])
     put(work.contact_mu, 3 * c + 2, w, plan.surfaces.table[pair + ROLLING])
-
-
-@wp.func
-def recall_contact(plan: Plan, state: State, work: Work, c: int, last: int, scale: real, bend: real, w: int):
-    """Impulses of contact c ← those the same features had in the step before, from place `last` of its contacts on,
-    which are in the same order; returns the place of this pair."""
-    pair = pair_of(plan, state, c, w)
-    feature = item_int(state.touch.feature, c, w)
-    count = item_int(state.touched, 0, w)
-    while last < count and item_int(state.touched, 1 + 2 * last, w) < pair:
-        last += 1
-    f = vec3()
-    n = vec3()
-    bent = vec3()
-    k = int(last)
-    while k < count and item_int(state.touched, 1 + 2 * k, w) == pair:
-        if item_int(state.touched, 2 + 2 * k, w) == feature:
-            f = item3(state.touched_p, 6 * k, w) * scale
-            n = item3(state.touched_p, 6 * k + 3, w) * scale
-            bent = item3(state.touched_at, 10 * k + 7, w) * bend
-            k = count
-        k += 1
-    normal, t1, t2 = frame_of(state, work, c, w)
-    at = plan.first_contact + CONTACT_P * c
-    put(work.p, at, w, wp.max(wp.dot(f, normal), real(0.0)))
-    put(work.p, at + 1, w, wp.dot(f, t1))
-    put(work.p, at + 2, w, wp.dot(f, t2))
-    put(work.p, at + 3, w, wp.dot(n, normal))
-    put(work.p, at + 4, w, wp.dot(n, t1))
-    put(work.p, at + 5, w, wp.dot(n, t2))
-    put3(work.contact_bend, c, w, vec3(wp.dot(bent, normal), wp.dot(bent, t1), wp.dot(bent, t2)))
-    return last
-
-
-@wp.func
-def keep_contacts(plan: Plan, state: State, work: Work, w: int):
-    """Impulses of the contacts, for the step to come."""
-    count = contact_count(work, w)
-    set_item_int(state.touched, 0, w, count)
-    c = int(0)
-    while c < count:
-        set_item_int(state.touched, 1 + 2 * c, w, pair_of(plan, state, c, w))
-        set_item_int(state.touched, 2 + 2 * c, w, item_int(state.touch.feature, c, w))
-        f, n = impulse_of_contact(plan, state, work, c, w)
-        set_item3(state.touched_p, 6 * c, w, f)
-        set_item3(state.touched_p, 6 * c + 3, w, n)
-        set_item3(state.touched_at, 10 * c, w, item3(state.touch.point, 3 * c, w))
-        normal, t1, t2 = frame_of(state, work, c, w)
-        bend = get3(work.contact_bend, c, w)
-        set_item3(state.touched_at, 10 * c + 3, w, normal)
-        set_item(state.touched_at, 10 * c + 6, w, item(state.touch.gap, c, w))
-        set_item3(state.touched_at, 10 * c + 7, w, normal * bend[0] + t1 * bend[1] + t2 * bend[2])
-        c += 1

@@ -38,6 +38,13 @@ def kept(gap: real):
 
 
 @wp.func
+def undoing(work: Work, r: int, dt: real, w: int):
+    """Speed of row r of the joints that undoes, within the step, what its error has that is the solver's own."""
+    gap = get(work.gap, r, w)
+    return (kept(gap) - gap) / dt
+
+
+@wp.func
 def joint_gaps(tree: Tree, ws: Workspace, loops: Loops, gap: array2, w: int):
     """Errors of the loop joints at the poses in the workspace; returns the largest."""
     worst = real(0.0)

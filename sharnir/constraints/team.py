@@ -1,4 +1,4 @@
-"""Sweeps of a team of threads on a GPU, a team for a world (M-66).
+"""Sweeps of a team of threads on a GPU, a team for a world (M-67).
 
 A thread keeps z of some coordinates, one in 32, and the impulses of two rows in its registers, and tells the others
 when they need them; rows are laid out dense. The iterates are those of `sweep`.

@@ -53,7 +53,7 @@ class State:
     p: array2  # [impulse] accumulated impulses
     bend: array2  # [3 nv + 1] what turned tangent into chord momenta in the step that led here: a `series`
     lack: array2  # [nv] what that step left of its momentum equation, whitened
-    aim: array2  # [18 joint + 1] speeds its joints sought: a `series`
+    aim: array2  # [18 joint + 1] speeds its joints sought, but for errors undone: a `series`
     firm: array2  # [b] how firmly rows that bind both ways have lately been held, of their weight between free bodies
     clock: array2  # [6] step that led here, time its impulses acted, s; ticks after its last sweep, ticks then left;
     # its passes, its sweeps
@@ -65,6 +65,7 @@ class State:
     touched: counts2  # [1 + 2 contact] how many contacts there were, which pairs of shapes and features
     touched_p: array2  # [6 contact] their impulses and angular impulses on the second body, world axes
     touched_at: array2  # [10 contact] point, normal, gap: m; bend: m/s, world axes
+    touched_bent: array2  # [7 contact] first and second differences of bends, m/s, world axes; how many are known
     settings: array2  # [SETTINGS, 1]
     report: array2  # [REPORTS]
     q_next: array2  # [nq]
@@ -89,6 +90,7 @@ EVOLVES = (
     "touched",
     "touched_p",
     "touched_at",
+    "touched_bent",
 )
 STATE_SAVED = (*EVOLVES, "control", "f_ext", "target")
 
@@ -136,6 +138,8 @@ class Work:
     contact_now: array2  # [3 contact] speeds right before an impact
     contact_kick: array2  # [3 contact] what the step's forces add to them after it
     contact_bend: array2  # [3 contact] what their speed over the step has beyond that of the rows, m/s
+    contact_bent: array2  # [6 contact] bend of the step before and its difference, m/s, world axes
+    contact_steps: array2  # [contact] how many of these are known
     bounce: array2  # [contact] speed it leaves with after an impact, 0 for none, m/s
     contact_change: array2  # [contact] of its impulses in the last sweep
     near: array2  # [world, ROWS · width] dense rows, where teams work
@@ -179,11 +183,12 @@ class Work:
 def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -> State:
     """Zeroed state."""
     loop_q = int(model.loop_q_start[-1])
+    bent = plan.contacts if plan.joints else 0
     sizes = {
         "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.first_contact,
         "bend": 3 * model.nv + 1, "lack": model.nv, "aim": 18 * plan.joints + 1, "firm": plan.bound,
         "clock": 6, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
-        "touched_p": 6 * plan.contacts, "touched_at": 10 * plan.contacts,
+        "touched_p": 6 * plan.contacts, "touched_at": 10 * plan.contacts, "touched_bent": 7 * bent,
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
     }  # fmt: skip
     out = State()
@@ -229,6 +234,8 @@ def work_on(model: Model, plan: Plan, pairs: int, columns: int, device: str) -> 
     per_line = ("g", "g_next", "K", "lower", "upper", "friction", "motor_speed", "motor_bound", "soft_speed")
     sizes |= dict.fromkeys((*per_line, "soft_base", "soft_give"), lines)
     sizes |= {"pace": PACE, "contact_change": plan.contacts}
+    bent = plan.contacts if plan.joints else 0
+    sizes |= {"contact_bent": 6 * bent, "contact_steps": bent}
     solved = MOST_SOLVED if plan.newton else 0
     sizes |= {"island_H": solved**2, "island_z": solved, "island_g": solved}
     sizes |= {"island_s": 7 * plan.contacts * plan.newton, "island_l": 2 * lines * plan.newton}

@@ -16,6 +16,7 @@ from sharnir.constraints.impacts import aim_bounces, bounces, impact_work
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import HOLD, Plan
 from sharnir.constraints.rows import bound_speed, displaced_gaps, wake_lines
+from sharnir.constraints.series import follow, forget
 from sharnir.constraints.tolerances import CLOSED, CLOSED_LEAST, GUARD, NEAR, NEAR_GAPS, SETTLED, SETTLED_LEAST, SMALL
 from sharnir.constraints.work import (
     ANSWERS,
@@ -46,8 +47,7 @@ from sharnir.dynamics.aba import outward
 from sharnir.dynamics.momenta import add_tangent_momenta, tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import array2, column_add, copy, get, get_int, item, put, put_int, real, set_item
-from sharnir.stepping.residuals import aim, chord_residual, gap_growth, kinetic2, line_misses, look
-from sharnir.stepping.series import follow, forget
+from sharnir.stepping.residuals import aim, chord_residual, follow_aims, gap_growth, kinetic2, line_misses, look
 from sharnir.stepping.solve import solve
 from sharnir.stepping.sweeps import time_is_up
 
@@ -268,7 +268,7 @@ def keep_correction(plan: Plan, state: State, work: Work, share: real, w: int):
         set_item(state.lack, d, w, left * share)
         d += 1
     follow(state.bend, work.z_old, plan.dofs, w)
-    follow(state.aim, work.joint_target, 6 * plan.joints, w)
+    follow_aims(plan, state, work, state.settings[DT, 0], w)
 
 
 @wp.func

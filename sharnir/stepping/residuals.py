@@ -7,7 +7,8 @@ import warp as wp
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import HOLD, SOFT, Plan
-from sharnir.constraints.rows import bound_speed, joint_coordinates, joint_gaps, kept
+from sharnir.constraints.rows import bound_speed, joint_coordinates, joint_gaps, kept, undoing
+from sharnir.constraints.series import expected, follow
 from sharnir.constraints.work import State, Work
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
@@ -47,6 +48,30 @@ def aim(loops: Loops, plan: Plan, work: Work, z: array2, dt: real, w: int):
         k += 1
     if plan.bent_lines == 1:
         aim_lines(plan, work, z, dt, w)
+
+
+@wp.func
+def expect_aims(plan: Plan, state: State, work: Work, ratio: real, dt: real, w: int):
+    """Speeds the joints' rows seek as a step begins: those that curved paths call for, as the steps before tell, times
+    `ratio`, and those that undo the errors of now (M-65)."""
+    r = int(0)
+    while r < 6 * plan.joints:
+        sought = real(0.0)
+        if ratio > real(0.0):
+            sought = ratio * expected(state.aim, r, 6 * plan.joints, w) + undoing(work, r, dt, w)
+        put(work.joint_target, r, w, sought)
+        r += 1
+
+
+@wp.func
+def follow_aims(plan: Plan, state: State, work: Work, dt: real, w: int):
+    """Take note of the speeds the joints' rows came to seek, less those that undid errors: these do not go on. The
+    targets are used up."""
+    r = int(0)
+    while r < 6 * plan.joints:
+        put(work.joint_target, r, w, get(work.joint_target, r, w) - undoing(work, r, dt, w))
+        r += 1
+    follow(state.aim, work.joint_target, 6 * plan.joints, w)
 
 
 @wp.func

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.constraints.contact_rows import find_contacts, keep_contacts
+from sharnir.constraints.contact_rows import find_contacts
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import HOLD, SOFT, Plan
+from sharnir.constraints.recall import keep_contacts
 from sharnir.constraints.rows import joint_coordinates, joint_gaps
+from sharnir.constraints.series import expected
 from sharnir.constraints.sweep import apply_impulses
 from sharnir.constraints.tolerances import STRAYED
 from sharnir.constraints.work import (
@@ -68,7 +70,7 @@ from sharnir.stepping.positions import (
     largest_gap,
     renew_positions,
 )
-from sharnir.stepping.series import expected
+from sharnir.stepping.residuals import expect_aims
 from sharnir.stepping.solve import direct_wanted, load_impulses, prepare, solve
 
 FOLDING = wp.constant(real(0.1))  # firmness of loops, against their past, below which a fold is near
@@ -201,10 +203,7 @@ def start_from(loops: Loops, plan: Plan, state: State, work: Work, z: array2, we
         put(work.base, d, w, start)
         put(z, d, w, start)
         d += 1
-    r = int(0)
-    while r < 6 * plan.joints:
-        put(work.joint_target, r, w, ratio * expected(state.aim, r, 6 * plan.joints, w))
-        r += 1
+    expect_aims(plan, state, work, ratio, dt, w)
     apply_impulses(loops, plan, work, z, work.p, w)
     first_pass(state, work, w)
 

@@ -1,4 +1,4 @@
-"""Sweeps by a team of threads, on a GPU (M-66): as those of one thread, up to the order of sums."""
+"""Sweeps by a team of threads, on a GPU (M-67): as those of one thread, up to the order of sums."""
 
 from __future__ import annotations
 

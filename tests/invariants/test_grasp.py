@@ -33,9 +33,11 @@ class Held:
         return float(np.abs(self._poses(self.sim) - self.start).max())
 
 
-def carried(scene: str, solver: str, **settings) -> tuple[sh.Simulation, dict[str, float], dict[str, np.ndarray]]:
+def carried(
+    scene: str, solver: str, dt: float = 0.005, **settings
+) -> tuple[sh.Simulation, dict[str, float], dict[str, np.ndarray]]:
     """The programme up to where the object is put down: slip in each stage (m), place of the object after it."""
-    sim = sh.Simulation(scenes.make(scene), solver=solver, dt=0.005, **settings)
+    sim = sh.Simulation(scenes.make(scene), solver=solver, dt=dt, **settings)
     sim.add_controller(operate, rate=100)
     slips, places = {}, {}
     for stage in programme():
@@ -71,7 +73,16 @@ def test_an_object_is_grasped_lifted_moved_and_put_down_without_slip(scene, solv
 
 
 @both
-def test_a_gripped_object_does_not_slip_in_a_minute(solver):
+def test_an_arm_carries_an_object_on_an_arc_in_long_steps(solver):
+    """1.3 rad/s at 10 ms: what joints and contacts are led to seek must fit together, or nothing meets it (M-66)."""
+    sim, slips, _ = carried("grasp_arm", solver, dt=0.01)
+    assert max(slips[stage] for stage in ("lift", "move", "put down")) < 5e-6
+    assert sim.counts.capped <= 50 and sim.counts.guarded == 0
+
+
+@both
+def test_a_gripped_object_does_not_slip_and_is_not_squeezed_harder(solver):
+    """In a minute, and in five: how eight points share the forces is not determined, yet stays as it is."""
     sim = sh.Simulation(scenes.make("grasp"), solver=solver, dt=0.005)
     sim.add_controller(operate, rate=100)
     lift = next(stage for stage in programme() if stage.name == "lift")
@@ -83,10 +94,11 @@ def test_a_gripped_object_does_not_slip_in_a_minute(solver):
     held, squeeze = Held(hanging), squeezing(hanging, "object")
     report = hanging.run(60.0)
     assert held.slip() < 1e-6
-    assert squeezing(hanging, "object") == pytest.approx(squeeze, rel=0.05)
-    if solver == "simgc":  # in maximal coordinates a tenth of the steps stall a little above ε
-        assert report.iterations <= 10 and hanging.counts.capped == 0
-    assert hanging.counts.capped < 0.2 * hanging.counts.steps
+    assert squeezing(hanging, "object") == pytest.approx(squeeze, rel=1e-5)
+    assert report.iterations <= 10 and hanging.counts.capped == 0
+    hanging.run(240.0)
+    assert squeezing(hanging, "object") == pytest.approx(squeeze, rel=1e-5)
+    assert hanging.counts.capped == 0
 
 
 def squeezing(sim, body: str) -> float:

@@ -12,9 +12,15 @@ from sharnir.maths import array2, get, item, real, set_item, vec3
 
 
 @wp.func
+def order_of(series: array2, n: int, w: int):
+    """Order of extrapolation of n values."""
+    return item(series, 3 * n, w)
+
+
+@wp.func
 def expected(series: array2, i: int, n: int, w: int):
     """Value i of n in the step to come."""
-    order = item(series, 3 * n, w)
+    order = order_of(series, n, w)
     value = item(series, i, w)
     if order > real(0.5):
         value = value + item(series, n + i, w)
