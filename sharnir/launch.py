@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import warp as wp
 
-from sharnir.maths import LANES, TEAM_BLOCK
+from sharnir.access import LANES, TEAM_BLOCK
 
 BLOCK = 32  # threads per block on a GPU: few worlds should still reach all of its processors
 

@@ -1,10 +1,12 @@
-"""What a team of threads on a GPU does together (see `sharnir.maths`); elsewhere nothing calls these."""
+"""What a team of threads on a GPU does together (see `sharnir.access`); elsewhere nothing calls these."""
 
 from __future__ import annotations
 
 import warp as wp
 
-from sharnir.maths import C_REAL, LANE, LANES, MEET, TEAMED, array2, ints2, real, vec3, vec4
+from sharnir.access import LANES, MEET, TEAMED, ints2
+from sharnir.maths import C_REAL, array2, real, vec3, vec4
+from sharnir.spans import LANE
 
 ROWS = 2 * LANES  # rows a team can keep, two in every thread
 vec2i = wp.types.vector(2, int)

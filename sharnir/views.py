@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sharnir.constraints.plan import ACT_FRICTION, ACT_HOLD, ACT_MOTOR, ACTIONS
+from sharnir.constraints.acts import ACT_FRICTION, ACT_HOLD, ACT_MOTOR, ACTIONS
 from sharnir.errors import fail, shown
 from sharnir.kinds import TURN
 from sharnir.model import Reals

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
+from sharnir.access import ints2
 from sharnir.collide.broad_rows import (
     BLOCK,
     NUMBERS,
@@ -30,7 +31,8 @@ from sharnir.collide.broad_rows import (
 )
 from sharnir.collide.filters import Filter
 from sharnir.kinds import HALF_SPACE, HEIGHT_FIELD, MESH
-from sharnir.maths import array2, indices, ints2, real, vec3
+from sharnir.maths import array2, real, vec3
+from sharnir.spans import indices
 
 FEW = 128  # shapes up to which each box is compared with all others: measured
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.maths import DOUBLE, array2, indices, ints2, vec3
+from sharnir.access import ints2
+from sharnir.maths import DOUBLE, array2, vec3
+from sharnir.spans import indices
 
 bits1 = wp.array(dtype=wp.uint64)
 bits2 = wp.array(dtype=wp.uint64, ndim=2)

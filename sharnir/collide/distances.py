@@ -16,8 +16,9 @@ from sharnir.dynamics.evaluator import checked_model
 from sharnir.errors import fail
 from sharnir.kinds import HALF_SPACE, HEIGHT_FIELD, MESH
 from sharnir.launch import load
-from sharnir.maths import KERNEL_OPTIONS, indices, mat33, np_real, real, vec3
+from sharnir.maths import KERNEL_OPTIONS, mat33, np_real, real, vec3
 from sharnir.model import index
+from sharnir.spans import indices
 
 if TYPE_CHECKING:
     from sharnir.model import Ints, Model, Reals

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.maths import array2, indices, ints2, mat33, put, put3, put_int, real, vec3
+from sharnir.access import ints2, put, put3, put_int
+from sharnir.maths import array2, mat33, real, vec3
+from sharnir.spans import indices
 
 
 @wp.struct

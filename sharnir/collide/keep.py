@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, get_int, put, put3, put_int
 from sharnir.collide.geometry import Found
-from sharnir.maths import get, get3, get_int, put, put3, put_int, real, vec3
+from sharnir.maths import real, vec3
 
 KEPT = 8  # points of a pair, at most
 DEPTH = wp.constant(real(4.0))  # how much more depth counts than distance from the middle

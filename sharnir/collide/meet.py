@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, put3
 from sharnir.collide.beside import Beside, beside, half_extent, through_faces
 from sharnir.collide.geometry import Found, Geometry, Placed
 from sharnir.collide.gjk import APART, FAR, TOGETHER, distance
@@ -23,7 +24,7 @@ from sharnir.collide.patches import (
 from sharnir.collide.support import core_radius, core_support
 from sharnir.collide.walks import Walk, begin, onward, patch_at
 from sharnir.kinds import HEIGHT_FIELD, MESH, SPHERE
-from sharnir.maths import column, get, get3, put3, real, vec3
+from sharnir.maths import column, real, vec3
 
 ALL, TRIANGLES, PLANES, DONE = range(4)  # what is compared: two convex shapes, a triangle, the plane of a triangle
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, get_int
 from sharnir.collide.geometry import Found, Geometry, Placed
 from sharnir.collide.keep import Ball, keep_point
 from sharnir.collide.support import any_normal, core_radius, core_support
 from sharnir.kinds import HALF_SPACE, HEIGHT_FIELD, TRIANGLE
-from sharnir.maths import DOUBLE, get, get3, get_int, mat33, real, vec3
+from sharnir.maths import DOUBLE, mat33, real, vec3
 
 TILT = wp.constant(real(1.0e-6 if DOUBLE else 1.0e-3))  # rad, by which directions may differ and still be the same
 RIM = wp.constant(real(1.0e-6))  # by which a triangle is enlarged when points above or below it are sought

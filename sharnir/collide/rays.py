@@ -17,7 +17,8 @@ from sharnir.dynamics.evaluator import checked_device, checked_model
 from sharnir.errors import fail, shown
 from sharnir.kinds import HALF_SPACE, HEIGHT_FIELD, MESH
 from sharnir.launch import load
-from sharnir.maths import KERNEL_OPTIONS, indices, mat33, np_real, real, vec3
+from sharnir.maths import KERNEL_OPTIONS, mat33, np_real, real, vec3
+from sharnir.spans import indices
 
 if TYPE_CHECKING:
     from sharnir.model import Ints, Model, Reals

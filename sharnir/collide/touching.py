@@ -6,6 +6,21 @@ from typing import Any
 
 import warp as wp
 
+from sharnir.access import (
+    get,
+    get3,
+    get33,
+    get_int,
+    ints2,
+    put,
+    put3,
+    put33,
+    put_int,
+    set_item,
+    set_item3,
+    set_item_int,
+    world_columns,
+)
 from sharnir.collide.balls import balls, is_round, over_plane
 from sharnir.collide.broad import Broad, BroadWork, broad_work_on, find_pairs, put_box
 from sharnir.collide.geometry import Found, Geometry, Placed
@@ -15,27 +30,8 @@ from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import link_velocities
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BOX, CAPSULE, HALF_SPACE, HEIGHT_FIELD
-from sharnir.maths import (
-    array2,
-    column,
-    get,
-    get3,
-    get33,
-    get_int,
-    indices,
-    ints2,
-    mat33,
-    put,
-    put3,
-    put33,
-    put_int,
-    real,
-    set_item,
-    set_item3,
-    set_item_int,
-    vec3,
-    world_columns,
-)
+from sharnir.maths import array2, column, mat33, real, vec3
+from sharnir.spans import indices
 
 OPTIONS = {"enable_backward": False, "cpu_compiler_flags": "-march=native -mllvm=-inline-threshold=20000"}
 

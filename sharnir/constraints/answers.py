@@ -9,23 +9,16 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, get_int, put, put_int
+from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.columns import add_column, product_with, put_answers
 from sharnir.constraints.cones import sweep_cone
 from sharnir.constraints.contacts import contact_count, contact_product, push_contact
-from sharnir.constraints.plan import CONTACT_P, MOST_ROWS, Plan
+from sharnir.constraints.plan import MOST_ROWS, Plan
 from sharnir.constraints.sweep import change_line, list_lines
 from sharnir.constraints.work import ANSWERS, CONTACT_K, FACTORED, Work
-from sharnir.maths import (
-    array2,
-    get,
-    get3,
-    get_int,
-    put,
-    put_int,
-    real,
-    row_add,
-    row_dot,
-)
+from sharnir.maths import array2, real
+from sharnir.spans import row_add, row_dot
 
 UNKNOWN, KNOWN, MANY = range(3)  # of A: rows have changed; it is there; there are too many rows for it
 

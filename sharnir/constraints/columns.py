@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.maths import C_REAL, FOUR, array2, indices, ints2, real, vec3
+from sharnir.access import ints2
+from sharnir.maths import C_REAL, FOUR, array2, real, vec3
+from sharnir.spans import indices
 
 MOST = 64  # rows of a matrix that is eliminated
 

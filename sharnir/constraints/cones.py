@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.maths import C_REAL, FOUR, array2, ints2, real, vec3
+from sharnir.access import ints2
+from sharnir.maths import C_REAL, FOUR, array2, real, vec3
 
 # New impulse (p0, p1, p2) from the old one (o0, o1, o2) and the speeds (s0, s1, s2) beyond those sought: sticking if
 # the cone allows it; otherwise the normal alone, then sliding on the circle μ p_n. k: what `block_of_contact` found.

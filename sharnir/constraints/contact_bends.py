@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, get33, item3, item_int, put, put3
+from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.contacts import contact_count, contact_speed, frame_of
-from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import displaced
 from sharnir.constraints.work import State, Work
 from sharnir.dynamics.forces import pivot
 from sharnir.dynamics.momenta import rotation_vector, turned_by
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import CAPSULE, CYLINDER, SPHERE
-from sharnir.maths import array2, column, get, get3, get33, item3, item_int, put, put3, real, vec3
+from sharnir.maths import array2, column, real, vec3
 
 SLIDING = wp.constant(real(0.999))  # of the friction there is
 ALONG_AXIS = wp.constant(real(0.999))  # a cylinder stands on its flat end

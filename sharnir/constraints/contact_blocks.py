@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.access import get_int, put
+from sharnir.constraints.acts import CONTACT_P
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.tolerances import NOTHING, REDUNDANT
 from sharnir.constraints.work import CONTACT_K, MEAN_MASS, STRICT, State, Work
-from sharnir.maths import get_int, mat33, put, real, three_gram, vec6
+from sharnir.maths import mat33, real, vec6
+from sharnir.spans import three_gram
 
 STRICTEST = wp.constant(real(1000.0))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, get33, item, item3, item_int, put, put3, put_int, set_item
 from sharnir.collide.touching import (
     RESTITUTION,
     ROLLING,
@@ -18,6 +19,7 @@ from sharnir.collide.touching import (
     find_rounds,
     store_touching,
 )
+from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.contact_blocks import block_of_contact
 from sharnir.constraints.contacts import (
     contact_speed,
@@ -26,28 +28,14 @@ from sharnir.constraints.contacts import (
     tangents,
 )
 from sharnir.constraints.impacts import momenta_before
-from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.recall import recall_contact
 from sharnir.constraints.walks import put_wrenches, walk_halves
 from sharnir.constraints.work import TOUCHING, State, Work
 from sharnir.dynamics.forces import pivot
 from sharnir.dynamics.momenta import link_velocities
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import (
-    array2,
-    get,
-    get3,
-    get33,
-    item,
-    item3,
-    item_int,
-    put,
-    put3,
-    put_int,
-    real,
-    set_item,
-    vec3,
-)
+from sharnir.maths import array2, real, vec3
 
 TOUCHES = wp.constant(real(1.0e-6))  # m: wider gaps are closed; points that bear and are nearer stay as they are
 STICKING = wp.constant(real(1.0e-4))  # m/s, slower than this does not count as sliding

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, get_int, item3, item_int, put
 from sharnir.collide.touching import PROPERTIES
-from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.acts import CONTACT_P
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import State, Work
-from sharnir.maths import array2, get, get3, get_int, item3, item_int, put, real, three_add, three_dot, vec3
+from sharnir.maths import array2, real, vec3
+from sharnir.spans import three_add, three_dot
 
 CLOSED_GAP = wp.constant(real(2.0e-6))  # m, beyond what points that bear may hover at (M-55)
 

@@ -8,24 +8,13 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.constraints.plan import ACT_HOLD, ACT_MOTOR, ACT_SOFT, OF_JOINT, Plan
+from sharnir.access import get, get_int, item, put, put_int, set_item
+from sharnir.constraints.acts import ACT_HOLD, ACT_MOTOR, ACT_SOFT, OF_JOINT
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.tolerances import ASKEW, DEPENDENT, FIRM_AGAIN, HOPELESS, LOOSE, MEMORY, NOTHING, VAGUE, WEAK
 from sharnir.constraints.work import State, Work
-from sharnir.maths import (
-    array2,
-    column_add,
-    column_dot,
-    get,
-    get_int,
-    item,
-    put,
-    put_int,
-    real,
-    row_add,
-    row_dot,
-    row_product,
-    set_item,
-)
+from sharnir.maths import array2, real
+from sharnir.spans import column_add, column_dot, row_add, row_dot, row_product
 
 
 @wp.func

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get_int, put
+from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.contact_blocks import block_of_contact
 from sharnir.constraints.contacts import contact_count, contact_speed
 from sharnir.constraints.direct import give_of, rank_of, scatter, solve_bound
-from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.tolerances import DEPENDENT
 from sharnir.constraints.work import State, Work
-from sharnir.maths import array2, get, get_int, put, real, row_dot, row_product
+from sharnir.maths import array2, real
+from sharnir.spans import row_dot, row_product
 
 
 @wp.func

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, item, item3, put, put3, set_item
+from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.contacts import contact_count, contact_speed
-from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import State, Work
 from sharnir.dynamics.momenta import whitened_momentum
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, get, get3, item, item3, put, put3, real, set_item, vec3
+from sharnir.maths import array2, real, vec3
 
 
 @wp.func

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get_int, item_int, put, put_int
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import CONTACT_K, MOST_SOLVED, State, Work
-from sharnir.maths import get, get_int, item_int, put, put_int, real
+from sharnir.maths import real
 
 LIGHT = wp.constant(real(30.0))  # times lighter than the mean of all bodies: there sweeps crawl
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.constraints.plan import FRICTION, HOLD, MOTOR, SOFT, Plan
+from sharnir.access import get
+from sharnir.constraints.acts import FRICTION, HOLD, MOTOR, SOFT
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import Work
-from sharnir.maths import DOUBLE, get, mat33, real, vec3
+from sharnir.maths import DOUBLE, mat33, real, vec3
 
 LEAST = wp.constant(real(1.0e-200 if DOUBLE else 1.0e-30))  # so that there is a direction where nothing slides
 SOFTNESS = wp.constant(real(1.0e-10))  # R of the weight of a row

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, get_int, put, put_int
+from sharnir.constraints.acts import HOLD
 from sharnir.constraints.answers import line_count, padded, row_count
 from sharnir.constraints.columns import add_column, eliminate, substitute
 from sharnir.constraints.cones import OPEN, SLIDES
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.laws import LEAST
-from sharnir.constraints.plan import HOLD, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import CONTACT_K, FACTORED, Work
-from sharnir.maths import get, get3, get_int, put, put_int, real, vec3
+from sharnir.maths import real, vec3
 
 FREE, LOWER, UPPER = range(3)  # what a limit does
 GIVE = wp.constant(real(1.0e-5))  # of a row's weight, to its change of impulse: rows that imply each other share it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, item, put
 from sharnir.constraints.loops import Loops, loop_ends, row_form
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.turns import ball_angle
@@ -11,7 +12,7 @@ from sharnir.constraints.walks import walk_coordinate, walk_row
 from sharnir.dynamics.forces import pivot, spring_end
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import COUPLING, LOOP_ROW, SPRING, TREE_DOF
-from sharnir.maths import array2, column, get, get3, item, put, real, rotation, vec3
+from sharnir.maths import array2, column, real, rotation, vec3
 
 
 @wp.func

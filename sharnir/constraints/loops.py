@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import warp as wp
 
+from sharnir.access import get3, get33, item, put3, set_item, world_columns
 from sharnir.constraints.joints import ABOUT_C, ABOUT_P, ALONG, CONSTRAINED, HELIX, PERPENDICULAR, ROWS
 from sharnir.dynamics.aba import whiten
 from sharnir.dynamics.forces import pivot, point_velocity
 from sharnir.dynamics.tree import Tree, Workspace, ints
 from sharnir.kinds import CYLINDRICAL, FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, UNIVERSAL
-from sharnir.maths import array2, column, get3, get33, item, mat33, np_real, put3, real, set_item, vec3, world_columns
+from sharnir.maths import array2, column, mat33, np_real, real, vec3
 
 if TYPE_CHECKING:
     from sharnir.model import Model

@@ -18,16 +18,12 @@ import warp as wp
 
 from sharnir.collide.pairs import surfaces_on
 from sharnir.collide.touching import Surfaces
-from sharnir.constraints.joints import ALONG, CONSTRAINED, HELIX, ROWS
+from sharnir.constraints.acts import ACTIONS, CONTACT_P, HOLD, SOFT
+from sharnir.constraints.bound_rows import bound_arrays, free_islands
+from sharnir.constraints.model_lines import Lines, collect, walk
 from sharnir.dynamics.tree import ints
 from sharnir.kinds import (
-    BALL,
-    CONE_LIMIT,
-    COUPLING,
-    LOOP_ROW,
-    NO_LIMIT,
     SPRING,
-    TREE_DOF,
     TURN,
 )  # fmt: skip
 from sharnir.maths import DOUBLE, np_real, real
@@ -35,14 +31,9 @@ from sharnir.maths import DOUBLE, np_real, real
 if TYPE_CHECKING:
     from sharnir.model import Model
 
-ACT_HOLD, ACT_FRICTION, ACT_MOTOR, ACT_SOFT = range(4)  # what acts on a line, by place among its impulses
-HOLD, FRICTION, MOTOR, SOFT = (1 << act for act in range(4))  # and as a set
 MOST_DENSE = 20_000_000  # numbers
 MOST_SPREAD = 128  # velocity coordinates of a world whose rows a team keeps
-CONTACT_P = 6  # impulses of a contact: normal, two tangents, spin, two of rolling
-ACTIONS = 4
 MOST_ROWS = 64  # that are swept by how they answer each other
-OF_JOINT = -1  # a row of B that belongs to a loop joint
 
 
 @wp.struct
@@ -119,260 +110,6 @@ class Plan:
     bent_lines: int  # 1 if some of those are lines
     ball_lines: int  # 1 if soft forces act on rates of a ball
     bent: int  # 1 if rows measure what is not linear in the velocity coordinates
-
-
-class Lines:
-    """Collects the lines of a model."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.index: list[int] = []
-        self.W_size = 0
-        self.rows: list[dict[str, Any]] = []
-        self.of_coordinate: dict[int, int] = {}
-        self._motor = {int(c): m for m, c in enumerate(model.motor_coordinate)}
-
-    def pattern(self, entries: list[int]) -> int:
-        """Append entries to the index; where they start."""
-        first = len(self.index)
-        self.index += entries
-        return first
-
-    def space(self, size: int) -> int:
-        """Room for a row in W."""
-        start = self.W_size
-        self.W_size += size
-        return start
-
-    def add(self, kind: int, entries: list[int], **facts: Any) -> int:
-        """A new line; its number."""
-        row = {
-            "kind": kind, "of": (0, 0), "q": 0, "link": 0, "measured": 1, "acts": 0, "motor": -1,
-            "lower": -np.inf, "upper": np.inf,
-            "friction": 0.0, "ratio": (0.0, 0.0), "map": 0, "entries": entries,
-            "first": self.pattern(entries), "start": self.space(len(entries)), **facts,
-        }  # fmt: skip
-        self.rows.append(row)
-        return len(self.rows) - 1
-
-    def coordinate(self, c: int) -> int:
-        """The line of scalar coordinate c, with all that acts on it."""
-        m = self.model
-        if c in self.of_coordinate:
-            return self.of_coordinate[c]
-        measured = int(m.coordinate_positions[c] >= 0)
-        facts: dict[str, Any] = {"q": max(int(m.coordinate_positions[c]), 0), "friction": m.friction[c]}
-        facts["measured"] = measured
-        acts = FRICTION if m.friction[c] > 0 else 0
-        if m.limit_angles[c] != NO_LIMIT and m.coordinate_positions[c] >= 0:
-            acts |= HOLD
-            facts |= {"lower": m.limit_lower[c], "upper": m.limit_upper[c]}
-        if c in self._motor:
-            acts |= MOTOR
-            facts["motor"] = self._motor[c]
-        if c < m.nv:
-            link = int(np.searchsorted(m.dof_start, c, side="right")) - 1
-            own = list(range(c, m.dof_start[link] - 1, -1))
-            entries, kind = own + walk(m, int(m.parent[link]), -1), TREE_DOF
-            facts |= {"of": (c, 0), "link": link}
-        else:
-            k, row = loop_row(m, c - m.nv)
-            entries, kind = walk(m, *(int(x) for x in m.loop_link[k])), LOOP_ROW
-            facts |= {"of": (row, c - m.nv), "link": k}
-            facts["q"] -= m.nq if m.coordinate_positions[c] >= 0 else 0
-            if m.loop_armature[c - m.nv] > 0 or m.loop_stiffness[c - m.nv] > 0 or m.loop_damping[c - m.nv] > 0:
-                acts |= SOFT
-        self.of_coordinate[c] = self.add(kind, entries, acts=acts, **facts)
-        return self.of_coordinate[c]
-
-    def turns(self, c: int) -> None:
-        """Limits on the three angles of the ball whose coordinates start at c."""
-        m = self.model
-        kind = int(m.limit_angles[c])
-        if c < m.nv:
-            link = int(np.searchsorted(m.dof_start, c, side="right")) - 1
-            entries = walk(m, link, int(m.parent[link]))
-            q = int(m.part_q[(m.part_kind == BALL) & (m.part_v == c)][0])
-        else:
-            k, _ = loop_row(m, c - m.nv)
-            link, entries = k, walk(m, *(int(x) for x in m.loop_link[k]))
-            q = int(m.loop_q_start[k + 1]) - 4
-        axes = (0, 2) if kind == CONE_LIMIT else (0, 1, 2)  # the swing of a cone is one line
-        for axis in axes:
-            lower, upper = m.limit_lower[c + axis], m.limit_upper[c + axis]
-            if kind == CONE_LIMIT and axis == 0:
-                swing = (m.limit_upper[c], m.limit_upper[c + 1])
-                if np.isfinite(swing).all():
-                    self.add(TURN, entries, of=(c, 3 * kind), q=q, link=link, acts=HOLD, upper=0.0, ratio=swing)
-            elif np.isfinite([lower, upper]).any():
-                self.add(TURN, entries, of=(c, 3 * kind + axis), q=q, link=link, acts=HOLD, lower=lower, upper=upper)
-
-    def coupling(self, n: int) -> None:
-        m = self.model
-        lines = [self.coordinate(int(c)) for c in m.coupling_coordinate[n]]
-        entries = [self.rows[k]["entries"] for k in lines]
-        union = sorted({*entries[0], *entries[1]}, reverse=True)
-        places = [e.index(d) if d in e else -1 for d in union for e in entries]
-        start = self.pattern(places)
-        ratio = (m.coupling_ratio[n], m.coupling_offset[n])
-        self.add(COUPLING, union, of=tuple(lines), acts=HOLD, lower=0.0, upper=0.0, ratio=ratio, map=start)
-
-    def spring(self, s: int) -> None:
-        a, b = (int(x) for x in self.model.spring_link[s])
-        self.add(SPRING, walk(self.model, a, b), of=(s, 0), acts=SOFT)
-
-
-def walk(model: Model, a: int, b: int) -> list[int]:
-    """Velocity coordinates that move link a against link b, as a walk from both up the tree meets them."""
-    out: list[int] = []
-    while a >= 0 or b >= 0:
-        link = max(a, b)
-        out += range(model.dof_start[link + 1] - 1, model.dof_start[link] - 1, -1)
-        up = int(model.parent[link])
-        a, b = up if a == link else a, up if b == link else b
-        if a == b:
-            b = -1
-    return out
-
-
-def loop_row(model: Model, lv: int) -> tuple[int, int]:
-    """Loop joint and row of loop velocity coordinate lv."""
-    k = int(np.searchsorted(model.loop_v_start, lv, side="right")) - 1
-    return k, 6 * k + int(CONSTRAINED[model.loop_kind[k]]) + lv - int(model.loop_v_start[k])
-
-
-def collect(model: Model) -> tuple[Lines, list[int]]:
-    """All lines, those of loop joints first; where each joint's lines start."""
-    lines = Lines(model)
-    driven = {*(int(c) for c in model.motor_coordinate), *(int(c) for c in model.coupling_coordinate.reshape(-1))}
-    soft = (model.loop_armature > 0) | (model.loop_stiffness > 0) | (model.loop_damping > 0)
-    wanted = (model.friction > 0) | (model.limit_angles != NO_LIMIT)
-    wanted[model.nv :] |= soft
-    starts = []
-    for k in range(model.loops):
-        starts.append(len(lines.rows))
-        _coordinates(lines, model.nv + np.arange(model.loop_v_start[k], model.loop_v_start[k + 1]), wanted, driven)
-    starts.append(len(lines.rows))
-    _coordinates(lines, np.arange(model.nv), wanted, driven)
-    for n in range(len(model.coupling_names)):
-        lines.coupling(n)
-    for s in range(len(model.spring_names)):
-        lines.spring(s)
-    return lines, starts
-
-
-def _coordinates(lines: Lines, coordinates: np.ndarray, wanted: np.ndarray, driven: set[int]) -> None:
-    m = lines.model
-    balls: set[int] = set()
-    for c in (int(c) for c in coordinates):
-        scalar = m.coordinate_positions[c] >= 0
-        soft_ball = c >= m.nv and max(x[c - m.nv] for x in (m.loop_armature, m.loop_stiffness, m.loop_damping)) > 0
-        if c in driven or (wanted[c] and (scalar or m.friction[c] > 0)) or soft_ball:
-            lines.coordinate(c)
-        if not scalar and m.limit_angles[c] != NO_LIMIT and c - 1 not in balls and c - 2 not in balls:
-            balls.add(c)
-            lines.turns(c)
-
-
-def bound_arrays(model: Model, lines: Lines, joints: list[list[int]], at: dict[str, Any]) -> dict[str, Any]:
-    """Rows solved directly, in the order of elimination, with the envelope of their factor."""
-    rows: list[dict[str, Any]] = []
-    for k, entries in enumerate(joints):
-        for j in range(CONSTRAINED[model.loop_kind[k]]):
-            start = at["joint_start"][k] + j * len(entries)
-            rows.append({"start": start, "first": at["joint_first"][k], "p": 6 * k + j, "act": OF_JOINT,
-                         "of": 6 * k + j, "entries": entries, "weight": free_weight(model, k, j)})  # fmt: skip
-    first_line = 6 * model.loops
-    loose = []
-    for l, r in enumerate(lines.rows):
-        binding = binding_acts(model, r)
-        loose.append(r["acts"] & ~sum(1 << act for act in binding))
-        rows += [{"start": r["start"], "first": r["first"], "p": first_line + ACTIONS * l + act, "act": act, "of": l,
-                  "entries": r["entries"], "weight": 0.0} for act in binding]  # fmt: skip
-    if not rows or not model.loops + len(model.coupling_names):
-        rows, loose = [], [r["acts"] for r in lines.rows]  # nothing but lines of their own: a sweep does as well
-    rows = [rows[b] for b in elimination_order([r["entries"] for r in rows])]
-    rows.sort(key=lambda r: {ACT_HOLD: 1, ACT_MOTOR: 2}.get(r["act"], 0))  # where they conflict, joints hold
-    near = neighbours([r["entries"] for r in rows])
-    left = [min([b, *near[b]]) for b in range(len(rows))]
-    slacks = np.cumsum([r["act"] == ACT_SOFT for r in rows])
-    width = model.nv + (int(slacks[-1]) if rows else 0)
-    sizes = [b - left[b] for b in range(len(rows))]
-    return {
-        **{f"bind_{name}": [r[name] for r in rows] for name in ("start", "first", "p", "act", "of", "weight")},
-        "bind_length": [len(r["entries"]) for r in rows],
-        "bind_slack": [model.nv + slacks[b] - 1 if r["act"] == ACT_SOFT else -1 for b, r in enumerate(rows)],
-        "envelope_left": left, "envelope_start": np.cumsum([0, *sizes])[:-1],
-        "near_start": np.cumsum([0, *(len(n) for n in near)]), "near": [j for n in near for j in n],
-        "line_loose": loose,
-        "facts": {"bound": len(rows), "width": width, "every": lines.pattern(list(range(width))), "L_size": sum(sizes)},
-    }  # fmt: skip
-
-
-def free_islands(model: Model) -> list[list[int]]:
-    """Groups of bodies in maximal coordinates that joints connect with each other and nothing with the world."""
-    if not (model.implicit_free == 1).all() or not model.loops:
-        return []
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
-
-    holding = model.loop_link[CONSTRAINED[model.loop_kind] > 0]
-    pairs = np.concatenate([holding, model.spring_link]) % (model.nb + 1)  # the world is the last
-    graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(model.nb + 1,) * 2)
-    _, group = connected_components(graph, directed=False)
-    members = [np.flatnonzero(group == g) for g in range(group.max() + 1) if g != group[-1]]
-    return [[int(link) for link in links] for links in members if len(links) > 1]
-
-
-def free_weight(model: Model, k: int, j: int) -> float:
-    """|W|² that row j of loop joint k would have between two free bodies, about."""
-    force = ROWS[model.loop_kind[k], j, 0] in (ALONG, HELIX)
-    inertias = [model.mass[link] if force else np.linalg.eigvalsh(model.inertia[link])[-1]
-                for link in model.loop_link[k] if link >= 0]  # fmt: skip
-    return float(sum(1 / x for x in inertias if x > 0))
-
-
-def binding_acts(model: Model, row: dict[str, Any]) -> list[int]:
-    """What on a line binds both ways."""
-    out = []
-    if row["acts"] & HOLD and row["lower"] == row["upper"]:
-        out.append(ACT_HOLD)
-    if row["acts"] & MOTOR and np.isinf(model.motor_max_force[row["motor"]]):
-        out.append(ACT_MOTOR)
-    if row["acts"] & SOFT:
-        out.append(ACT_SOFT)
-    return out
-
-
-def neighbours(entries: list[list[int]]) -> list[list[int]]:
-    """For every row the rows before it that share a velocity coordinate."""
-    users: dict[int, list[int]] = {}
-    out = []
-    for b, row in enumerate(entries):
-        out.append(sorted({j for d in row for j in users.get(d, [])}))
-        for d in row:
-            users.setdefault(d, []).append(b)
-    return out
-
-
-def elimination_order(entries: list[list[int]]) -> list[int]:
-    """The order with the smaller envelope: from the tips inward, or that of Cuthill and McKee."""
-    inward = sorted(range(len(entries)), key=lambda b: (-max(entries[b], default=0), b))
-    near = neighbours(entries)
-    pairs = np.array([(b, j) for b, n in enumerate(near) for j in n]).reshape(-1, 2)
-    if not len(pairs):
-        return inward
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(len(entries),) * 2)
-    banded = [int(b) for b in reverse_cuthill_mckee((graph + graph.T).tocsr(), symmetric_mode=True)]
-    return min((inward, banded), key=lambda order: _work(entries, order))
-
-
-def _work(entries: list[list[int]], order: list[int]) -> int:
-    near = neighbours([entries[b] for b in order])
-    return sum((b - min([b, *n])) ** 2 for b, n in enumerate(near))
 
 
 def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, item, item3, item_int, put, put3, set_item, set_item3, set_item_int
+from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.contacts import contact_count, frame_of, impulse_of_contact, pair_of
-from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.series import order_of
 from sharnir.constraints.work import State, Work
-from sharnir.maths import get, get3, item, item3, item_int, put, put3, real, set_item, set_item3, set_item_int, vec3
+from sharnir.maths import real, vec3
 
 ALIKE = wp.constant(real(0.9))  # cosine, between the normals of a contact in steps that follow each other
 

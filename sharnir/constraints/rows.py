@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, item, put
+from sharnir.constraints.acts import FRICTION, HOLD, MOTOR, SOFT
 from sharnir.constraints.lines import line_position, whiten_line
 from sharnir.constraints.loops import Loops, loop_coordinates, loop_ends, row_form
-from sharnir.constraints.plan import FRICTION, HOLD, MOTOR, SOFT, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.tolerances import NOTHING, OWN, REDUNDANT, SURPRISE
 from sharnir.constraints.walks import put_wrenches, walk_rows
 from sharnir.constraints.work import State, Work
@@ -16,19 +18,8 @@ from sharnir.dynamics.forces import turn_vector
 from sharnir.dynamics.momenta import turned_by, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import FREE, SPHERICAL, SPRING, TREE_DOF, VELOCITY
-from sharnir.maths import (
-    array2,
-    column,
-    get,
-    get3,
-    item,
-    mat33,
-    put,
-    real,
-    row_dot,
-    row_product,
-    vec3,
-)
+from sharnir.maths import array2, column, mat33, real, vec3
+from sharnir.spans import row_dot, row_product
 
 
 @wp.func

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, get_int, put
+from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.cones import within_cone
 from sharnir.constraints.contacts import contact_count, contact_speed, push_contact
-from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import CONTACT_K, Work
-from sharnir.maths import array2, get, get3, get_int, put, real, vec3
+from sharnir.maths import array2, real, vec3
 
 
 @wp.func

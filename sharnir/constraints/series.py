@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.maths import array2, get, item, real, set_item, vec3
+from sharnir.access import get, item, set_item
+from sharnir.maths import array2, real, vec3
 
 
 @wp.func

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, put
+from sharnir.constraints.acts import HOLD
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.loops import Loops
-from sharnir.constraints.plan import HOLD, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.rubbing import sweep_normal
 from sharnir.constraints.sweep import sweep_joint
 from sharnir.constraints.tolerances import OWN
 from sharnir.constraints.work import Work
-from sharnir.maths import array2, get, put, real, row_add, row_dot
+from sharnir.maths import array2, real
+from sharnir.spans import row_add, row_dot
 
 SLOP = wp.constant(real(1.0e-6))  # m, of contact that is left alone, so that touching points keep touching
 PUSH = wp.constant(real(3.0))  # m/s, the most that penetration is undone with

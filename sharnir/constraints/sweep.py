@@ -8,22 +8,14 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get_int, put, put_int
+from sharnir.constraints.acts import FRICTION, HOLD, MOTOR, SOFT
 from sharnir.constraints.loops import Loops
-from sharnir.constraints.plan import FRICTION, HOLD, MOTOR, SOFT, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.rubbing import apply_contacts, sweep_contacts
 from sharnir.constraints.work import Work
-from sharnir.maths import (
-    array2,
-    get,
-    get_int,
-    put,
-    put_int,
-    real,
-    row_add,
-    row_dot,
-    vec4,
-    vec6,
-)
+from sharnir.maths import array2, real, vec4, vec6
+from sharnir.spans import row_add, row_dot
 
 UNBOUNDED = wp.constant(real(1.0e30))  # N s
 

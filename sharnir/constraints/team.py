@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import LANES, get, get_int
+from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.cones import within_cone
 from sharnir.constraints.contacts import contact_count
-from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.rubbing import turning_answer
 from sharnir.constraints.sweep import balance
 from sharnir.constraints.work import CONTACT_K, Work
-from sharnir.maths import LANES, array2, get, get_int, real, vec2, vec3, vec4
+from sharnir.maths import array2, real, vec2, vec3, vec4
 from sharnir.teams import (
     ROWS,
     from_lane,

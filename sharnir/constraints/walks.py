@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, put
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import DOUBLE, array2, get, get3, indices, put, vec3
+from sharnir.maths import DOUBLE, array2, vec3
+from sharnir.spans import indices
 
 FEW, MANY = 4, 8  # rows walked at once
 

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import warp as wp
 
+from sharnir.access import LANES, world_columns
 from sharnir.collide.touching import Places, Touch, places_on, touch_on
-from sharnir.constraints.plan import CONTACT_P, MOST_ROWS, Plan
+from sharnir.constraints.acts import CONTACT_P
+from sharnir.constraints.plan import MOST_ROWS, Plan
 from sharnir.constraints.walks import MANY
-from sharnir.maths import LANES, array2, real, world_columns
+from sharnir.maths import array2, real
 from sharnir.teams import ROWS
 
 if TYPE_CHECKING:

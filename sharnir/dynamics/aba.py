@@ -11,29 +11,10 @@ from typing import Any
 
 import warp as wp
 
+from sharnir.access import get, get3, get6, get33, item, put, put3, put6, put33, set_item
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import ADD, CARRY, STORE
-from sharnir.maths import (
-    DOUBLE,
-    array2,
-    get,
-    get3,
-    get6,
-    get33,
-    item,
-    mat33,
-    put,
-    put3,
-    put6,
-    put33,
-    real,
-    set_item,
-    sym_mul,
-    sym_outer,
-    sym_turned,
-    vec3,
-    vec6,
-)
+from sharnir.maths import DOUBLE, array2, mat33, real, sym_mul, sym_outer, sym_turned, vec3, vec6
 
 LEAST = wp.constant(real(1.0e-300 if DOUBLE else 1.0e-37))  # so that nothing is divided by nothing
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import item, item3, set_item
 from sharnir.dynamics.tree import Tree
 from sharnir.kinds import BALL, SHIFT, STILL
-from sharnir.maths import array2, cos_sin, item, item3, quat, real, set_item
+from sharnir.maths import array2, cos_sin, quat, real
 
 
 @wp.func

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
+from sharnir.access import world_columns
 from sharnir.dynamics import kernels
 from sharnir.dynamics.energy import TOTALS
 from sharnir.dynamics.tree import tree_on, workspace_on
 from sharnir.errors import fail, shown, unknown
 from sharnir.kinds import NOTHING
 from sharnir.launch import Graphs
-from sharnir.maths import np_real, real, world_columns
+from sharnir.maths import np_real, real
 
 if TYPE_CHECKING:
     from sharnir.model import Model

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get3, get33, item, item3, put3, set_item
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BALL, SHIFT, STILL
-from sharnir.maths import array2, get3, get33, item, item3, put3, real, set_item, vec3
+from sharnir.maths import array2, real, vec3
 
 
 @wp.func

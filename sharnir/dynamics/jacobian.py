@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get3, get33
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, get3, get33, real, vec3
+from sharnir.maths import array2, real, vec3
 
 
 @wp.func

@@ -9,23 +9,10 @@ from typing import Any
 
 import warp as wp
 
+from sharnir.access import get3, get33, item, item3, put3, put33
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BALL, SCREW, SHIFT, SLIDE
-from sharnir.maths import (
-    array2,
-    column,
-    get3,
-    get33,
-    identity33,
-    item,
-    item3,
-    put3,
-    put33,
-    real,
-    rotation,
-    turn_z,
-    vec3,
-)
+from sharnir.maths import array2, column, identity33, real, rotation, turn_z, vec3
 
 
 @wp.func

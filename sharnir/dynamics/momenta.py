@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, get33, item, put, put3
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import ADD, BALL, CARRY, STILL, STORE
-from sharnir.maths import array2, cos_sin, get, get3, get33, item, put, put3, real, vec3
+from sharnir.maths import array2, cos_sin, real, vec3
 
 SMALL_ANGLE2 = wp.constant(real(0.04))  # rad²: below it, series to the last digit
 

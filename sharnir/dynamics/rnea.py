@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get3, get33, item, put3, set_item
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, get3, get33, item, put3, set_item, vec3
+from sharnir.maths import array2, vec3
 
 
 @wp.func

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, put, set_item3
 from sharnir.constraints.loops import (
     Loops,
     Rows,
@@ -19,7 +20,7 @@ from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.rnea import link_forces, subtree_forces
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BALL, FREE, SHIFT, SPHERICAL, SPRINGS, STILL
-from sharnir.maths import KERNEL_OPTIONS, array2, get, get3, put, real, set_item3, vec3
+from sharnir.maths import KERNEL_OPTIONS, array2, real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
+from sharnir.access import world_columns
 from sharnir.collide.touching import collide_kernel, rounds_kernel
 from sharnir.constraints import work as places
 from sharnir.constraints.loops import loops_on
@@ -17,7 +18,7 @@ from sharnir.constraints.plan import plan_on
 from sharnir.constraints.work import EVOLVES, STATE_SAVED, state_on, work_on
 from sharnir.dynamics.tree import tree_on, workspace_on
 from sharnir.launch import Graphs, Launch, load
-from sharnir.maths import np_real, world_columns
+from sharnir.maths import np_real
 from sharnir.precision import get_precision
 from sharnir.stepping.kernels import (
     arrive_stage,

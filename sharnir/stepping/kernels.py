@@ -10,6 +10,7 @@ from typing import Any
 
 import warp as wp
 
+from sharnir.access import LANES, get_int, item, item_int, put, put_int, set_item, set_item_int
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import joint_coordinates, prepare_lines
@@ -18,20 +19,8 @@ from sharnir.dynamics.aba import inward_momentum
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import (
-    KERNEL_OPTIONS,
-    LANES,
-    clear,
-    get_int,
-    item,
-    item_int,
-    put,
-    put_int,
-    real,
-    set_item,
-    set_item_int,
-    ticks,
-)
+from sharnir.maths import KERNEL_OPTIONS, real, ticks
+from sharnir.spans import clear
 from sharnir.stepping.passes import LOOK, WAKES, forget_correction, press, weigh
 from sharnir.stepping.step import (
     CORRECTIONS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, get33, item, item3, put, put3, set_item
 from sharnir.constraints.loops import Loops, loop_ends, row_form
 from sharnir.constraints.work import State, Work
 from sharnir.dynamics.aba import inward_implicit
@@ -12,7 +13,7 @@ from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.momenta import whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BALL, SHIFT, STILL
-from sharnir.maths import get, get3, get33, item, item3, put, put3, real, set_item, vec3
+from sharnir.maths import real, vec3
 
 
 @wp.func

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get3, item, set_item
 from sharnir.constraints.contact_rows import find_contacts
 from sharnir.constraints.contacts import only_closed
 from sharnir.constraints.loops import Loops, loop_ends, row_form
@@ -24,7 +25,8 @@ from sharnir.dynamics.kernels import put_bodies
 from sharnir.dynamics.kinematics import kinematics, poses
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import FREE, SPHERICAL
-from sharnir.maths import KERNEL_OPTIONS, array2, clear, get3, item, real, set_item, ticks, vec3
+from sharnir.maths import KERNEL_OPTIONS, array2, real, ticks, vec3
+from sharnir.spans import clear
 from sharnir.stepping.motion import joint_impulses, kick
 from sharnir.stepping.solve import (
     direct_wanted,

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get_int, item, put, put_int, set_item
+from sharnir.constraints.acts import HOLD
 from sharnir.constraints.answers import UNKNOWN
 from sharnir.constraints.contact_bends import bend_contacts
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.held import project_rows
 from sharnir.constraints.impacts import aim_bounces, bounces, impact_work
 from sharnir.constraints.loops import Loops
-from sharnir.constraints.plan import HOLD, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import bound_speed, displaced_gaps, wake_lines
 from sharnir.constraints.series import follow, forget
 from sharnir.constraints.tolerances import CLOSED, CLOSED_LEAST, GUARD, NEAR, NEAR_GAPS, SETTLED, SETTLED_LEAST, SMALL
@@ -46,7 +48,8 @@ from sharnir.constraints.work import (
 from sharnir.dynamics.aba import outward
 from sharnir.dynamics.momenta import add_tangent_momenta, tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, column_add, copy, get, get_int, item, put, put_int, real, set_item
+from sharnir.maths import array2, real
+from sharnir.spans import column_add, copy
 from sharnir.stepping.residuals import aim, chord_residual, follow_aims, gap_growth, kinetic2, line_misses, look
 from sharnir.stepping.solve import solve
 from sharnir.stepping.sweeps import time_is_up

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, get33, item, item3, set_item, set_item3
+from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.direct import bind
 from sharnir.constraints.held import set_offsets
 from sharnir.constraints.loops import Loops
-from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import (
     joint_gaps,
 )
@@ -19,21 +21,8 @@ from sharnir.dynamics.aba import outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import (
-    clear,
-    get,
-    get3,
-    get33,
-    identity33,
-    item,
-    item3,
-    mat33,
-    real,
-    set_item,
-    set_item3,
-    ticks,
-    vec3,
-)
+from sharnir.maths import identity33, mat33, real, ticks, vec3
+from sharnir.spans import clear
 from sharnir.stepping.sweeps import nothing_to_sweep
 
 PATIENCE = 20  # sweeps after which some progress must have been made

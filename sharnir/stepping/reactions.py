@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, get33, item, item3, item_int, put3, set_item3
 from sharnir.constraints.contact_rows import find_contacts
 from sharnir.constraints.contacts import contact_count, impulse_of_contact
 from sharnir.constraints.lines import turn_of
@@ -18,22 +19,7 @@ from sharnir.dynamics.forces import pivot, spring_end
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import COUPLING, LOOP_ROW, SPRING, TURN
-from sharnir.maths import (
-    KERNEL_OPTIONS,
-    array2,
-    column,
-    get,
-    get3,
-    get33,
-    item,
-    item3,
-    item_int,
-    put3,
-    real,
-    set_item3,
-    ticks,
-    vec3,
-)
+from sharnir.maths import KERNEL_OPTIONS, array2, column, real, ticks, vec3
 from sharnir.stepping.step import gather, line_up, seek_velocities, set_out
 
 wp.set_module_options(KERNEL_OPTIONS)

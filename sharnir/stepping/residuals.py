@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, item, put, set_item
+from sharnir.constraints.acts import HOLD, SOFT
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
-from sharnir.constraints.plan import HOLD, SOFT, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import bound_speed, joint_coordinates, joint_gaps, kept, undoing
 from sharnir.constraints.series import expected, follow
 from sharnir.constraints.work import State, Work
@@ -14,7 +16,8 @@ from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import chord_momenta, whitened_momentum
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, get, item, put, real, row_dot, set_item
+from sharnir.maths import array2, real
+from sharnir.spans import row_dot
 
 
 @wp.func

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, item, item_int, put, put_int, set_item
+from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.answers import UNKNOWN, few_rows
 from sharnir.constraints.contact_rows import prepare_contacts
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.direct import bind, factor_bound, largest_lack
 from sharnir.constraints.held import answer_of_bound, project_rows, set_offsets
 from sharnir.constraints.loops import Loops
-from sharnir.constraints.plan import CONTACT_P, MOST_ROWS, Plan
+from sharnir.constraints.plan import MOST_ROWS, Plan
 from sharnir.constraints.rows import (
     factor_joints,
     prepare_lines,
@@ -33,18 +35,8 @@ from sharnir.constraints.work import (
     Work,
 )
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import (
-    array2,
-    copy,
-    get,
-    item,
-    item_int,
-    put,
-    put_int,
-    real,
-    set_item,
-    ticks,
-)
+from sharnir.maths import array2, real, ticks
+from sharnir.spans import copy
 from sharnir.stepping.sweeps import QUIET, nothing_to_sweep, sweeps, sweeps_of_few
 from sharnir.stepping.team_sweeps import sweeps_of_team
 from sharnir.teams import teamed

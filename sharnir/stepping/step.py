@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get3, get_int, item, put, put_int, set_item, set_item3
+from sharnir.constraints.acts import HOLD, SOFT
 from sharnir.constraints.contact_rows import find_contacts
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
-from sharnir.constraints.plan import HOLD, SOFT, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.recall import keep_contacts
 from sharnir.constraints.rows import joint_coordinates, joint_gaps
 from sharnir.constraints.series import expected
@@ -46,22 +48,8 @@ from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import (
-    array2,
-    clear,
-    copy,
-    get,
-    get3,
-    get_int,
-    item,
-    put,
-    put_int,
-    real,
-    row_dot,
-    set_item,
-    set_item3,
-    ticks,
-)
+from sharnir.maths import array2, real, ticks
+from sharnir.spans import clear, copy, row_dot
 from sharnir.stepping.motion import load_step, published_motion
 from sharnir.stepping.passes import DONE, first_pass, keep_momenta, press, weigh
 from sharnir.stepping.positions import (

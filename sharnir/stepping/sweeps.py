@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, item, put_int, set_item
+from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.answers import load_rows, row_count, sweep_rows, unload_rows
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.islands import restless
 from sharnir.constraints.leaps import leap, only_limits
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.newton import solve_islands
-from sharnir.constraints.plan import CONTACT_P, Plan
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.sweep import list_lines, sweep
 from sharnir.constraints.work import (
     ACCELERATE,
@@ -30,7 +32,8 @@ from sharnir.constraints.work import (
     State,
     Work,
 )
-from sharnir.maths import DOUBLE, array2, clear, copy, distance2, extrapolate, get, item, put_int, real, set_item, ticks
+from sharnir.maths import DOUBLE, array2, real, ticks
+from sharnir.spans import clear, copy, distance2, extrapolate
 
 FIRST, BETWEEN, BACK_OFF = 1, 2, 10  # sweeps before the first leap, between leaps, after one that failed
 LEAPS_ON = wp.constant(real(0.3))  # of the change of impulses: leaps go on with the same factors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import get, get_int, item, put_int
 from sharnir.constraints.answers import KNOWN, UNKNOWN
 from sharnir.constraints.plan import MOST_ROWS, Plan
 from sharnir.constraints.team import (
@@ -19,7 +20,7 @@ from sharnir.constraints.team import (
     sweep_kept,
 )
 from sharnir.constraints.work import ACCELERATE, ANSWERS, CHANGE, CONVERGED, SWEEPS, State, Work
-from sharnir.maths import array2, get, get_int, item, put_int, real, vec2, vec4
+from sharnir.maths import array2, real, vec2, vec4
 from sharnir.stepping.sweeps import QUIET, ahead, reason_of, verdict
 from sharnir.teams import ROWS, team_sum
 

@@ -8,9 +8,11 @@ import numpy as np
 import warp as wp
 from scipy.spatial import ConvexHull
 
+from sharnir.access import get, get3, get_int, ints2
 from sharnir.collide.geometry import Found, Geometry, Placed
 from sharnir.collide.narrow import touch
-from sharnir.maths import KERNEL_OPTIONS, array2, get, get3, get_int, indices, ints2, np_real, real, vec3
+from sharnir.maths import KERNEL_OPTIONS, array2, np_real, real, vec3
+from sharnir.spans import indices
 
 wp.set_module_options(KERNEL_OPTIONS)
 ROOM = 8  # points looked for: more than touch may give

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import warp as wp
 
+from sharnir.access import get_int, ints2
 from sharnir.collide.broad import FEW, Broad, BroadWork, broad_on, broad_work_on, find_pairs, put_box
 from sharnir.collide.filters import Filter
 from sharnir.kinds import BOX, HALF_SPACE
-from sharnir.maths import KERNEL_OPTIONS, get_int, ints2, np_real, vec3
+from sharnir.maths import KERNEL_OPTIONS, np_real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 

@@ -11,7 +11,7 @@ import warp as wp
 from scipy.spatial.transform import Rotation
 
 import sharnir as sh
-from sharnir.constraints.plan import ACT_HOLD, ACTIONS
+from sharnir.constraints.acts import ACT_HOLD, ACTIONS
 from sharnir.constraints.turns import ball_angle
 from sharnir.kinds import CONE_LIMIT, EULER_LIMIT, TWIST_LIMIT
 from sharnir.maths import array2, real

@@ -1,0 +1,9 @@
+"""What acts on rows, and impulses they have."""
+
+from __future__ import annotations
+
+ACT_HOLD, ACT_FRICTION, ACT_MOTOR, ACT_SOFT = range(4)  # what acts on a line, by place among its impulses
+HOLD, FRICTION, MOTOR, SOFT = (1 << act for act in range(4))  # and as a set
+CONTACT_P = 6  # impulses of a contact: normal, two tangents, spin, two of rolling
+ACTIONS = 4
+OF_JOINT = -1  # a row of B that belongs to a loop joint
