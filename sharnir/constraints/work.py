@@ -58,7 +58,7 @@ class State:
     aim: array2  # [18 joint + 1] speeds its joints sought, but for errors undone: a `series`
     firm: array2  # [b] how firmly rows that bind both ways have lately been held, of their weight between free bodies
     clock: array2  # [6] step that led here, time its impulses acted, s; ticks after its last sweep, ticks then left;
-    # its passes, its sweeps
+    # its passes, its sweeps, twice its kinetic energy
     control: array2  # [nc] N or N m on all coordinates
     f_ext: array2  # [6 link] wrench about the centre of mass, world axes
     target: array2  # [motor] targets
@@ -189,7 +189,7 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
     sizes = {
         "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.first_contact,
         "bend": 3 * model.nv + 1, "lack": model.nv, "aim": 18 * plan.joints + 1, "firm": plan.bound,
-        "clock": 6, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
+        "clock": 7, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
         "touched_p": 6 * plan.contacts, "touched_at": 10 * plan.contacts, "touched_bent": 7 * bent,
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
     }  # fmt: skip

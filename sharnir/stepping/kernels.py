@@ -124,7 +124,7 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
         set_item(state.speed, d, w, real(0.0))
         d += 1
     d = int(0)
-    while d < 6:
+    while d < 7:
         set_item(state.clock, d, w, real(0.0))
         d += 1
     forget_correction(plan, state, w)

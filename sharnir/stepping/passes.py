@@ -28,12 +28,14 @@ from sharnir.constraints.work import (
     CONVERGED,
     DT,
     EASY,
+    ENOUGH,
     EPSILON,
     GUARDED,
     HALF,
     HELD,
     KNOWN,
     LOOSE,
+    MEAN_MASS,
     MODE,
     PASSED,
     PASSES,
@@ -54,6 +56,7 @@ from sharnir.stepping.residuals import aim, chord_residual, follow_aims, gap_gro
 from sharnir.stepping.solve import solve
 from sharnir.stepping.sweeps import time_is_up
 
+CALM = wp.constant(real(1.0e-3))  # m/s: where bodies move faster, one among many need not be told from one at rest
 SOFTER = 8  # times an impact is made softer, at most
 CONTACT_SHARE = wp.constant(real(0.03))  # of how far a contact's end is missed counts as a joint's gap
 WAKES = 3  # times lines that came to act within a step are taken in
@@ -93,7 +96,12 @@ def press(
         tries = get_int(work.flow, SOFTENED, w)
         share = get(work.pace, SHARE, w)
         loose = get_int(work.flow, LOOSE, w) == 1
-        put(work.pace, CHANGE, w, wp.where(loose, state.settings[EASY, 0], state.settings[EPSILON, 0]))
+        change = state.settings[EPSILON, 0]
+        if loose:
+            change = state.settings[EASY, 0]
+        elif item(state.clock, 6, w) > CALM * CALM * state.settings[MEAN_MASS, 0] * real(tree.links):
+            change = state.settings[ENOUGH, 0]
+        put(work.pace, CHANGE, w, change)
         again = int(1)
         while again == 1:
             if bouncing > 0:

@@ -58,7 +58,7 @@ from sharnir.stepping.positions import (
     largest_gap,
     renew_positions,
 )
-from sharnir.stepping.residuals import expect_aims
+from sharnir.stepping.residuals import expect_aims, kinetic2
 from sharnir.stepping.solve import direct_wanted, load_impulses, prepare, solve
 
 FOLDING = wp.constant(real(0.1))  # firmness of loops, against their past, below which a fold is near
@@ -97,6 +97,7 @@ def finish(
     set_item(state.clock, 1, w, h)
     set_item(state.clock, 4, w, item(state.report, PASSED, w))
     set_item(state.clock, 5, w, item(state.report, SWEPT, w))
+    set_item(state.clock, 6, w, kinetic2(ws.z, plan.dofs, w))
 
 
 @wp.func
