@@ -56,7 +56,7 @@ from sharnir.stepping.residuals import aim, chord_residual, follow_aims, gap_gro
 from sharnir.stepping.solve import solve
 from sharnir.stepping.sweeps import time_is_up
 
-CALM = wp.constant(real(1.0e-3))  # m/s: where bodies move faster, one among many need not be told from one at rest
+CALM = wp.constant(real(1.0e-2))  # m/s: where bodies move faster, one among many need not be told from one at rest
 SOFTER = 8  # times an impact is made softer, at most
 CONTACT_SHARE = wp.constant(real(0.03))  # of how far a contact's end is missed counts as a joint's gap
 WAKES = 3  # times lines that came to act within a step are taken in
