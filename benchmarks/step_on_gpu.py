@@ -2,6 +2,8 @@
 second beside MuJoCo Warp on its own humanoid, and where the time goes. Prints JSON.
 
     SHARNIR_PRECISION=single python benchmarks/step_on_gpu.py [worlds ...]
+
+With "others" instead of numbers it compares other scenes, and wrenches of joints, on GPU and CPU.
 """
 
 from __future__ import annotations
@@ -171,8 +173,10 @@ def main() -> None:
     model = sharnir.compile(scenes.make("humanoid"))
     device = wp.get_device(GPU)
     out: dict[str, Any] = {"precision": sharnir.get_precision(), "device": device.name, "dt": DT}
+    if sys.argv[1:] == ["others"]:
+        print(json.dumps(other_scenes(), indent=1))
+        return
     print(json.dumps(agreement(model)), flush=True)
-    print(json.dumps(other_scenes()), flush=True)
     for worlds in [int(a) for a in sys.argv[1:]] or WORLDS:
         with wp.ScopedDevice(GPU):
             mine, theirs = ours(model, worlds), peer(worlds)
