@@ -1,0 +1,47 @@
+"""ε: what it is by default, and what rests by it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sharnir as sh
+from sharnir import scenes
+from sharnir.solvers.settings import Settings
+
+
+def two_pendulums() -> sh.Scene:
+    """One of two links of 1 and 2 kg, one of a link of 4 kg."""
+    scene = sh.Scene(name="two")
+    for name, parent, mass in (("a", "world", 1.0), ("b", "a", 2.0), ("c", "world", 4.0)):
+        scene.add(sh.Body(name=name, mass=mass, inertia=(0.1, 0.1, 0.1)))
+        scene.add(sh.Revolute(name=f"j{name}", parent=parent, child=name, axis=(0, 1, 0)))
+    return scene
+
+
+def test_mechanisms_are_bodies_that_joints_connect():
+    model = sh.compile(two_pendulums())
+    assert model.heaviest_mechanism == 4.0
+    assert sh.maximal(model).heaviest_mechanism == 4.0
+    assert sh.compile(scenes.make("humanoid")).heaviest_mechanism == pytest.approx(
+        float(sh.compile(scenes.make("humanoid")).mass.sum())
+    )
+
+
+def test_epsilon_is_a_share_of_the_weight():
+    model, dt = sh.compile(scenes.make("pile", n=8)), 0.005
+    weight = float(model.mass.sum()) * 9.81 * dt
+    settings = Settings()
+    assert settings.enough(model, dt) == pytest.approx(1e-6 * weight, rel=1e-3)
+    assert settings.change(model, dt) == pytest.approx(3e-6 * weight / 8, rel=1e-3)
+    given = Settings(epsilon=1e-4)
+    assert given.change(model, dt) == given.enough(model, dt) == 1e-4
+    alone = sh.compile(scenes.make("humanoid"))
+    assert settings.change(alone, dt) == settings.enough(alone, dt)
+
+
+def test_a_pile_at_rest_reads_as_at_rest():
+    sim = sh.Simulation(scenes.make("pile", n=27), dt=0.005)
+    sim.run(5.0)
+    velocities = np.array([sim.body(name).velocity for name in sim.model.body_names])
+    assert np.abs(velocities).max() < 1e-6
