@@ -93,7 +93,8 @@ def _kernel(name: str, step: Any) -> Any:
             n += 1
 
     steps_kernel.__name__ = steps_kernel.__qualname__ = name
-    return wp.kernel(steps_kernel, module="unique", module_options=KERNEL_OPTIONS)
+    options = {**KERNEL_OPTIONS, "optimization_level": 3}  # measured: 7 % of a step with contacts
+    return wp.kernel(steps_kernel, module="unique", module_options=options)
 
 
 step_kernel = _kernel("step_kernel", predictive_step)
