@@ -195,7 +195,7 @@ class Model:
         pairs = pairs[(pairs >= 0).all(axis=1)]
         graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(self.nb, self.nb))
         _, group = connected_components(graph, directed=False)
-        return float(np.bincount(group, weights=self.mass).max())
+        return float(np.bincount(group, weights=self.mass).max(initial=0.0))
 
     @property
     def nb(self) -> int:

@@ -123,7 +123,7 @@ class Impulses:
         values[places.TIGHT] = tight
         values[places.ENOUGH] = settings.enough(self.model, dt)
         values[places.EASY] = settings.easy_change(self.model, dt)
-        values[places.MEAN_MASS] = float(self.model.mass.mean())
+        values[places.MEAN_MASS] = float(self.model.mass.sum()) / max(1, self.model.nb)
         values[places.STRICT] = settings.epsilon is None and default and get_precision() == "double"
         limits = (NO_END,) * 3 if like is None else like
         values |= dict(zip(REPLAYED, limits, strict=True))

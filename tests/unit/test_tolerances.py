@@ -48,3 +48,11 @@ def test_velocities_read_at_rest_are_those_that_positions_go_on_with():
     sim.step()
     after = np.array([sim.body(name).position for name in sim.model.body_names])
     assert np.abs((after - before[:, 0]) / sim.dt - before[:, 1]).max() < 1e-4
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("solver", ["simgc", "simmc"])
+def test_a_scene_without_bodies_steps(solver):
+    sim = sh.Simulation(sh.Scene(name="empty"), solver=solver, dt=0.005)
+    sim.run(0.1)
+    assert sim.time == pytest.approx(0.1)
