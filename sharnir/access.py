@@ -16,7 +16,9 @@ from sharnir.maths import C_REAL, array2, mat33, real, vec3, vec6
 # On a GPU a thread works on a world, or a team of neighbouring threads does, in kernels launched with blocks of
 # TEAM_BLOCK. All threads of a team compute the same, but for loops over entries of a row or a column, which they share.
 LANES = 32  # threads of a team
-TEAM_BLOCK = 256  # threads per block
+TEAM_BLOCK = 64  # threads per block
+# Or a thread works on a contact of a world: blocks have CREW neighbouring worlds and SLOTS contacts of each.
+CREW, SLOTS = 32, 4
 TEAMED = f"defined(__CUDA_ARCH__) && WP_TILE_BLOCK_DIM == {TEAM_BLOCK}"
 MEET = f"""
 #if {TEAMED}

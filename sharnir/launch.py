@@ -8,24 +8,23 @@ from typing import Any, NamedTuple
 
 import warp as wp
 
-from sharnir.access import LANES, TEAM_BLOCK
-
 BLOCK = 32  # threads per block on a GPU: few worlds should still reach all of its processors
 
 
 class Launch(NamedTuple):
-    """A kernel over all worlds. teams: on a GPU, LANES threads work on each."""
+    """A kernel over all worlds. threads: that work on each, on a GPU, in whole blocks where there are several."""
 
     kernel: Any
     arguments: list[Any]
-    teams: bool = False
+    threads: int = 1
+    block: int = BLOCK
 
     def start(self, worlds: int, device: str) -> None:
-        dim, block = (worlds * LANES, TEAM_BLOCK) if self.teams else (worlds, BLOCK)
-        wp.launch(self.kernel, dim=dim, inputs=self.arguments, device=device, block_dim=block)
+        dim = worlds if self.threads == 1 else -(-worlds * self.threads // self.block) * self.block
+        wp.launch(self.kernel, dim=dim, inputs=self.arguments, device=device, block_dim=self.block)
 
     def load(self, device: str) -> None:
-        load(self.kernel, device, TEAM_BLOCK if self.teams else BLOCK)
+        load(self.kernel, device, self.block)
 
 
 class Graphs:

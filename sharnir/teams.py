@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import LANES, MEET, TEAMED, ints2
-from sharnir.maths import C_REAL, array2, real, vec3, vec4
+from sharnir.access import LANES, MEET, TEAM_BLOCK, TEAMED, ints2
+from sharnir.maths import C_REAL, array2, real, vec2, vec3, vec6
 from sharnir.spans import LANE
 
 ROWS = 2 * LANES  # rows a team can keep, two in every thread
+MOST_SPREAD = 2 * LANES  # velocity coordinates, the same
+BLOCK_SIZE, LINE_SIZE = 16, 4  # numbers of a contact and of a line in the pool
+POOL = LANES * (BLOCK_SIZE + LINE_SIZE)
 vec2i = wp.types.vector(2, int)
 vec6i = wp.types.vector(6, int)
 _ADD = "for (int o = LANES / 2; o > 0; o /= 2) x += __shfl_xor_sync(team, x, o);"
@@ -83,9 +86,32 @@ def put_own(m: array2, item: int, w: int, value: real):
 def put_own_int(m: ints2, item: int, w: int, value: int): ...
 
 
+@wp.func_native(
+    _alone(
+        f"""
+    __shared__ __align__(16) REAL pool[{TEAM_BLOCK // LANES * POOL}];
+    wp::array_t<REAL> out = like;
+    out.data = pool + {POOL} * (threadIdx.x / LANES);
+    return out;""",
+        "return like;",
+    )
+)
+def pool_of_team(like: array2) -> array2:
+    """Memory that a team shares, for blocks of contacts and bounds of lines; once in a kernel."""
+    ...
+
+
+@wp.func_native(_alone("pool.data[at] = value;"))
+def put_pool(pool: array2, at: int, value: real): ...
+
+
+@wp.func_native(_alone("return pool.data[at];", "return 0;"))
+def from_pool(pool: array2, at: int) -> real: ...
+
+
 _NEAR = f"""
     {LANE}
-    REAL* q = near.data + (long long)(w) * near.shape[1] + (long long)(row) * width + lane;
+    const REAL* q = near.data + (long long)(w) * near.shape[1] + (long long)(row) * width + lane;
 """
 
 
@@ -93,12 +119,26 @@ _NEAR = f"""
     _alone(
         _NEAR
         + """
-    REAL a = 0, b = 0, c = 0;
+    wp::vec_t<6,REAL> out;
     #pragma unroll
-    for (int k = 0; k < 4; ++k) if (LANES*k < width) {
-        const REAL* r = q + LANES*k;
-        a += r[0] * z[k]; b += r[width] * z[k]; c += r[2*width] * z[k];
+    for (int k = 0; k < 2; ++k) if (LANES*k < width) {
+        out[3*k] = q[LANES*k]; out[3*k + 1] = q[LANES*k + width]; out[3*k + 2] = q[LANES*k + 2*width];
     }
+    return out;""",
+        f"return wp::vec_t<6,{C_REAL}>();",
+    )
+)
+def near_three(near: array2, width: int, row: int, w: int) -> vec6:
+    """Entries of three dense rows from one on."""
+    ...
+
+
+@wp.func_native(
+    _alone(
+        """
+    REAL a = rows[0] * z[0] + rows[3] * z[1];
+    REAL b = rows[1] * z[0] + rows[4] * z[1];
+    REAL c = rows[2] * z[0] + rows[5] * z[1];
     #pragma unroll
     for (int o = LANES / 2; o > 0; o /= 2) {
         a += __shfl_xor_sync(0xffffffffu, a, o);
@@ -109,56 +149,28 @@ _NEAR = f"""
         f"return wp::vec_t<3,{C_REAL}>();",
     )
 )
-def near_three_dot(near: array2, width: int, row: int, z: vec4, w: int) -> vec3:
-    """W z of three dense rows from one on."""
+def three_speeds(rows: vec6, z: vec2) -> vec3:
+    """W z of them."""
     ...
+
+
+@wp.func
+def three_added(rows: vec6, p: vec3, z: vec2):
+    """z + Wᵀ p of them."""
+    return vec2(
+        z[0] + rows[0] * p[0] + rows[1] * p[1] + rows[2] * p[2],
+        z[1] + rows[3] * p[0] + rows[4] * p[1] + rows[5] * p[2],
+    )
 
 
 @wp.func_native(
     _alone(
         _NEAR
         + """
-    #pragma unroll
-    for (int k = 0; k < 4; ++k) if (LANES*k < width) {
-        const REAL* r = q + LANES*k;
-        z[k] += r[0] * p[0] + r[width] * p[1] + r[2*width] * p[2];
-    }
-    return z;""",
-        "return z;",
+    return wp::vec_t<2,REAL>(q[0], LANES < width ? q[LANES] : static_cast<REAL>(0));""",
+        f"return wp::vec_t<2,{C_REAL}>();",
     )
 )
-def near_three_add(near: array2, width: int, row: int, p: vec3, z: vec4, w: int) -> vec4:
-    """z + Wᵀ p of three dense rows from one on."""
-    ...
-
-
-@wp.func_native(
-    _alone(
-        _NEAR
-        + """
-    REAL x = 0;
-    #pragma unroll
-    for (int k = 0; k < 4; ++k) if (LANES*k < width) x += q[LANES*k] * z[k];
-    ADD
-    return x;""".replace("ADD", _ADD.replace("team", "0xffffffffu")),
-        "return 0;",
-    )
-)
-def near_dot(near: array2, width: int, row: int, z: vec4, w: int) -> real:
-    """W z of a dense row."""
-    ...
-
-
-@wp.func_native(
-    _alone(
-        _NEAR
-        + """
-    #pragma unroll
-    for (int k = 0; k < 4; ++k) if (LANES*k < width) z[k] += q[LANES*k] * p;
-    return z;""",
-        "return z;",
-    )
-)
-def near_add(near: array2, width: int, row: int, p: real, z: vec4, w: int) -> vec4:
-    """z + Wᵀ p of a dense row."""
+def near_row(near: array2, width: int, row: int, w: int) -> vec2:
+    """Entries of a dense row."""
     ...

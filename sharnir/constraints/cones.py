@@ -53,6 +53,18 @@ def within_cone(K: array2, first: int, mu: real, old: vec3, s: vec3, w: int) -> 
 
 
 @wp.func_native(f"""
+    const int n = 1;
+    const {C_REAL}* k = pool.data + first;
+    const {C_REAL} o0 = old[0], o1 = old[1], o2 = old[2], s0 = s[0], s1 = s[1], s2 = s[2], mu = k[13];
+    {_LAW}
+    return wp::vec_t<3,{C_REAL}>(p0, p1, p2);
+""")
+def within_cone_at_hand(pool: array2, first: int, old: vec3, s: vec3) -> vec3:
+    """The same by a block and a coefficient of friction in memory that a team of threads shares."""
+    ...
+
+
+@wp.func_native(f"""
     {_BLOCK}
 #if defined(__CUDA_ARCH__)
     const long long m = (long long)(3*c)*n + w;

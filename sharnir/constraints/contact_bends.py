@@ -71,42 +71,50 @@ def way_against(tree: Tree, ws: Workspace, a: int, b: int, x: vec3, centre: vec3
 
 
 @wp.func
-def bend_contacts(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, z: array2, dt: real, w: int):
-    """Bends of all contacts in the step whose displacements are in the workspace, and the speeds their rows then seek;
-    returns how far the end of a contact that bears was missed, at most."""
+def bend_contact(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, c: int, z: array2, dt: real, w: int):
+    """Bend of contact c in the step whose displacements are in the workspace, the speeds its rows then seek, and how
+    far its end was missed, where it bears."""
+    normal, t1, t2 = frame_of(state, work, c, w)
+    x = item3(state.touch.point, 3 * c, w)
+    off = real(0.5) * get(work.contact_gap, c, w)
+    first = item_int(state.touch.shape, 2 * c, w)
+    second = item_int(state.touch.shape, 2 * c + 1, w)
+    a = plan.surfaces.geo.link[first]
+    b = plan.surfaces.geo.link[second]
+    centre = centre_of(tree, ws, plan, second, x, normal, off, w)
+    sign = real(1.0)
+    if wp.length_sq(centre - x) == real(0.0):  # the second is flat: seen from there the first rolls
+        centre = centre_of(tree, ws, plan, first, x, -normal, off, w)
+        link = a
+        a = b
+        b = link
+        sign = real(-1.0)
+    way = way_against(tree, ws, a, b, x, centre, w) * (sign / dt)
+    s = contact_speed(plan, work, c, 0, 0, z, w)
+    bend = vec3(wp.dot(way, normal), wp.dot(way, t1), wp.dot(way, t2)) - s
+    change = bend - get3(work.contact_bend, c, w)
+    put3(work.contact_bend, c, w, bend)
+    k = int(0)
+    while k < 3:
+        put(work.contact_target, 3 * c + k, w, get(work.contact_target, 3 * c + k, w) - change[k])
+        k += 1
+    at = plan.first_contact + CONTACT_P * c
+    missed = real(0.0)
+    if get(work.p, at, w) > real(0.0):
+        most = SLIDING * get(work.contact_mu, 3 * c, w) * get(work.p, at, w)
+        rub = vec3(real(0.0), get(work.p, at + 1, w), get(work.p, at + 2, w))
+        if wp.length_sq(rub) > most * most:  # it slides: where to across the normal does not matter
+            change = vec3(change[0], real(0.0), real(0.0))
+        missed = dt * wp.length(change)
+    put(work.contact_missed, c, w, missed)
+
+
+@wp.func
+def most_missed(work: Work, w: int):
+    """How far the end of a contact that bears was missed, at most."""
     worst = real(0.0)
     c = int(0)
     while c < contact_count(work, w):
-        normal, t1, t2 = frame_of(state, work, c, w)
-        x = item3(state.touch.point, 3 * c, w)
-        off = real(0.5) * get(work.contact_gap, c, w)
-        first = item_int(state.touch.shape, 2 * c, w)
-        second = item_int(state.touch.shape, 2 * c + 1, w)
-        a = plan.surfaces.geo.link[first]
-        b = plan.surfaces.geo.link[second]
-        centre = centre_of(tree, ws, plan, second, x, normal, off, w)
-        sign = real(1.0)
-        if wp.length_sq(centre - x) == real(0.0):  # the second is flat: seen from there the first rolls
-            centre = centre_of(tree, ws, plan, first, x, -normal, off, w)
-            link = a
-            a = b
-            b = link
-            sign = real(-1.0)
-        way = way_against(tree, ws, a, b, x, centre, w) * (sign / dt)
-        s = contact_speed(plan, work, c, 0, 0, z, w)
-        bend = vec3(wp.dot(way, normal), wp.dot(way, t1), wp.dot(way, t2)) - s
-        change = bend - get3(work.contact_bend, c, w)
-        put3(work.contact_bend, c, w, bend)
-        k = int(0)
-        while k < 3:
-            put(work.contact_target, 3 * c + k, w, get(work.contact_target, 3 * c + k, w) - change[k])
-            k += 1
-        at = plan.first_contact + CONTACT_P * c
-        if get(work.p, at, w) > real(0.0):
-            most = SLIDING * get(work.contact_mu, 3 * c, w) * get(work.p, at, w)
-            rub = vec3(real(0.0), get(work.p, at + 1, w), get(work.p, at + 2, w))
-            if wp.length_sq(rub) > most * most:  # it slides: where to across the normal does not matter
-                change = vec3(change[0], real(0.0), real(0.0))
-            worst = wp.max(worst, dt * wp.length(change))
+        worst = wp.max(worst, get(work.contact_missed, c, w))
         c += 1
     return worst

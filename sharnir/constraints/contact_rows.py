@@ -27,10 +27,9 @@ from sharnir.constraints.contacts import (
     properties_of,
     tangents,
 )
-from sharnir.constraints.impacts import momenta_before
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.recall import recall_contact
-from sharnir.constraints.walks import put_wrenches, walk_halves
+from sharnir.constraints.walks import walk_contact
 from sharnir.constraints.work import TOUCHING, State, Work
 from sharnir.dynamics.forces import pivot
 from sharnir.dynamics.momenta import link_velocities
@@ -50,34 +49,40 @@ def find_contacts(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wor
 
 
 @wp.func
-def prepare_contacts(
-    tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work,
-    scale: real, bend: real, dt: real, w: int,
-):  # fmt: skip
-    """Points that were found to touch or that may touch within the step: rows, blocks, speeds sought, and impulses to
-    start from, those of the step before times `scale`; its bends times `bend` are expected."""
-    put_int(work.touching, 0, w, 0)
+def touching_count(plan: Plan, state: State, w: int):
+    """How many points were found to touch or may touch within the step."""
+    count = int(0)
     if plan.surfaces.any == 1:
-        if plan.surfaces.looks_back == 1:
-            momenta_before(tree, ws, state, work, w)
         count = item_int(state.touch.count, 0, w)
-        put_int(work.touching, 0, w, count)
-        set_item(state.report, TOUCHING, w, real(item_int(state.touch.count, 1, w)))
-        used = int(plan.contact_space)
-        last = int(0)  # place among the contacts of the step before
-        c = int(0)
-        while c < count:
-            used = whiten_contact(tree, ws, plan, state, work, c, used, w)
-            block_of_contact(plan, state, work, c, 0, w)
-            last = recall_contact(plan, state, work, c, last, scale, bend, w)
-            seek_contact(ws, plan, state, work, c, ws.z, dt, w)
-            c += 1
+    return count
 
 
 @wp.func
-def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, c: int, used: int, w: int):
-    """Both halves of the rows of contact c, from place `used` of W on; returns the place after them. Where both bodies
-    belong to one tree, what they share is in the first half: rows of halves that cancel would lose their digits."""
+def count_contacts(plan: Plan, state: State, work: Work, w: int):
+    """From here on there are rows for all of them."""
+    put_int(work.touching, 0, w, touching_count(plan, state, w))
+    if plan.surfaces.any == 1:
+        set_item(state.report, TOUCHING, w, real(item_int(state.touch.count, 1, w)))
+
+
+@wp.func
+def prepare_contact(
+    tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, c: int, last: int, scale: real, bend: real,
+    dt: real, w: int,
+):  # fmt: skip
+    """Rows, block and speeds sought of contact c, and impulses to start from, those of the step before times `scale`;
+    its bends times `bend` are expected. last, and returned: see `recall_contact`."""
+    whiten_contact(tree, ws, plan, state, work, c, w)
+    block_of_contact(plan, state, work, c, 0, w)
+    last = recall_contact(plan, state, work, c, last, scale, bend, w)
+    seek_contact(ws, plan, state, work, c, ws.z, dt, w)
+    return last
+
+
+@wp.func
+def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, c: int, w: int):
+    """Both halves of the rows of contact c. Where both bodies belong to one tree, what they share is in the first half:
+    rows of halves that cancel would lose their digits."""
     normal = item3(state.touch.normal, 3 * c, w)
     t1, t2 = tangents(normal)
     put3(work.contact_side, 2 * c, w, t1)
@@ -92,20 +97,12 @@ def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wo
     b = plan.surfaces.geo.link[item_int(state.touch.shape, 2 * c + 1, w)]
     ra = x - pivot(tree, ws, a, w)
     rb = x - pivot(tree, ws, b, w)
-    put_wrenches(work.wrench, 0, rows, -normal, -wp.cross(ra, normal), normal, wp.cross(rb, normal), w)
-    put_wrenches(work.wrench, 1, rows, -t1, -wp.cross(ra, t1), t1, wp.cross(rb, t1), w)
-    put_wrenches(work.wrench, 2, rows, -t2, -wp.cross(ra, t2), t2, wp.cross(rb, t2), w)
-    if rows == 6:
-        none = vec3()
-        put_wrenches(work.wrench, 3, rows, none, -normal, none, normal, w)
-        put_wrenches(work.wrench, 4, rows, none, -t1, none, t1, w)
-        put_wrenches(work.wrench, 5, rows, none, -t2, none, t2, w)
     na = length_of_walk(plan, a)
     nb = length_of_walk(plan, b) - length_of_walk(plan, meeting(tree, a, b))
-    walk_halves(tree, ws, work.wrench, a, b, work.W, used, na, nb, rows, w)
-    put_half(plan, work, 2 * c, a, used, na, w)
-    put_half(plan, work, 2 * c + 1, b, used + rows * na, nb, w)
-    return used + rows * (na + nb)
+    start = plan.contact_space + plan.contact_stride * c
+    walk_contact(tree, ws, normal, t1, t2, a, ra, b, rb, work.W, start, na, nb, rows, w)
+    put_half(plan, work, 2 * c, a, start, na, w)
+    put_half(plan, work, 2 * c + 1, b, start + rows * na, nb, w)
 
 
 @wp.func

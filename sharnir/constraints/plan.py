@@ -27,12 +27,12 @@ from sharnir.kinds import (
     TURN,
 )  # fmt: skip
 from sharnir.maths import DOUBLE, np_real, real
+from sharnir.teams import MOST_SPREAD
 
 if TYPE_CHECKING:
     from sharnir.model import Model
 
 MOST_DENSE = 20_000_000  # numbers
-MOST_SPREAD = 128  # velocity coordinates of a world whose rows a team keeps
 MOST_ROWS = 64  # that are swept by how they answer each other
 
 
@@ -78,6 +78,7 @@ class Plan:
     newton: int  # 1 if islands may be solved at once
     few: int  # 1 if few rows may be swept by how they answer each other
     contact_space: int  # where rows of contacts start in W
+    contact_stride: int  # and how much of it each has
     surfaces: Surfaces
     finds: int  # 1 if a step finds contacts itself: few kinds of shapes, and all of it is one kernel
     W_size: int
@@ -157,7 +158,8 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
         setattr(out, name, value)
     out.dense_line = lines.space(out.width * out.lines if out.bound else 0)
     longest = max((len(e) for e in links), default=0)
-    out.contact_space = lines.space(2 * (6 if turning else 3) * longest * out.contacts)
+    out.contact_stride = 2 * (6 if turning else 3) * longest
+    out.contact_space = lines.space(out.contact_stride * out.contacts)
     out.held_contacts = min(out.contacts, MOST_DENSE // (CONTACT_P * max(1, out.width))) if out.bound else 0
     out.dense_contact = lines.space(CONTACT_P * out.width * out.held_contacts)
     on_gpu = wp.get_device(device).is_cuda

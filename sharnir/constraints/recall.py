@@ -104,24 +104,42 @@ def recall_contact(plan: Plan, state: State, work: Work, c: int, last: int, scal
 
 
 @wp.func
+def first_of_pair(state: State, pair: int, w: int):
+    """Place among the contacts of the step before from which on those of a pair are."""
+    low = int(0)
+    high = item_int(state.touched, 0, w)
+    while low < high:
+        middle = (low + high) // 2
+        if item_int(state.touched, 1 + 2 * middle, w) < pair:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@wp.func
+def keep_contact(plan: Plan, state: State, work: Work, c: int, w: int):
+    """Impulse and bend of contact c, for the step to come."""
+    set_item_int(state.touched, 1 + 2 * c, w, pair_of(plan, state, c, w))
+    set_item_int(state.touched, 2 + 2 * c, w, item_int(state.touch.feature, c, w))
+    f, n = impulse_of_contact(plan, state, work, c, w)
+    set_item3(state.touched_p, 6 * c, w, f)
+    set_item3(state.touched_p, 6 * c + 3, w, n)
+    set_item3(state.touched_at, 10 * c, w, item3(state.touch.point, 3 * c, w))
+    normal, t1, t2 = frame_of(state, work, c, w)
+    bend = get3(work.contact_bend, c, w)
+    set_item3(state.touched_at, 10 * c + 3, w, normal)
+    set_item(state.touched_at, 10 * c + 6, w, item(state.touch.gap, c, w))
+    bent = normal * bend[0] + t1 * bend[1] + t2 * bend[2]
+    set_item3(state.touched_at, 10 * c + 7, w, bent)
+    if plan.joints > 0:
+        keep_bend(state, work, c, bent, w)
+
+
+@wp.func
 def keep_contacts(plan: Plan, state: State, work: Work, w: int):
-    """Impulses and bends of the contacts, for the step to come."""
-    count = contact_count(work, w)
-    set_item_int(state.touched, 0, w, count)
+    """The same of all."""
     c = int(0)
-    while c < count:
-        set_item_int(state.touched, 1 + 2 * c, w, pair_of(plan, state, c, w))
-        set_item_int(state.touched, 2 + 2 * c, w, item_int(state.touch.feature, c, w))
-        f, n = impulse_of_contact(plan, state, work, c, w)
-        set_item3(state.touched_p, 6 * c, w, f)
-        set_item3(state.touched_p, 6 * c + 3, w, n)
-        set_item3(state.touched_at, 10 * c, w, item3(state.touch.point, 3 * c, w))
-        normal, t1, t2 = frame_of(state, work, c, w)
-        bend = get3(work.contact_bend, c, w)
-        set_item3(state.touched_at, 10 * c + 3, w, normal)
-        set_item(state.touched_at, 10 * c + 6, w, item(state.touch.gap, c, w))
-        bent = normal * bend[0] + t1 * bend[1] + t2 * bend[2]
-        set_item3(state.touched_at, 10 * c + 7, w, bent)
-        if plan.joints > 0:
-            keep_bend(state, work, c, bent, w)
+    while c < contact_count(work, w):
+        keep_contact(plan, state, work, c, w)
         c += 1

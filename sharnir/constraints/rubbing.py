@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import get, get3, get_int, put
+from sharnir.access import get, get3, get_int, put, put_int
 from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.cones import within_cone
 from sharnir.constraints.contacts import contact_count, contact_speed, push_contact
 from sharnir.constraints.plan import Plan
-from sharnir.constraints.work import CONTACT_K, Work
+from sharnir.constraints.work import CONTACT_K, STARTED, Work
 from sharnir.maths import array2, real, vec3
 
 
@@ -72,6 +72,14 @@ def sweep_contacts(plan: Plan, work: Work, held: int, z: array2, p: array2, w: i
         worst = wp.max(worst, change)
         c += 1
     return worst
+
+
+@wp.func
+def start_contacts(plan: Plan, work: Work, z: array2, w: int):
+    """z += Wᵀ p of the impulses that contacts start a step with, once."""
+    if get_int(work.flow, STARTED, w) == 0:
+        apply_contacts(plan, work, z, work.p, w)
+        put_int(work.flow, STARTED, w, 1)
 
 
 @wp.func

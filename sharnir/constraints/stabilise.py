@@ -89,12 +89,18 @@ def sweep_hold(plan: Plan, work: Work, l: int, held: int, z: array2, p: array2, 
 
 @wp.func
 def push_out(plan: Plan, work: Work, c: int, give: real, held: int, dt: real, erp: real, z: array2, p: array2, w: int):
-    """Move contact c out of what it penetrates, at most at PUSH; one that is open may close its gap."""
+    """Move contact c out of what it penetrates; one that is open may close its gap."""
+    return sweep_normal(plan, work, c, push_wanted(work, c, dt, erp, w), give, held, z, p, w)
+
+
+@wp.func
+def push_wanted(work: Work, c: int, dt: real, erp: real, w: int):
+    """Pseudo-speed that contact c is to leave with, at most PUSH."""
     gap = get(work.contact_gap, c, w) + SLOP
     wanted = wp.min(-erp * gap / dt, PUSH)
     if gap > real(0.0):
         wanted = -gap / dt
-    return sweep_normal(plan, work, c, wanted, give, held, z, p, w)
+    return wanted
 
 
 @wp.func

@@ -234,6 +234,13 @@ def list_lines(plan: Plan, work: Work, held: int, w: int):
 @wp.func
 def apply_impulses(loops: Loops, plan: Plan, work: Work, z: array2, p: array2, w: int):
     """z += Wᵀ p."""
+    apply_joints(loops, plan, work, z, p, w)
+    apply_contacts(plan, work, z, p, w)
+
+
+@wp.func
+def apply_joints(loops: Loops, plan: Plan, work: Work, z: array2, p: array2, w: int):
+    """The same of joints and lines."""
     k = int(0)
     while k < plan.joints:
         j = int(0)
@@ -249,4 +256,3 @@ def apply_impulses(loops: Loops, plan: Plan, work: Work, z: array2, p: array2, w
         if total != real(0.0):
             row_add(work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], total, z, w)
         l += 1
-    apply_contacts(plan, work, z, p, w)

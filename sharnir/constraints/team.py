@@ -9,8 +9,8 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.access import LANES, get, get_int
-from sharnir.constraints.acts import CONTACT_P
-from sharnir.constraints.cones import within_cone
+from sharnir.constraints.acts import CONTACT_P, HOLD
+from sharnir.constraints.cones import within_cone_at_hand
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rubbing import turning_answer
@@ -18,18 +18,23 @@ from sharnir.constraints.sweep import balance
 from sharnir.constraints.work import CONTACT_K, Work
 from sharnir.maths import array2, real, vec2, vec3, vec4
 from sharnir.teams import (
+    BLOCK_SIZE,
+    LINE_SIZE,
     ROWS,
     from_lane,
     from_lane_int,
+    from_pool,
     lane,
     meet,
-    near_add,
-    near_dot,
-    near_three_add,
-    near_three_dot,
+    near_row,
+    near_three,
     put_own,
     put_own_int,
+    put_pool,
     rank,
+    team_sum,
+    three_added,
+    three_speeds,
     vec2i,
     vec6i,
     votes,
@@ -166,6 +171,18 @@ def three_values(x: vec2, r: int):
 
 
 @wp.func
+def with_row(x: vec2, r: int, value: real):
+    """x, where this thread keeps row r, with it."""
+    a = x[0]
+    b = x[1]
+    if lane() == r:
+        a = value
+    if lane() + LANES == r:
+        b = value
+    return vec2(a, b)
+
+
+@wp.func
 def with_three(x: vec2, r: int, three: vec3):
     """x, where this thread keeps one of three rows from r on, with it."""
     low = lane() - r
@@ -217,29 +234,44 @@ def keep_loaded(plan: Plan, work: Work, mine: Share, two: vec2, four: vec4, p: a
 def load_coordinates(plan: Plan, z: array2, w: int):
     """z of the coordinates of this thread."""
     n = lane()
-    own = vec4()
+    own = vec2()
     if n < plan.width:
         own[0] = get(z, n, w)
     if n + LANES < plan.width:
         own[1] = get(z, n + LANES, w)
-    if n + 2 * LANES < plan.width:
-        own[2] = get(z, n + 2 * LANES, w)
-    if n + 3 * LANES < plan.width:
-        own[3] = get(z, n + 3 * LANES, w)
     return own
 
 
 @wp.func
-def keep_coordinates(plan: Plan, own: vec4, z: array2, w: int):
+def keep_coordinates(plan: Plan, own: vec2, z: array2, w: int):
     n = lane()
     if n < plan.width:
         put_own(z, n, w, own[0])
     if n + LANES < plan.width:
         put_own(z, n + LANES, w, own[1])
-    if n + 2 * LANES < plan.width:
-        put_own(z, n + 2 * LANES, w, own[2])
-    if n + 3 * LANES < plan.width:
-        put_own(z, n + 3 * LANES, w, own[3])
+    meet()
+
+
+@wp.func
+def fill_pool(plan: Plan, work: Work, mine: Share, pool: array2, w: int):
+    """What sweeps need of contacts and lines, where the team has it at hand: blocks, friction, strictness; weight,
+    bounds, and whether only these act."""
+    c = lane()
+    if c < mine.contacts:
+        at = BLOCK_SIZE * c
+        k = int(0)
+        while k < 13:
+            put_pool(pool, at + k, get(work.contact_K, CONTACT_K * c + k, w))
+            k += 1
+        put_pool(pool, at + 13, get(work.contact_mu, 3 * c, w))
+        put_pool(pool, at + 14, get(work.contact_K, CONTACT_K * c + 15, w))
+    if lane() < mine.lines:
+        l = get_int(work.lively, 1 + lane(), w)
+        at = BLOCK_SIZE * LANES + LINE_SIZE * lane()
+        put_pool(pool, at, get(work.K, l, w))
+        put_pool(pool, at + 1, get(work.lower, l, w))
+        put_pool(pool, at + 2, get(work.upper, l, w))
+        put_pool(pool, at + 3, wp.where(plan.line_acts[l] == HOLD, real(1.0), real(0.0)))
     meet()
 
 
@@ -255,52 +287,95 @@ def load_targets(work: Work, mine: Share, w: int):
 
 
 @wp.func
-def sweep_lines_kept(plan: Plan, work: Work, mine: Share, z: vec4, four: vec4, w: int):
+def next_rows(r: int):
+    """Three rows after those from r on, or others that exist."""
+    return wp.min(r + 3, ROWS - 3)
+
+
+@wp.func
+def started(plan: Plan, work: Work, mine: Share, z0: vec2, p: vec2, w: int):
+    """z + Wᵀ p of the impulses that contacts start a step with."""
+    wide = dense_width(plan)
+    z = z0
+    r = mine.lines
+    while r < mine.rows:
+        z = three_added(near_three(work.near, wide, r, w), three_values(p, r), z)
+        r += 3
+    return z
+
+
+@wp.func
+def sweep_lines_kept(plan: Plan, work: Work, mine: Share, pool: array2, z0: vec2, four0: vec4, w: int):
     """Lively lines once; the largest change of an impulse, z, impulses."""
     wide = dense_width(plan)
     worst = real(0.0)
+    z = z0
+    four = four0
     r = int(0)
     while r < mine.lines:
-        l = get_int(work.lively, 1 + r, w)
-        K = get(work.K, l, w)
-        old = vec4(from_lane(four[0], r), from_lane(four[1], r), from_lane(four[2], r), from_lane(four[3], r))
-        before = old[0] + old[1] + old[2] + old[3]
-        s = near_dot(work.near, wide, r, z, w)
-        new = balance(plan, work, l, plan.line_acts[l], s - K * before, K, w)
-        d = new - old
-        worst = wp.max(worst, wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.max(wp.abs(d[2]), wp.abs(d[3]))))
-        if lane() == r:
-            four = new
-        z = near_add(work.near, wide, r, new[0] + new[1] + new[2] + new[3] - before, z, w)
+        row = near_row(work.near, wide, r, w)
+        at = BLOCK_SIZE * LANES + LINE_SIZE * r
+        K = from_pool(pool, at)
+        s = team_sum(wp.dot(row, z))
+        change = real(0.0)
+        if from_pool(pool, at + 3) > real(0.0):
+            before = from_lane(four[0], r)
+            free = s - K * before
+            after = (wp.clamp(free, from_pool(pool, at + 1), from_pool(pool, at + 2)) - free) / K
+            change = after - before
+            worst = wp.max(worst, wp.abs(change))
+            if lane() == r:
+                four[0] = after
+        else:
+            l = get_int(work.lively, 1 + r, w)
+            old = vec4(from_lane(four[0], r), from_lane(four[1], r), from_lane(four[2], r), from_lane(four[3], r))
+            before = old[0] + old[1] + old[2] + old[3]
+            new = balance(plan, work, l, plan.line_acts[l], s - K * before, K, w)
+            d = new - old
+            worst = wp.max(worst, wp.max(most_of(vec3(d[0], d[1], d[2])), wp.abs(d[3])))
+            change = new[0] + new[1] + new[2] + new[3] - before
+            if lane() == r:
+                four = new
+        z = z + row * change
         r += 1
     return worst, z, four
 
 
 @wp.func
-def sweep_kept(plan: Plan, work: Work, mine: Share, sought: vec2, z0: vec4, p0: vec2, four0: vec4, w: int):
-    """All rows once, in the order of `sweep`."""
+def most_of(d: vec3):
+    return wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
+
+
+@wp.func
+def sweep_kept(
+    plan: Plan, work: Work, mine: Share, pool: array2, sought: vec2, z0: vec2, p0: vec2, four0: vec4, w: int
+):
+    """All rows once, in the order of `sweep`; those of the next contact are fetched while one is solved."""
     wide = dense_width(plan)
-    worst, z, four = sweep_lines_kept(plan, work, mine, z0, four0, w)
+    rows = near_three(work.near, wide, wp.min(mine.lines, ROWS - 3), w)
+    worst, z, four = sweep_lines_kept(plan, work, mine, pool, z0, four0, w)
     p = p0
     r = mine.lines
     c = int(0)
     while c < mine.contacts:
-        rows = from_lane_int(mine.width, c)
+        coming = near_three(work.near, wide, next_rows(r), w)
         old = three_values(p, r)
-        s = near_three_dot(work.near, wide, r, z, w) - three_values(sought, r)
-        new = within_cone(work.contact_K, CONTACT_K * c, get(work.contact_mu, 3 * c, w), old, s, w)
+        s = three_speeds(rows, z) - three_values(sought, r)
+        new = within_cone_at_hand(pool, BLOCK_SIZE * c, old, s)
         p = with_three(p, r, new)
-        d = new - old
-        z = near_three_add(work.near, wide, r, d, z, w)
-        change = wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
-        if rows == 6:
-            old = three_values(p, r + 3)
-            new = turning_answer(work, c, new[0], old, near_three_dot(work.near, wide, r + 3, z, w), w)
-            p = with_three(p, r + 3, new)
-            d = new - old
-            z = near_three_add(work.near, wide, r + 3, d, z, w)
-            change = wp.max(change, wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2])))
-        worst = wp.max(worst, change * get(work.contact_K, CONTACT_K * c + 15, w))
-        r += rows
+        z = three_added(rows, new - old, z)
+        change = most_of(new - old)
+        rows = coming
+        r += 3
+        if from_lane_int(mine.width, c) == 6:
+            coming = near_three(work.near, wide, next_rows(r), w)
+            old = three_values(p, r)
+            turned = turning_answer(work, c, new[0], old, three_speeds(rows, z), w)
+            p = with_three(p, r, turned)
+            z = three_added(rows, turned - old, z)
+            change = wp.max(change, most_of(turned - old))
+            rows = coming
+            r += 3
+        worst = wp.max(worst, change * from_pool(pool, BLOCK_SIZE * c + 14))
         c += 1
     return worst, z, p, four

@@ -84,12 +84,37 @@ def walk_coordinate(tree: Tree, ws: Workspace, link: int, coordinate: int, W: ar
             d = tree.dof[i + 1] - 1
 
 
-def _walk_block(lanes: int, halves: bool = False) -> str:
+_PUT_WRENCHES = """
+    for (int c = 0; c < 6; ++c)
+        for (int j = 0; j < LANES; ++j) {
+            p[c][j] = wrench.data[(c * LANES + j) * n + w];
+            o[c][j] = wrench.data[((6 + c) * LANES + j) * n + w];
+        }
+"""
+_OF_CONTACT = """
+    const REAL axes[3][3] = {{normal[0], normal[1], normal[2]}, {t1[0], t1[1], t1[2]}, {t2[0], t2[1], t2[2]}};
+    for (int c = 0; c < 6; ++c) for (int j = 0; j < LANES; ++j) p[c][j] = o[c][j] = 0;
+    for (int j = 0; j < 3; ++j)
+        for (int c = 0; c < 3; ++c) {
+            const int d = (c + 1) % 3, e = (c + 2) % 3;
+            p[c][j] = -axes[j][c];
+            o[c][j] = axes[j][c];
+            p[3 + c][j] = ra[e] * axes[j][d] - ra[d] * axes[j][e];
+            o[3 + c][j] = rb[d] * axes[j][e] - rb[e] * axes[j][d];
+            if (LANES > 5) {  // spin and rolling
+                p[3 + c][(j + 3) % LANES] = -axes[j][c];
+                o[3 + c][(j + 3) % LANES] = axes[j][c];
+            }
+        }
+"""
+
+
+def _walk_block(lanes: int, of_contact: bool = False) -> str:
     """Some rows at once, a lane each: axes are read once, and on the CPU lanes are vector registers (measured: half the
-    time of a joint's rows). halves: entries of b before the walks meet go to rows of their own, after those of a."""
-    where = "out + rows * next", "length_b", "other, other_next"
-    if not halves:
-        where = "out", "length", "out, next"
+    time of a joint's rows). of_contact: entries of b before the walks meet have rows of their own, after those of a."""
+    load, where = _OF_CONTACT, ("out + rows * next", "length_b", "other, other_next")
+    if not of_contact:
+        load, where = _PUT_WRENCHES, ("out", "length", "out, next")
     return (
         """
 #if defined(__CUDA_ARCH__)
@@ -111,11 +136,7 @@ def _walk_block(lanes: int, halves: bool = False) -> str:
     typedef REAL lanes __attribute__((ext_vector_type(LANES)));
 #endif
     lanes p[6], o[6];
-    for (int c = 0; c < 6; ++c)
-        for (int j = 0; j < LANES; ++j) {
-            p[c][j] = wrench.data[(c * LANES + j) * n + w];
-            o[c][j] = wrench.data[((6 + c) * LANES + j) * n + w];
-        }
+LOAD
     REAL* out = W.data + (long long)(start) * n + w;
     const long long next = (long long)(length) * n;
     REAL* other = WHERE;
@@ -144,7 +165,8 @@ def _walk_block(lanes: int, halves: bool = False) -> str:
     }
     for (int c = 0; c < 6; ++c) p[c] += o[c];
     while (a >= 0) { climb(p, a, out, next); a = parent.data[a]; }
-""".replace("LANES", str(lanes))
+""".replace("LOAD", load)
+        .replace("LANES", str(lanes))
         .replace("WHERE", where[0])
         .replace("OTHER", where[1])
         .replace("SECOND", where[2])
@@ -166,17 +188,17 @@ def walk_many(
 ): ...  # fmt: skip
 
 
-@wp.func_native(_walk_block(FEW, halves=True))
-def walk_few_halves(
-    parent: indices, dof: indices, S: array2, U: array2, rsD: array2, wrench: array2, a: int, b: int, W: array2,
-    start: int, length: int, length_b: int, rows: int, w: int,
+@wp.func_native(_walk_block(FEW, of_contact=True))
+def walk_sliding(
+    parent: indices, dof: indices, S: array2, U: array2, rsD: array2, normal: vec3, t1: vec3, t2: vec3, ra: vec3,
+    rb: vec3, a: int, b: int, W: array2, start: int, length: int, length_b: int, rows: int, w: int,
 ): ...  # fmt: skip
 
 
-@wp.func_native(_walk_block(MANY, halves=True))
-def walk_many_halves(
-    parent: indices, dof: indices, S: array2, U: array2, rsD: array2, wrench: array2, a: int, b: int, W: array2,
-    start: int, length: int, length_b: int, rows: int, w: int,
+@wp.func_native(_walk_block(MANY, of_contact=True))
+def walk_rolling(
+    parent: indices, dof: indices, S: array2, U: array2, rsD: array2, normal: vec3, t1: vec3, t2: vec3, ra: vec3,
+    rb: vec3, a: int, b: int, W: array2, start: int, length: int, length_b: int, rows: int, w: int,
 ): ...  # fmt: skip
 
 
@@ -205,13 +227,18 @@ def walk_rows(
 
 
 @wp.func
-def walk_halves(
-    tree: Tree, ws: Workspace, wrench: array2, a: int, b: int, W: array2, start: int, length: int, length_b: int,
-    rows: int, w: int,
+def walk_contact(
+    tree: Tree, ws: Workspace, normal: vec3, t1: vec3, t2: vec3, a: int, ra: vec3, b: int, rb: vec3, W: array2,
+    start: int, length: int, length_b: int, rows: int, w: int,
 ):  # fmt: skip
-    """The same in two halves: entries of a up to the root, rows × `length`, then those of b up to where the walks meet,
-    rows × `length_b`."""
-    if rows <= FEW:
-        walk_few_halves(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, length_b, rows, w)
+    """Rows of a contact at ra from the pivot of link a and rb from that of b: sliding along its axes and, with six
+    rows, turning about them. In two halves: entries of a up to the root, rows × `length`, then those of b up to where
+    the walks meet, rows × `length_b`."""
+    if rows == 3:
+        walk_sliding(
+            tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, W, start, length, length_b, rows, w
+        )
     else:
-        walk_many_halves(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, length_b, rows, w)
+        walk_rolling(
+            tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, W, start, length, length_b, rows, w
+        )

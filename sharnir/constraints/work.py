@@ -32,9 +32,10 @@ CUT, PSEUDO, CORRECTED, SWEPT, PASSED, RESIDUAL, POSITION_ERROR, REASON, TICKS, 
 REPORTS = 12  # CUT: sweeps after which time was up
 # Where a step stands, by place in `Work.flow` and, for numbers, in `Work.pace`.
 HELD, ROUND, GOING, MOVED, MODE, KNOWN, BOUNCING, SOFTENED, WOKEN, ANSWERS, LOOSE, FACTORED = range(12)
+STARTED, PUSHING = 12, 13  # 1 once the impulses to start from are in z; while positions are to be moved
 HALF, SCALE, OPEN, SHARE = range(4)  # time forces act, s; of the last impulses; joints before a correction; of a bounce
-CHANGE = 4  # of impulses that ends sweeps, N s
-FLOW, PACE = 12, 5
+CHANGE, MISSING = 4, 5  # of impulses that ends sweeps, N s; of the momentum equation, whitened, squared
+FLOW, PACE = 14, 6
 # Reasons of stopping.
 CONVERGED, CAPPED, OUT_OF_TIME = range(3)
 CONTACT_K = 17
@@ -142,6 +143,7 @@ class Work:
     contact_bend: array2  # [3 contact] what their speed over the step has beyond that of the rows, m/s
     contact_bent: array2  # [6 contact] bend of the step before and its difference, m/s, world axes
     contact_steps: array2  # [contact] how many of these are known
+    contact_missed: array2  # [contact] m, how far its end was from where its rows took it to be
     bounce: array2  # [contact] speed it leaves with after an impact, 0 for none, m/s
     contact_change: array2  # [contact] of its impulses in the last sweep
     near: array2  # [world, ROWS · width] dense rows, where teams work
@@ -218,7 +220,12 @@ def work_on(model: Model, plan: Plan, pairs: int, columns: int, device: str) -> 
     }
     sizes |= {"joint_factor": 36 * joints, "contact_gap": plan.contacts, "contact_K": CONTACT_K * plan.contacts}
     three = ("contact_target", "contact_now", "contact_kick", "contact_mu", "contact_bend")
-    sizes |= {"bounce": plan.contacts, "contact_side": 6 * plan.contacts, **dict.fromkeys(three, 3 * plan.contacts)}
+    sizes |= {
+        "bounce": plan.contacts,
+        "contact_missed": plan.contacts,
+        "contact_side": 6 * plan.contacts,
+        **dict.fromkeys(three, 3 * plan.contacts),
+    }
     few = MOST_ROWS * plan.few
     sizes |= dict.fromkeys(("zP", "zv", "base", "zc"), plan.width) | dict.fromkeys(
         ("z_old", "z_way"), max(plan.width, few)

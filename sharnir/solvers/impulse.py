@@ -20,19 +20,10 @@ from sharnir.dynamics.tree import tree_on, workspace_on
 from sharnir.launch import Graphs, Launch, load
 from sharnir.maths import np_real
 from sharnir.precision import get_precision
-from sharnir.stepping.kernels import (
-    arrive_stage,
-    begin_stage,
-    press_stage,
-    published_kernel,
-    stages_of_step,
-    stages_to_velocities,
-    start_kernel,
-    step_kernel,
-    ticks_kernel,
-)
+from sharnir.stepping.kernels import published_kernel, start_kernel, step_kernel, ticks_kernel
 from sharnir.stepping.observe import observe_kernel
 from sharnir.stepping.reactions import reactions_kernel, wrenches_kernel
+from sharnir.stepping.stages import arrive_stage, begin_stage, stages_of_step, stages_to_velocities, threads_of
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -160,7 +151,7 @@ class Impulses:
         return [*self._collide(), Launch(kernel, [*self._all, self._steps])]
 
     def _stages(self, kernels: list[Any]) -> list[Launch]:
-        return [Launch(k, self._all, teams=k is press_stage) for k in kernels]
+        return [Launch(k, self._all, *threads_of(k)) for k in kernels]
 
     def _collide(self) -> list[Launch]:
         """The kernel that finds contacts, where shapes can touch and the others do not find them themselves."""

@@ -1,8 +1,4 @@
-"""Kernels of a step: all of it in one on the CPU, a stage in each on a GPU.
-
-As one kernel a step is too large for the CUDA compiler (more than ten minutes against one), and stages of their own
-let worlds that have finished rest.
-"""
+"""Kernels of steps on the CPU, where all of a step is one; those of a GPU are in `sharnir.stepping.stages`."""
 
 from __future__ import annotations
 
@@ -10,32 +6,21 @@ from typing import Any
 
 import warp as wp
 
-from sharnir.access import LANES, get_int, item, item_int, put, put_int, set_item, set_item_int
+from sharnir.access import item, item_int, put, put_int, set_item, set_item_int
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import joint_coordinates, prepare_lines
-from sharnir.constraints.work import BUDGET, CUT, MODE, REPORTS, TICKS, State, Work
+from sharnir.constraints.work import BUDGET, CUT, REPORTS, TICKS, State, Work
 from sharnir.dynamics.aba import inward_momentum
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import KERNEL_OPTIONS, real, ticks
 from sharnir.spans import clear
-from sharnir.stepping.passes import LOOK, WAKES, forget_correction, press, weigh
-from sharnir.stepping.step import (
-    CORRECTIONS,
-    conclude,
-    finish,
-    gather,
-    leave,
-    line_up,
-    predictive_step,
-    published_step,
-    set_out,
-)
+from sharnir.stepping.passes import forget_correction
+from sharnir.stepping.step import finish, predictive_step, published_step
 
 NEVER = wp.constant(real(1.0e9))  # sweeps
-FOREVER = wp.constant(wp.float64(1.0e300))  # ticks
 wp.set_module_options(KERNEL_OPTIONS)
 
 
@@ -139,78 +124,3 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
 @wp.kernel
 def ticks_kernel(out: wp.array(dtype=wp.float64)):
     out[0] = ticks()
-
-
-def _stage(name: str, stage: Any, lanes: int = 1, registers: int = 128) -> Any:
-    """A stage of a step, for every world; a GPU knows no budget. lanes: threads that work on a world; registers: of a
-    thread at most, so that enough of them are at work to hide how long memory takes (measured, not reasoned)."""
-
-    def stage_kernel(
-        tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work,
-    ):  # fmt: skip
-        stage(tree, ws, trial, loops, plan, state, work, FOREVER, wp.tid() // lanes)
-
-    stage_kernel.__name__ = stage_kernel.__qualname__ = name
-    options = {"enable_backward": False}
-    return wp.kernel(stage_kernel, module="unique", module_options=options, cuda_max_registers=registers)
-
-
-@wp.func
-def arrive(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
-    w: int,
-):  # fmt: skip
-    """Poses of states that may have been set from outside."""
-    poses(tree, ws, state.q, state.q, w)
-
-
-@wp.func
-def begin(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
-    w: int,
-):  # fmt: skip
-    begun(state, wp.float64(0.0), w)
-    set_out(tree, ws, trial, loops, plan, state, work, end, w)
-    gather(tree, ws, trial, loops, plan, state, work, end, w)
-
-
-@wp.func
-def weigh_before(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
-    w: int,
-):  # fmt: skip
-    """`weigh`, but a look at the end is left for all worlds to take together."""
-    if get_int(work.flow, MODE, w) != LOOK:
-        weigh(tree, ws, trial, loops, plan, state, work, end, w)
-
-
-@wp.func
-def end_step(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
-    w: int,
-):  # fmt: skip
-    leave(tree, ws, trial, loops, plan, state, work, end, w)
-    keep_report(state, w)
-
-
-arrive_stage = _stage("arrive_stage", arrive)
-begin_stage = _stage("begin_stage", begin)
-gather_stage = _stage("gather_stage", gather)
-line_up_stage = _stage("line_up_stage", line_up, registers=255)
-press_stage = _stage("press_stage", press, LANES, 64)
-weigh_stage = _stage("weigh_stage", weigh_before)
-look_stage = _stage("look_stage", weigh)
-conclude_stage = _stage("conclude_stage", conclude)
-end_stage = _stage("end_stage", end_step)
-
-
-def stages_of_step(passes: int, corrected: bool) -> tuple[list[Any], list[Any]]:
-    """Kernels of one step before and after contacts are found. corrected: joints close loops, whose positions may be
-    corrected several times."""
-    again = [gather_stage, line_up_stage, conclude_stage] * (CORRECTIONS if corrected else 0)
-    return [begin_stage], [*stages_to_velocities(passes), conclude_stage, *again, end_stage]
-
-
-def stages_to_velocities(passes: int) -> list[Any]:
-    """Kernels from the contacts of a step to its velocities."""
-    return [line_up_stage, *[press_stage, weigh_stage] * (passes + WAKES + 2), look_stage]

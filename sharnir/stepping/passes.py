@@ -11,13 +11,14 @@ import warp as wp
 from sharnir.access import get, get_int, item, put, put_int, set_item
 from sharnir.constraints.acts import HOLD
 from sharnir.constraints.answers import UNKNOWN
-from sharnir.constraints.contact_bends import bend_contacts
+from sharnir.constraints.contact_bends import bend_contact, most_missed
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.held import project_rows
 from sharnir.constraints.impacts import aim_bounces, bounces, impact_work
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import bound_speed, displaced_gaps, wake_lines
+from sharnir.constraints.rubbing import start_contacts
 from sharnir.constraints.series import follow, forget
 from sharnir.constraints.tolerances import CLOSED, CLOSED_LEAST, GUARD, NEAR, NEAR_GAPS, SETTLED, SETTLED_LEAST, SMALL
 from sharnir.constraints.work import (
@@ -36,12 +37,14 @@ from sharnir.constraints.work import (
     KNOWN,
     LOOSE,
     MEAN_MASS,
+    MISSING,
     MODE,
     PASSED,
     PASSES,
     REASON,
     SHARE,
     SOFTENED,
+    STARTED,
     TIGHT,
     WOKEN,
     State,
@@ -55,6 +58,7 @@ from sharnir.spans import column_add, copy
 from sharnir.stepping.residuals import aim, chord_residual, follow_aims, gap_growth, kinetic2, line_misses, look
 from sharnir.stepping.solve import solve
 from sharnir.stepping.sweeps import time_is_up
+from sharnir.teams import teamed
 
 CALM = wp.constant(real(1.0e-2))  # m/s: where bodies move faster, one among many need not be told from one at rest
 SOFTER = 8  # times an impact is made softer, at most
@@ -75,6 +79,7 @@ def first_pass(state: State, work: Work, w: int):
         loose = 1
     put_int(work.flow, LOOSE, w, loose)
     put(work.pace, SHARE, w, real(1.0))
+    put_int(work.flow, STARTED, w, 0)
     set_item(state.report, PASSED, w, real(0.0))
 
 
@@ -88,6 +93,8 @@ def press(
     if mode != LOOK and mode != DONE:
         n = plan.dofs
         dt = state.settings[DT, 0]
+        if teamed() == 0 or get_int(work.flow, HELD, w) == 1:
+            start_contacts(plan, work, ws.z, w)
         if mode == LAST:
             copy(ws.z, work.z_old, n, w)
             add_missing(work, ws.z, n, w)
@@ -128,14 +135,25 @@ def weigh(
     tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Where the impulses lead, and what is next.
+    """Where the impulses lead, and what is next."""
+    find_motion(tree, ws, trial, loops, plan, state, work, end, w)
+    if get_int(work.flow, MODE, w) == PASS:
+        c = int(0)
+        while c < contact_count(work, w):
+            bend_contact(tree, ws, plan, state, work, c, ws.z, state.settings[DT, 0], w)
+            c += 1
+    find_next(tree, ws, trial, loops, plan, state, work, end, w)
 
-    A step starts from the last step's correction of the tangent momenta, and hands the rest it leaves to the next.
-    """
+
+@wp.func
+def find_motion(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """Velocities and momenta that the impulses lead to."""
     mode = get_int(work.flow, MODE, w)
     if mode != DONE:
         dt = state.settings[DT, 0]
-        next = int(LOOK)
         if mode == LAST:
             follow_tangent(tree, ws, plan, state, work, w)
             put_int(work.flow, KNOWN, w, 0)
@@ -147,11 +165,25 @@ def weigh(
         if mode == LOOK or (mode == PASS and plan.bent_lines == 1):
             known = wp.where(mode == LOOK, get_int(work.flow, KNOWN, w), 0)
             look(tree, trial, loops, plan, state, work, 1 - known, dt, w)
-        if mode == LOOK:
-            next = DONE
-        elif mode == PASS:
-            next = next_mode(tree, ws, loops, plan, state, work, dt, end, w)
-        put_int(work.flow, MODE, w, next)
+        if mode == PASS:
+            put(work.pace, MISSING, w, chord_residual(tree, ws, plan, state, work, dt, w))
+
+
+@wp.func
+def find_next(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """What is next. A step starts from the last step's correction of the tangent momenta, and hands the rest it leaves
+    to the next."""
+    mode = get_int(work.flow, MODE, w)
+    if mode == PASS:
+        mode = next_mode(tree, ws, loops, plan, state, work, state.settings[DT, 0], end, w)
+    elif mode == LOOK:
+        mode = DONE
+    elif mode != DONE:
+        mode = LOOK
+    put_int(work.flow, MODE, w, mode)
 
 
 @wp.func
@@ -164,7 +196,7 @@ def next_mode(
     tight = state.settings[TIGHT, 0]
     closed = wp.max(tight * CLOSED * dt * dt, CLOSED_LEAST)
     settled_at = wp.max(tight * tight * SETTLED * dt * dt, SETTLED_LEAST)
-    missing = chord_residual(tree, ws, plan, state, work, dt, w)
+    missing = get(work.pace, MISSING, w)
     unbalanced = missing
     growth = real(0.0)
     known = int(0)
@@ -179,7 +211,7 @@ def next_mode(
             widest, to_undo = line_misses(plan, work, ws.z, dt, w)
             growth = wp.max(growth, widest)
             missing = missing + to_undo
-    missed = CONTACT_SHARE * bend_contacts(tree, ws, plan, state, work, ws.z, dt, w)
+    missed = CONTACT_SHARE * most_missed(work, w)
     if passes > 0 or item(state.report, REASON, w) != real(CONVERGED):  # once: contacts come and go
         missed = real(0.0)
     put_int(work.flow, KNOWN, w, known)

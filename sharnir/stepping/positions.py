@@ -15,15 +15,18 @@ from sharnir.constraints.rows import (
     joint_gaps,
 )
 from sharnir.constraints.stabilise import seek_positions, sweep_positions
+from sharnir.constraints.team import keep_coordinates, share_of
+from sharnir.constraints.team_positions import sweep_positions_kept
 from sharnir.constraints.tolerances import OWN
 from sharnir.constraints.work import EPSILON, ERP, MOST_PSEUDO, PSEUDO, SWEEPS, State, Work
 from sharnir.dynamics.aba import outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import identity33, mat33, real, ticks, vec3
+from sharnir.maths import array2, identity33, mat33, real, ticks, vec2, vec3
 from sharnir.spans import clear
 from sharnir.stepping.sweeps import nothing_to_sweep
+from sharnir.teams import ROWS, teamed
 
 PATIENCE = 20  # sweeps after which some progress must have been made
 GIVE = wp.constant(real(0.1))  # of the weight of a contact's row, where pseudo-impulses would grow without end
@@ -31,27 +34,28 @@ STALLED = wp.constant(real(0.7))  # of the change of pseudo-impulses then
 
 
 @wp.func
-def correct(
-    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, n: int, dt: real,
-    end: wp.float64, w: int,
-):  # fmt: skip
-    """Next positions ← v_next and the pseudo-velocities that undo position errors (M-43), or at the poses reached, n-th
-    time, the same again (M-44). Returns by how much joints are then open beyond what is allowed; −1 where nothing
-    had to be moved, otherwise poses and gaps in the workspace are those of the next positions."""
+def errors_to_undo(loops: Loops, plan: Plan, state: State, work: Work, n: int, dt: real, w: int):
+    """1 if there are position errors to undo at the end of a step or, n-th time, at the poses reached."""
     erp = state.settings[ERP, 0]
-    error = real(-1.0)
-    if seek_positions(loops, plan, work, dt, erp, w) > wp.where(n == 0, real(0.5) * erp * OWN, real(0.0)):
-        pseudo_step(tree, ws, loops, plan, state, work, held, dt, end, w)
-        if n == 0:
-            d = int(0)
-            while d < plan.dofs:
-                set_item(state.tau, d, w, item(state.tau, d, w) + item(state.v_next, d, w))
-                d += 1
-        advance(tree, state.q, state.tau, dt, state.q_next, w)
-        poses(tree, ws, state.q_next, state.q_next, w)
-        joint_gaps(tree, ws, loops, work.gap_next, w)
-        error = open_error(loops, state, work, w)
-    return error
+    most = wp.where(n == 0, real(0.5) * erp * OWN, real(0.0))
+    return wp.where(seek_positions(loops, plan, work, dt, erp, w) > most, 1, 0)
+
+
+@wp.func
+def displace(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, n: int, dt: real, w: int):
+    """Next positions ← v_next and the pseudo-velocities that undo position errors (M-43), or at the poses reached, n-th
+    time, the same again (M-44). Returns by how much joints are then open beyond what is allowed; poses and gaps in the
+    workspace are those of the next positions."""
+    outward(tree, ws, state.tau, w)
+    if n == 0:
+        d = int(0)
+        while d < plan.dofs:
+            set_item(state.tau, d, w, item(state.tau, d, w) + item(state.v_next, d, w))
+            d += 1
+    advance(tree, state.q, state.tau, dt, state.q_next, w)
+    poses(tree, ws, state.q_next, state.q_next, w)
+    joint_gaps(tree, ws, loops, work.gap_next, w)
+    return open_error(loops, state, work, w)
 
 
 @wp.func
@@ -66,37 +70,87 @@ def renew_positions(plan: Plan, ws: Workspace, state: State, w: int):
 
 
 @wp.func
-def pseudo_step(
+def push(
     tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, held: int, dt: real,
     end: wp.float64, w: int,
 ):  # fmt: skip
-    """tau ← the pseudo-velocities sought; impulses start from nothing."""
+    """z ← the pseudo-velocities sought, whitened; impulses start from nothing."""
+    n = int(-1)
+    if teamed() == 1 and held == 0:
+        n = pushed_by_team(plan, state, work, ws.z, dt, w)
+    if n < 0:
+        n = pushed(loops, plan, state, work, held, ws.z, dt, end, w)
+    set_item(state.report, PSEUDO, w, item(state.report, PSEUDO, w) + real(n))
+    set_item(state.clock, 3, w, real(end - ticks()))
+
+
+@wp.func
+def most_pushes(state: State, w: int):
+    """Sweeps that may be made."""
+    return wp.min(int(state.settings[SWEEPS, 0]), int(state.settings[MOST_PSEUDO, 0] - item(state.report, PSEUDO, w)))
+
+
+@wp.func
+def pushed(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: array2, dt: real, end: wp.float64, w: int):
+    """Sweeps it took one thread."""
     clear(work.p_old, plan.first_contact + CONTACT_P * contact_count(work, w), w)
-    clear(ws.z, plan.width, w)
+    clear(z, plan.width, w)
     epsilon = state.settings[EPSILON, 0]
     worst = real(2.0) * epsilon
     n = int(0)
     if held == 1:
-        bind(plan, work, ws.z, work.p_old, 1, w)
+        bind(plan, work, z, work.p_old, 1, w)
         if nothing_to_sweep(plan, work, 1, w):
             worst = real(0.0)
         else:
-            set_offsets(plan, work, ws.z, w)
-    most = wp.min(int(state.settings[SWEEPS, 0]), int(state.settings[MOST_PSEUDO, 0] - item(state.report, PSEUDO, w)))
+            set_offsets(plan, work, z, w)
+    most = most_pushes(state, w)
+    touching = contact_count(work, w)
     checked = real(wp.inf)
     give = real(0.0)
     while worst > epsilon and n < most and ticks() < end:
-        worst = sweep_positions(loops, plan, work, give, held, dt, state.settings[ERP, 0], ws.z, work.p_old, w)
+        worst = sweep_positions(loops, plan, work, give, held, dt, state.settings[ERP, 0], z, work.p_old, w)
         n += 1
-        if n % PATIENCE == 0 and contact_count(work, w) > 0:
-            if worst > STALLED * checked:  # wedged: what cannot be undone is shared, or left
-                if give > real(0.0):
-                    worst = real(0.0)
-                give = GIVE
-            checked = worst
-    set_item(state.report, PSEUDO, w, item(state.report, PSEUDO, w) + real(n))
-    set_item(state.clock, 3, w, real(end - ticks()))
-    outward(tree, ws, state.tau, w)
+        worst, checked, give = after_push(n, worst, checked, give, touching)
+    return n
+
+
+@wp.func
+def pushed_by_team(plan: Plan, state: State, work: Work, z: array2, dt: real, w: int):
+    """Sweeps it took a team of threads; −1 where it cannot keep all rows."""
+    n = int(-1)
+    mine = share_of(plan, work, w)
+    if mine.rows <= ROWS:
+        n = int(0)
+        epsilon = state.settings[EPSILON, 0]
+        worst = real(2.0) * epsilon
+        most = most_pushes(state, w)
+        checked = real(wp.inf)
+        give = real(0.0)
+        x = vec2()
+        p = vec2()
+        hold = real(0.0)
+        while worst > epsilon and n < most:
+            worst, x, p, hold = sweep_positions_kept(plan, work, mine, give, dt, state.settings[ERP, 0], x, p, hold, w)
+            n += 1
+            worst, checked, give = after_push(n, worst, checked, give, mine.contacts)
+        keep_coordinates(plan, x, z, w)
+    return n
+
+
+@wp.func
+def after_push(n: int, worst: real, checked: real, give: real, touching: int):
+    """The change, how much it was when last looked at, and how contacts then give: wedged ones share what cannot be
+    undone, or leave it."""
+    if n % PATIENCE == 0 and touching > 0:
+        before = checked
+        checked = worst
+        if worst > STALLED * before:
+            if give > real(0.0):
+                worst = real(0.0)
+                checked = real(0.0)
+            give = GIVE
+    return worst, checked, give
 
 
 @wp.func

@@ -8,10 +8,11 @@ import warp as wp
 from sharnir.access import get, item, item_int, put, put_int, set_item
 from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.answers import UNKNOWN, few_rows
-from sharnir.constraints.contact_rows import prepare_contacts
+from sharnir.constraints.contact_rows import count_contacts, prepare_contact, touching_count
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.direct import bind, factor_bound, largest_lack
 from sharnir.constraints.held import answer_of_bound, project_rows, set_offsets
+from sharnir.constraints.impacts import momenta_before
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import MOST_ROWS, Plan
 from sharnir.constraints.rows import (
@@ -107,15 +108,49 @@ def prepare(
     """All rows at the start of a step, and the factors of their blocks; or again, at the poses it led to: those of
     joints and equalities, limits and contacts wait for the next step. ahead: limits look ahead; learn: see
     `factor_bound`. Returns how weak the loops are against their past."""
+    prepare_model(tree, ws, loops, plan, state, work, h, dt, swing, ahead, again, w)
+    if again == 0:
+        bend = real(0.0)
+        if ahead == 1:
+            bend = since_last(state, dt, w)
+        last = int(0)
+        c = int(0)
+        while c < touching_count(plan, state, w):
+            last = prepare_contact(tree, ws, plan, state, work, c, last, scale, bend, dt, w)
+            c += 1
+    return prepare_blocks(loops, plan, state, work, held, ahead, learn, again, w)
+
+
+@wp.func
+def since_last(state: State, dt: real, w: int):
+    """A step dt over the one before it; 0 where there was none."""
+    ratio = real(0.0)
+    if item(state.clock, 0, w) > real(0.0):
+        ratio = dt / item(state.clock, 0, w)
+    return ratio
+
+
+@wp.func
+def prepare_model(
+    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real, swing: real,
+    ahead: int, again: int, w: int,
+):  # fmt: skip
+    """Rows of joints and lines, and what contacts need to know of the motion before the step."""
     put(work.pace, CHANGE, w, state.settings[EPSILON, 0])
     put_int(work.flow, ANSWERS, w, UNKNOWN)
     whiten_joints(tree, ws, loops, plan, work, again, w)
     prepare_lines(tree, ws, loops, plan, state, work, h, dt, swing, ahead, w)
+    if again == 0 and plan.surfaces.any == 1 and plan.surfaces.looks_back == 1:
+        momenta_before(tree, ws, state, work, w)
+
+
+@wp.func
+def prepare_blocks(
+    loops: Loops, plan: Plan, state: State, work: Work, held: int, ahead: int, learn: int, again: int, w: int
+):
+    """Which rows act, and the factors of their blocks; how weak the loops are."""
     if again == 0:
-        bend = real(0.0)
-        if ahead == 1 and item(state.clock, 0, w) > real(0.0):
-            bend = dt / item(state.clock, 0, w)
-        prepare_contacts(tree, ws, plan, state, work, scale, bend, dt, w)
+        count_contacts(plan, state, work, w)
     else:
         keep_equalities(plan, work, w)
     weakest = real(1.0)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import get, get3, get_int, item, put, put_int, set_item, set_item3
+from sharnir.access import get, get3, get_int, item, put, put_int, set_item, set_item3, set_item_int
 from sharnir.constraints.acts import HOLD, SOFT
-from sharnir.constraints.contact_rows import find_contacts
+from sharnir.constraints.contact_rows import find_contacts, prepare_contact, touching_count
+from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.recall import keep_contacts
 from sharnir.constraints.rows import joint_coordinates, joint_gaps
 from sharnir.constraints.series import expected
-from sharnir.constraints.sweep import apply_impulses
+from sharnir.constraints.sweep import apply_impulses, apply_joints
 from sharnir.constraints.tolerances import STRAYED
 from sharnir.constraints.work import (
     BUDGET,
@@ -35,6 +36,7 @@ from sharnir.constraints.work import (
     PAPER_TREE,
     PASSED,
     POSITION_ERROR,
+    PUSHING,
     ROUND,
     SCALE,
     SWEPT,
@@ -53,13 +55,23 @@ from sharnir.spans import clear, copy, row_dot
 from sharnir.stepping.motion import load_step, published_motion
 from sharnir.stepping.passes import DONE, first_pass, keep_momenta, press, weigh
 from sharnir.stepping.positions import (
-    correct,
+    displace,
+    errors_to_undo,
     keep_angular_momentum,
     largest_gap,
+    push,
     renew_positions,
 )
 from sharnir.stepping.residuals import expect_aims, kinetic2
-from sharnir.stepping.solve import direct_wanted, load_impulses, prepare, solve
+from sharnir.stepping.solve import (
+    direct_wanted,
+    load_impulses,
+    prepare,
+    prepare_blocks,
+    prepare_model,
+    since_last,
+    solve,
+)
 
 FOLDING = wp.constant(real(0.1))  # firmness of loops, against their past, below which a fold is near
 CORRECTIONS = 5  # of positions in a step, at most
@@ -71,7 +83,8 @@ RESERVE = wp.constant(real(0.2))  # share of the budget that velocities leave to
 def finish(
     tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real, chord: int, w: int
 ):
-    """The step's velocities, momenta and impulses become the state. chord: lines move as their positions do."""
+    """The step's velocities, momenta and impulses become the state, but for those of contacts. chord: lines move as
+    their positions do."""
     l = int(0)
     while l < plan.lines:
         measured = plan.line_measured[l] == 1 and (plan.line_acts[l] & (HOLD | SOFT)) != 0
@@ -87,7 +100,7 @@ def finish(
     while i < plan.first_contact:
         set_item(state.p, i, w, get(work.p, i, w))
         i += 1
-    keep_contacts(plan, state, work, w)
+    set_item_int(state.touched, 0, w, contact_count(work, w))
     i = int(0)
     while i < tree.links:
         set_item3(state.P, 6 * i, w, get3(ws.C, 2 * i, w))
@@ -193,7 +206,7 @@ def start_from(loops: Loops, plan: Plan, state: State, work: Work, z: array2, we
         put(z, d, w, start)
         d += 1
     expect_aims(plan, state, work, ratio, dt, w)
-    apply_impulses(loops, plan, work, z, work.p, w)
+    apply_joints(loops, plan, work, z, work.p, w)
     first_pass(state, work, w)
 
 
@@ -203,13 +216,46 @@ def line_up(
     w: int,
 ):  # fmt: skip
     """The rows of the step or of a correction; in the step, z of its motion with the impulses it starts from."""
+    line_up_model(tree, ws, trial, loops, plan, state, work, end, w)
+    if get_int(work.flow, ROUND, w) == 0:
+        last = int(0)
+        c = int(0)
+        while c < touching_count(plan, state, w):
+            last = line_up_contact(tree, ws, plan, state, work, c, last, w)
+            c += 1
+    line_up_blocks(tree, ws, trial, loops, plan, state, work, end, w)
+
+
+@wp.func
+def line_up_model(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """Rows of joints and lines."""
     if get_int(work.flow, GOING, w) == 1:
-        dt = state.settings[DT, 0]
         n = get_int(work.flow, ROUND, w)
-        weakest = prepare(
-            tree, ws, loops, plan, state, work, get_int(work.flow, HELD, w), get(work.pace, HALF, w), dt,
-            get(work.pace, SCALE, w), real(1.0), 1, wp.where(n == 0, 1, 0), n, w,
-        )  # fmt: skip
+        dt = state.settings[DT, 0]
+        prepare_model(tree, ws, loops, plan, state, work, get(work.pace, HALF, w), dt, real(1.0), 1, n, w)
+
+
+@wp.func
+def line_up_contact(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, c: int, last: int, w: int):
+    """Rows of contact c; last, and returned: see `recall_contact`."""
+    dt = state.settings[DT, 0]
+    bend = since_last(state, dt, w)
+    return prepare_contact(tree, ws, plan, state, work, c, last, get(work.pace, SCALE, w), bend, dt, w)
+
+
+@wp.func
+def line_up_blocks(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """Blocks of rows and, in the step, z to start from."""
+    if get_int(work.flow, GOING, w) == 1:
+        n = get_int(work.flow, ROUND, w)
+        held = get_int(work.flow, HELD, w)
+        weakest = prepare_blocks(loops, plan, state, work, held, 1, wp.where(n == 0, 1, 0), n, w)
         if n == 0:
             start_from(loops, plan, state, work, ws.z, weakest, w)
 
@@ -230,7 +276,7 @@ def conclude(
     tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Keep the step's velocities; correct positions; go on with that at the poses reached as long as it helps."""
+    """Keep the step's velocities; see what positions need to be corrected."""
     if get_int(work.flow, GOING, w) == 1:
         dt = state.settings[DT, 0]
         n = get_int(work.flow, ROUND, w)
@@ -238,9 +284,31 @@ def conclude(
             if plan.alone == 1 and item(state.report, GUARDED, w) == real(0.0):
                 keep_momenta(tree, ws, plan, state, work, w)
             finish(tree, ws, loops, plan, state, work, get(work.pace, HALF, w), dt, 1, w)
-        error = correct(tree, ws, loops, plan, state, work, get_int(work.flow, HELD, w), n, dt, end, w)
+        put_int(work.flow, PUSHING, w, errors_to_undo(loops, plan, state, work, n, dt, w))
+
+
+@wp.func
+def undo_errors(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """Pseudo-velocities that undo position errors, where there are any."""
+    if get_int(work.flow, GOING, w) == 1 and get_int(work.flow, PUSHING, w) == 1:
+        push(tree, ws, loops, plan, state, work, get_int(work.flow, HELD, w), state.settings[DT, 0], end, w)
+
+
+@wp.func
+def go_on(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    w: int,
+):  # fmt: skip
+    """Positions moved by them; whether to correct them again at the poses reached."""
+    if get_int(work.flow, GOING, w) == 1:
+        n = get_int(work.flow, ROUND, w)
+        error = real(-1.0)
         going = int(0)
-        if error >= real(0.0):
+        if get_int(work.flow, PUSHING, w) == 1:
+            error = displace(tree, ws, loops, plan, state, work, n, state.settings[DT, 0], w)
             put_int(work.flow, MOVED, w, 1)
             most = wp.min(CORRECTIONS, int(state.settings[MOST_CORRECTED, 0]))
             if error > STRAYED and error < real(0.5) * get(work.pace, OPEN, w) and n < most and ticks() < end:
@@ -280,6 +348,10 @@ def predictive_step(
         if get_int(work.flow, ROUND, w) == 0:
             seek_velocities(tree, ws, trial, loops, plan, state, work, sooner, w)
         conclude(tree, ws, trial, loops, plan, state, work, end, w)
+        if get_int(work.flow, ROUND, w) == 0:
+            keep_contacts(plan, state, work, w)
+        undo_errors(tree, ws, trial, loops, plan, state, work, end, w)
+        go_on(tree, ws, trial, loops, plan, state, work, end, w)
     leave(tree, ws, trial, loops, plan, state, work, end, w)
 
 
@@ -308,12 +380,14 @@ def published_step(
     copy(work.gap, work.gap_next, 6 * plan.joints, w)
     copy(work.g, work.g_next, plan.lines, w)
     finish(tree, ws, loops, plan, state, work, dt, dt, 0, w)
+    keep_contacts(plan, state, work, w)
     advance(tree, state.q, state.v_next, dt, state.q_next, w)
     poses(tree, trial, state.q_next, state.q_next, w)
     joint_gaps(tree, trial, loops, work.gap_trial, w)
-    moved = int(0)
-    if correct(tree, ws, loops, plan, state, work, 0, 0, dt, end, w) >= real(0.0):
-        moved = 1
+    moved = errors_to_undo(loops, plan, state, work, 0, dt, w)
+    if moved == 1:
+        push(tree, ws, loops, plan, state, work, 0, dt, end, w)
+        displace(tree, ws, loops, plan, state, work, 0, dt, w)
         keep_angular_momentum(tree, ws, trial, plan, state, w)
     else:
         copy(work.gap_trial, work.gap_next, 6 * plan.joints, w)

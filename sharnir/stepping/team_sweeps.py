@@ -7,8 +7,10 @@ import warp as wp
 from sharnir.access import get, get_int, item, put_int
 from sharnir.constraints.answers import KNOWN, UNKNOWN
 from sharnir.constraints.plan import MOST_ROWS, Plan
+from sharnir.constraints.rubbing import start_contacts
 from sharnir.constraints.team import (
     Share,
+    fill_pool,
     keep_coordinates,
     keep_loaded,
     list_lines_together,
@@ -17,12 +19,13 @@ from sharnir.constraints.team import (
     load_targets,
     share_of,
     spread_rows,
+    started,
     sweep_kept,
 )
-from sharnir.constraints.work import ACCELERATE, ANSWERS, CHANGE, CONVERGED, SWEEPS, State, Work
+from sharnir.constraints.work import ACCELERATE, ANSWERS, CHANGE, CONVERGED, STARTED, SWEEPS, State, Work
 from sharnir.maths import array2, real, vec2, vec4
 from sharnir.stepping.sweeps import QUIET, ahead, reason_of, verdict
-from sharnir.teams import ROWS, team_sum
+from sharnir.teams import ROWS, pool_of_team, team_sum
 
 
 @wp.func
@@ -35,6 +38,7 @@ def sweeps_of_team(plan: Plan, state: State, work: Work, z: array2, end: wp.floa
     mine = share_of(plan, work, w)
     if mine.rows > ROWS:
         reason = -1
+        start_contacts(plan, work, z, w)
     elif mine.rows > 0:
         if get_int(work.flow, ANSWERS, w) == UNKNOWN:
             spread_rows(plan, work, mine, w)
@@ -54,9 +58,14 @@ def team_sweeps(plan: Plan, state: State, work: Work, mine: Share, z: array2, en
     p, four = load_kept(plan, work, mine, work.p, w)
     x = load_coordinates(plan, z, w)
     sought = load_targets(work, mine, w)
+    if get_int(work.flow, STARTED, w) == 0:
+        x = started(plan, work, mine, x, p, w)
+        put_int(work.flow, STARTED, w, 1)
     p_way = vec2()
     four_way = vec4()
-    x_way = vec4()
+    x_way = vec2()
+    pool = pool_of_team(z)
+    fill_pool(plan, work, mine, pool, w)
     worst = real(0.0)
     last = real(0.0)
     checked = real(1.0e30)
@@ -66,7 +75,7 @@ def team_sweeps(plan: Plan, state: State, work: Work, mine: Share, z: array2, en
         p_old = p
         four_old = four
         x_old = x
-        worst, x, p, four = sweep_kept(plan, work, mine, sought, x, p, four, w)
+        worst, x, p, four = sweep_kept(plan, work, mine, pool, sought, x, p, four, w)
         n += 1
         going, checked = verdict(state, n, worst, epsilon, checked, wp.where(mine.contacts > 0, 1, 0), end, w)
         if n == anew:
@@ -74,7 +83,7 @@ def team_sweeps(plan: Plan, state: State, work: Work, mine: Share, z: array2, en
             checked = real(1.0e30)
             p_way = vec2()
             four_way = vec4()
-            x_way = vec4()
+            x_way = vec2()
         elif going == 1 and state.settings[ACCELERATE, 0] > real(0.0) and n < most:
             p_gone = p - p_old
             four_gone = four - four_old
