@@ -245,6 +245,40 @@ def extrapolate(x: array2, old: array2, way: array2, beta: real, count: int, w: 
     ...
 
 
+def _between(source: str, target: str, factor: str = "") -> str:
+    """Items of one array to another; on the CPU those of a world are neighbours, in a state after those of others."""
+    on_cpu = {"state": "(long long)(w) * {0}.shape[0]", "work": "0"}
+    start, end = on_cpu[source].format("source"), on_cpu[target].format("target")
+    return f"""
+#if !defined(__CUDA_ARCH__)
+    const {C_REAL}* from = source.data + {start};
+    {C_REAL}* to = target.data + {end};
+#else
+    const long long n = source.shape[1];
+#endif
+""" + _batched(
+        "count", f"y[j] = source.data[k*n + w]{factor};", "target.data[k*n + w] = y[j];", f"to[k] = from[k]{factor};"
+    )
+
+
+@wp.func_native(_between("state", "work", " * factor"))
+def load_items(source: array2, target: array2, count: int, factor: real, w: int):
+    """Workspace column ← the first items of a world's state, times a factor."""
+    ...
+
+
+@wp.func_native(_between("work", "state"))
+def keep_items(source: array2, target: array2, count: int, w: int):
+    """The first items of a world's state ← a workspace column."""
+    ...
+
+
+@wp.func_native(_between("state", "state"))
+def copy_items(source: array2, target: array2, count: int, w: int):
+    """The first items of a world's state ← other ones."""
+    ...
+
+
 @wp.func_native("const long long n = target.shape[1];" + _batched(
     "count", "y[j] = 0;", "target.data[k*n + w] = y[j];", "target.data[k] = 0;"
 ))  # fmt: skip

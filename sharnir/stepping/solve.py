@@ -37,7 +37,7 @@ from sharnir.constraints.work import (
 )
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import array2, real, ticks
-from sharnir.spans import copy
+from sharnir.spans import copy, load_items
 from sharnir.stepping.sweeps import QUIET, nothing_to_sweep, sweeps, sweeps_of_few
 from sharnir.stepping.team_sweeps import sweeps_of_team
 from sharnir.teams import teamed
@@ -45,10 +45,7 @@ from sharnir.teams import teamed
 
 @wp.func
 def load_impulses(plan: Plan, state: State, work: Work, scale: real, w: int):
-    i = int(0)
-    while i < plan.first_contact:
-        put(work.p, i, w, item(state.p, i, w) * scale)
-        i += 1
+    load_items(state.p, work.p, plan.first_contact, scale, w)
 
 
 @wp.func

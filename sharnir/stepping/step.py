@@ -51,7 +51,7 @@ from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import array2, real, ticks
-from sharnir.spans import clear, copy, row_dot
+from sharnir.spans import clear, copy, copy_items, keep_items, row_dot
 from sharnir.stepping.motion import load_step, published_motion
 from sharnir.stepping.passes import DONE, first_pass, keep_momenta, press, weigh
 from sharnir.stepping.positions import (
@@ -96,10 +96,7 @@ def finish(
                 state.speed, l, w, row_dot(work.W, start, plan.line_length[l], plan.index, plan.line_first[l], ws.z, w)
             )
         l += 1
-    i = int(0)
-    while i < plan.first_contact:
-        set_item(state.p, i, w, get(work.p, i, w))
-        i += 1
+    keep_items(work.p, state.p, plan.first_contact, w)
     set_item_int(state.touched, 0, w, contact_count(work, w))
     i = int(0)
     while i < tree.links:
@@ -121,15 +118,12 @@ def settle(
     moved: the poses are in the workspace, else in the trial's."""
     worst = real(0.0)
     lost = real(0.0)  # added last: a maximum forgets it
+    copy_items(state.q_next, state.q, state.q.shape[0], w)
+    copy_items(state.v_next, state.v, plan.dofs, w)
     i = int(0)
     while i < state.q.shape[0]:
-        set_item(state.q, i, w, item(state.q_next, i, w))
-        if not (wp.abs(item(state.q_next, i, w)) < ELSEWHERE):
+        if not (wp.abs(item(state.q, i, w)) < ELSEWHERE):
             lost = real(wp.nan)
-        i += 1
-    i = int(0)
-    while i < plan.dofs:
-        set_item(state.v, i, w, item(state.v_next, i, w))
         i += 1
     worst = worst + largest_gap(loops, work, w)
     if moved == 0:
