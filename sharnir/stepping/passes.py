@@ -155,13 +155,15 @@ def find_motion(
     if mode != DONE:
         dt = state.settings[DT, 0]
         if mode == LAST:
-            follow_tangent(tree, ws, plan, state, work, w)
-            put_int(work.flow, KNOWN, w, 0)
-        elif mode != LOOK:
+            leave_tangent(plan, ws, state, work, w)
+        if mode != LOOK:
             outward(tree, ws, state.v_next, w)
-            if mode == TANGENT:
-                tangent_momenta(tree, ws, w)
-                put_int(work.flow, KNOWN, w, 0)
+        if mode == LAST:
+            follow_tangent(tree, ws, plan, state, work, w)
+        elif mode == TANGENT:
+            tangent_momenta(tree, ws, w)
+        if mode == LAST or mode == TANGENT:
+            put_int(work.flow, KNOWN, w, 0)
         if mode == LOOK or (mode == PASS and plan.bent_lines == 1):
             known = wp.where(mode == LOOK, get_int(work.flow, KNOWN, w), 0)
             look(tree, trial, loops, plan, state, work, 1 - known, dt, w)
@@ -265,19 +267,23 @@ def add_missing(work: Work, z: array2, n: int, w: int):
 
 
 @wp.func
-def follow_tangent(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, w: int):
-    """Velocities and momenta follow the last change of z along the tangent, so little is left; zc: z before it."""
-    n = plan.dofs
+def leave_tangent(plan: Plan, ws: Workspace, state: State, work: Work, w: int):
+    """z ← its last change, zc ← z, tau ← velocities before it; zc: z before it."""
     d = int(0)
-    while d < n:
+    while d < plan.dofs:
         z = get(ws.z, d, w)
         put(ws.z, d, w, z - get(work.zc, d, w))
         put(work.zc, d, w, z)
         set_item(state.tau, d, w, item(state.v_next, d, w))
         d += 1
-    outward(tree, ws, state.v_next, w)
+
+
+@wp.func
+def follow_tangent(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, w: int):
+    """Velocities and momenta follow the last change of z, whose velocities are in v_next, along the tangent: so little
+    is left."""
     d = int(0)
-    while d < n:
+    while d < plan.dofs:
         set_item(state.v_next, d, w, item(state.v_next, d, w) + item(state.tau, d, w))
         put(ws.z, d, w, get(work.zc, d, w))
         put(work.zc, d, w, real(0.0))
