@@ -65,6 +65,8 @@ def run(
     dt: Annotated[float | None, typer.Option(help="Fixed step, s.")] = None,
     duration: Annotated[float | None, typer.Option(help="Simulated time, s.")] = None,
     parameter: Annotated[list[str] | None, typer.Option("--set", help="A scene parameter, as n=20.")] = None,
+    contacts: Annotated[int | None, typer.Option(help="Room for points of contact.")] = None,
+    pairs: Annotated[int | None, typer.Option(help="Room for pairs of shapes near each other.")] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Save a plot.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Save a table of numbers.")] = False,
     folder: Annotated[Path, typer.Option("--out", help="Where to save.")] = Path("out"),
@@ -97,7 +99,9 @@ def run(
         built, length, step = build(name, parameter or [])
         length = length if duration is None else duration
         step = step if dt is None and not exact else dt
-        trajectory = simulate(built, length, solver=solver, method=method, dt=step, progress=True)
+        trajectory = simulate(
+            built, length, solver=solver, method=method, dt=step, contacts=contacts, pairs=pairs, progress=True
+        )
         table.add_row(*summary(trajectory))
         for wanted, suffix, write in ((plot, "png", write_plot), (csv, "csv", write_csv)):
             if wanted:

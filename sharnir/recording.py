@@ -80,12 +80,14 @@ class Recorder:
 
 
 def record_run(
-    model: Model, recorded: Reals, solver: str, method: str, dt: float, control: Control | None, progress: bool
-) -> Trajectory:
-    """Run sequential impulses to the recording times, by equal steps of at most dt between them."""
+    model: Model, recorded: Reals, solver: str, method: str, dt: float, control: Control | None,
+    room: dict[str, Any], progress: bool,
+) -> Trajectory:  # fmt: skip
+    """Run sequential impulses to the recording times, by equal steps of at most dt between them; room: of `Simulation`,
+    for contacts and pairs."""
     from sharnir.simulation import Simulation
 
-    sim = Simulation(model, solver=solver, dt=dt, method=method)
+    sim = Simulation(model, solver=solver, dt=dt, method=method, **room)
     recorder = Recorder(sim)
     if control is not None:
         sim.add_controller(lambda s: recorder.ask(control))

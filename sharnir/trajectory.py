@@ -99,6 +99,8 @@ def simulate(
     rtol: float = 1e-10,
     atol: float = 1e-12,
     control: Control | None = None,
+    contacts: int | None = None,
+    pairs: int | None = None,
     progress: bool = False,
 ) -> Trajectory:
     """Run a scene or model from its initial state for `duration` seconds.
@@ -110,6 +112,7 @@ def simulate(
     times: where to record (s, increasing, within the run); if left out, some 400 evenly spaced, on the grid of a fixed
     step. The state at time 0 is always recorded first.
     control(t, q, v): joint forces [nv] added to the model's own, asked at every evaluation, or step, and record.
+    contacts, pairs: room for points of contact and for pairs of shapes near each other, as in `Simulation`.
     progress: show a bar. Ctrl-C ends the run and returns what was recorded; a SimulationError carries it as
     `trajectory`.
     """
@@ -129,7 +132,8 @@ def simulate(
         from sharnir.recording import record_run
 
         assert dt is not None
-        return record_run(model, recorded, solver, method, dt, control, progress)
+        room = {"contacts": contacts, "pairs": pairs}
+        return record_run(model, recorded, solver, method, dt, control, room, progress)
     check_exact_knows(model)
     return exact_run(model, recorded, method, {"rtol": rtol, "atol": atol, "dt": dt}, control, progress)
 

@@ -69,6 +69,13 @@ def test_more_contacts_than_room_are_named():
         sim.run(0.1)
 
 
+def test_room_for_contacts_can_be_asked_for_in_a_whole_run():
+    scene = put(ground(stuff()), "b", sh.Box(size=(0.2,) * 3), (0, 0, 0.1))
+    with pytest.raises(sh.SimulationError, match=r"4 points of contact: there is room for 3"):
+        sh.simulate(scene, 0.02, solver="simgc", contacts=3)
+    assert sh.simulate(scene, 0.02, solver="simgc", contacts=4, pairs=1).finished
+
+
 def crowd(n):
     scene = sh.Scene(name="crowd", gravity=(0.0, 0.0, 0.0))
     for k in range(n):
