@@ -31,30 +31,31 @@ class Articulated:
 
 
 @wp.func
-def with_inertia(a: Articulated, tree: Tree, ws: Workspace, i: int, w: int):
-    """Add the rigid inertia of link i (M-5)."""
-    zero = real(0.0)
+def inertia_of(tree: Tree, ws: Workspace, i: int, w: int):
+    """Centre of mass of link i, relative to the pivot, and the inertia about it, world axes."""
     R = get33(ws.R, i, w)
-    m = tree.mass[i]
-    r = get3(ws.x, i, w) + R * tree.com[i]
+    return get3(ws.x, i, w) + R * tree.com[i], sym_turned(R, tree.inertia[i])
+
+
+@wp.func
+def with_inertia(a: Articulated, m: real, r: vec3, Jc: vec6):
+    """Add the rigid inertia of a link of mass m (M-5)."""
+    zero = real(0.0)
     h = r * m
     rr = wp.dot(r, h)
     a.M = a.M + vec6(m, m, m, zero, zero, zero)
-    a.J = a.J + sym_turned(R, tree.inertia[i]) - sym_outer(r, h) + vec6(rr, rr, rr, zero, zero, zero)
+    a.J = a.J + Jc - sym_outer(r, h) + vec6(rr, rr, rr, zero, zero, zero)
     a.H = a.H + mat33(zero, h[2], -h[1], -h[2], zero, h[0], h[1], -h[0], zero)
     return a
 
 
 @wp.func
-def with_bias(a: Articulated, tree: Tree, ws: Workspace, i: int, w: int):
+def with_bias(a: Articulated, m: real, r: vec3, Jc: vec6, ws: Workspace, i: int, w: int):
     """Add Newton–Euler of link i at the acceleration A it has at q̈ = 0 (M-6)."""
-    R = get33(ws.R, i, w)
     om = get3(ws.V, 2 * i + 1, w)
     alp = get3(ws.A, 2 * i + 1, w)
-    r = get3(ws.x, i, w) + R * tree.com[i]
-    Jc = sym_turned(R, tree.inertia[i])
     v_com = get3(ws.V, 2 * i, w) + wp.cross(om, r)
-    f = (get3(ws.A, 2 * i, w) + wp.cross(alp, r) + wp.cross(om, v_com)) * tree.mass[i]
+    f = (get3(ws.A, 2 * i, w) + wp.cross(alp, r) + wp.cross(om, v_com)) * m
     a.f = a.f + f
     a.n = a.n + sym_mul(Jc, alp) + wp.cross(om, sym_mul(Jc, om)) + wp.cross(r, f)
     return a
@@ -150,7 +151,8 @@ def leave(a: Articulated, ws: Workspace, i: int, w: int):
 def _inward(name: str, moving: bool, implicit: bool) -> Any:
     """Articulated inertia and bias force from the tips to the roots; leaves Û, 1/√D, z.
 
-    moving: the bias holds Newton–Euler at velocity V. implicit: see `_without_coordinate`; v is the velocity before.
+    moving: the bias holds Newton–Euler at velocity V. implicit, of a step: see `_without_coordinate`; v is the velocity
+    before, centres of mass and inertias about them are left as well.
     """
     without_coordinate = _without_coordinate(implicit)
 
@@ -163,9 +165,13 @@ def _inward(name: str, moving: bool, implicit: bool) -> Any:
                 a = Articulated()
             if tree.gathers[i] == 1:
                 a = with_children(a, ws, i, w)
-            a = with_inertia(a, tree, ws, i, w)
+            r, Jc = inertia_of(tree, ws, i, w)
+            a = with_inertia(a, tree.mass[i], r, Jc)
+            if wp.static(implicit):
+                put3(ws.com, i, w, r)
+                put6(ws.I, i, w, Jc)
             if wp.static(moving):
-                a = with_bias(a, tree, ws, i, w)
+                a = with_bias(a, tree.mass[i], r, Jc, ws, i, w)
             if loaded > 0:
                 a.f = a.f - get3(ws.F, 2 * i, w)
                 a.n = a.n - get3(ws.F, 2 * i + 1, w)

@@ -10,43 +10,110 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import get, get3, get33, item, put, put3
+from sharnir.access import get, get3, get6, item, put, put3
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import ADD, BALL, CARRY, STILL, STORE
-from sharnir.maths import array2, cos_sin, real, vec3
+from sharnir.maths import C_REAL, array2, real, sym_mul, vec3
+from sharnir.spans import indices
 
-SMALL_ANGLE2 = wp.constant(real(0.04))  # rad²: below it, series to the last digit
+SMALL_ANGLE2 = 0.04  # rad²: below it, series to the last digit, in x = α²
+HALF_SINC = (0.5, -2.0833333333333332e-02, 2.6041666666666666e-04, -1.5500992063492063e-06, 5.3822889109347443e-09)
+HALF_COS = (1.0, -0.125, 2.6041666666666665e-03, -2.1701388888888888e-05, 9.6881200396825401e-08)
+SINC_LACK = (
+    0.16666666666666666, -8.3333333333333332e-03, 1.9841269841269841e-04, -2.7557319223985893e-06,
+    2.5052108385441720e-08,
+)  # sin(α/2)/α, cos(α/2) and (α − sin α)/α³  # fmt: skip
 
 
-@wp.struct
-class Displacement:
-    u: vec3  # quaternion, vector part
-    s: real  # and scalar part
-    t: vec3
+def _series(coefficients: tuple[float, ...]) -> str:
+    """A power series in x as C, innermost term last."""
+    out = f"({C_REAL})({coefficients[-1]!r})"
+    for c in reversed(coefficients[:-1]):
+        out = f"(({C_REAL})({c!r}) + x*{out})"
+    return out
 
 
-@wp.func
-def twist_displacement(linear: vec3, turn: vec3):
-    """Displacement of a twist (linear at the pivot, rotation vector): the exponential of SE(3)."""
-    D = Displacement()
-    one = real(1.0)
-    x = wp.dot(turn, turn)
-    half_sinc = real(0.5) + x * (real(-2.0833333333333332e-02) + x * (real(2.6041666666666666e-04)
-        + x * (real(-1.5500992063492063e-06) + x * real(5.3822889109347443e-09))))  # sin(α/2)/α  # fmt: skip
-    D.s = one + x * (real(-0.125) + x * (real(2.6041666666666665e-03) + x * (real(-2.1701388888888888e-05)
-        + x * real(9.6881200396825401e-08))))  # cos(α/2)  # fmt: skip
-    C = real(0.16666666666666666) + x * (real(-8.3333333333333332e-03) + x * (real(1.9841269841269841e-04)
-        + x * (real(-2.7557319223985893e-06) + x * real(2.5052108385441720e-08))))  # (α − sin α)/α³  # fmt: skip
-    if x > SMALL_ANGLE2:
-        angle = wp.sqrt(x)
-        c, s = cos_sin(real(0.5) * angle)
-        half_sinc = s / angle
-        D.s = c
-        C = (one - real(2.0) * c * half_sinc) / x
-    D.u = turn * half_sinc
-    across = wp.cross(turn, linear)
-    D.t = linear + across * (real(2.0) * half_sinc * half_sinc) + wp.cross(turn, across) * C
-    return D
+@wp.func_native(
+    """
+#if defined(__CUDA_ARCH__)
+    const long long n = S.shape[1];
+    const REAL* rate = v.data + w;
+#else
+    const long long n = 1;
+    const REAL* rate = v.data + (long long)(w) * v.shape[0];
+    w = 0;
+#endif
+    REAL u0 = 0, u1 = 0, u2 = 0, s = 1, t0 = 0, t1 = 0, t2 = 0;
+    for (int i = 0; i < links; ++i) {
+        const int up = parent.data[i];
+        if (up < 0) {
+            u0 = u1 = u2 = t0 = t1 = t2 = 0;
+            s = 1;
+        } else if (up != i - 1) {
+            const REAL* u = Qu.data + (long long)(3*up)*n + w;
+            const REAL* y = t.data + (long long)(3*up)*n + w;
+            u0 = u[0]; u1 = u[n]; u2 = u[2*n];
+            t0 = y[0]; t1 = y[n]; t2 = y[2*n];
+            s = Qs.data[up*n + w];
+        }
+        for (int e = part.data[i]; e < part.data[i + 1]; ++e) {
+            if (kind.data[e] == STILL) continue;
+            const int d = part_v.data[e];
+            const REAL* a = S.data + (long long)(6*d)*n + w;
+            REAL step = dt * rate[d*n];
+            REAL l0 = a[0]*step, l1 = a[n]*step, l2 = a[2*n]*step;
+            REAL r0 = a[3*n]*step, r1 = a[4*n]*step, r2 = a[5*n]*step;
+            if (kind.data[e] >= BALL)  // ball or shift: three coordinates at once
+                for (int k = 1; k < 3; ++k) {
+                    a += 6*n;
+                    step = dt * rate[(d + k)*n];
+                    l0 += a[0]*step; l1 += a[n]*step; l2 += a[2*n]*step;
+                    r0 += a[3*n]*step; r1 += a[4*n]*step; r2 += a[5*n]*step;
+                }
+            const REAL x = r0*r0 + r1*r1 + r2*r2;
+            REAL half = HALF_SINC, c = HALF_COS, C = SINC_LACK;
+            if (x > SMALL_ANGLE2) {
+                const REAL angle = wp::sqrt(x);
+                c = wp::cos(angle / 2);
+                half = wp::sin(angle / 2) / angle;
+                C = (1 - 2*c*half) / x;
+            }
+            const REAL q0 = r0*half, q1 = r1*half, q2 = r2*half;
+            const REAL a0 = r1*l2 - r2*l1, a1 = r2*l0 - r0*l2, a2 = r0*l1 - r1*l0, B = 2*half*half;
+            const REAL y0 = l0 + a0*B + (r1*a2 - r2*a1)*C;
+            const REAL y1 = l1 + a1*B + (r2*a0 - r0*a2)*C;
+            const REAL y2 = l2 + a2*B + (r0*a1 - r1*a0)*C;
+            const REAL c0 = u1*y2 - u2*y1, c1 = u2*y0 - u0*y2, c2 = u0*y1 - u1*y0;
+            t0 += y0 + 2*(c0*s + (u1*c2 - u2*c1));
+            t1 += y1 + 2*(c1*s + (u2*c0 - u0*c2));
+            t2 += y2 + 2*(c2*s + (u0*c1 - u1*c0));
+            const REAL b0 = q0*s + u0*c + (u1*q2 - u2*q1);
+            const REAL b1 = q1*s + u1*c + (u2*q0 - u0*q2);
+            const REAL b2 = q2*s + u2*c + (u0*q1 - u1*q0);
+            s = s*c - (u0*q0 + u1*q1 + u2*q2);
+            u0 = b0; u1 = b1; u2 = b2;
+        }
+        REAL* u = Qu.data + (long long)(3*i)*n + w;
+        REAL* y = t.data + (long long)(3*i)*n + w;
+        u[0] = u0; u[n] = u1; u[2*n] = u2;
+        y[0] = t0; y[n] = t1; y[2*n] = t2;
+        Qs.data[i*n + w] = s;
+    }
+""".replace("HALF_SINC", _series(HALF_SINC))
+    .replace("HALF_COS", _series(HALF_COS))
+    .replace("SINC_LACK", _series(SINC_LACK))
+    .replace("SMALL_ANGLE2", str(SMALL_ANGLE2))
+    .replace("STILL", str(STILL))
+    .replace("BALL", str(BALL))
+    .replace("REAL", C_REAL)
+)
+def displace(
+    links: int, parent: indices, part: indices, kind: indices, part_v: indices, S: array2, v: array2, dt: real,
+    Qu: array2, Qs: array2, t: array2, w: int,
+):  # fmt: skip
+    """Displacements (Qu, Qs, t) of all links in a step dt·v: exponentials of the joints' twists, one after another.
+    Native because vectors carried from link to link would go through memory (measured: a third of the pass)."""
+    ...
 
 
 @wp.func
@@ -79,51 +146,18 @@ def chord_momenta(tree: Tree, ws: Workspace, v: array2, dt: real, w: int):
     L = R_m I R_mᵀ θ/dt at mid-rotation R_m, θ the rotation vector of the step (Krysl's midpoint rule): exact for a free
     body's L, second order, and symmetric in time.
     """
-    u = vec3()
-    s = real(1.0)
-    t = vec3()
+    displace(
+        tree.links, tree.parent, tree.part, tree.kind, tree.part_v, ws.S, v, dt, ws.Qu, ws.Qs, ws.t, w
+    )  # fmt: skip
     inv_dt = real(1.0) / dt
     i = int(0)
     while i < tree.links:
-        lam = tree.parent[i]
-        if lam < 0:
-            u = vec3()
-            s = real(1.0)
-            t = vec3()
-        elif lam != i - 1:
-            u = get3(ws.Qu, lam, w)
-            s = get(ws.Qs, lam, w)
-            t = get3(ws.t, lam, w)
-        e = tree.part[i]
-        end = tree.part[i + 1]
-        while e < end:
-            kind = tree.kind[e]
-            d = tree.part_v[e]
-            if kind != STILL:
-                step = dt * item(v, d, w)
-                linear = get3(ws.S, 2 * d, w) * step
-                turn = get3(ws.S, 2 * d + 1, w) * step
-                if kind >= BALL:  # ball or shift: three coordinates at once
-                    step = dt * item(v, d + 1, w)
-                    linear = linear + get3(ws.S, 2 * d + 2, w) * step
-                    turn = turn + get3(ws.S, 2 * d + 3, w) * step
-                    step = dt * item(v, d + 2, w)
-                    linear = linear + get3(ws.S, 2 * d + 4, w) * step
-                    turn = turn + get3(ws.S, 2 * d + 5, w) * step
-                D = twist_displacement(linear, turn)
-                t = t + D.t + turned_by(u, s, D.t)
-                both = D.u * s + u * D.s + wp.cross(u, D.u)
-                s = s * D.s - wp.dot(u, D.u)
-                u = both
-            e += 1
-        put3(ws.Qu, i, w, u)
-        put(ws.Qs, i, w, s)
-        put3(ws.t, i, w, t)
-        R = get33(ws.R, i, w)
-        r = get3(ws.x, i, w) + R * tree.com[i]
-        put3(ws.C, 2 * i, w, (t + turned_by(u, s, r)) * (tree.mass[i] * inv_dt))
+        u = get3(ws.Qu, i, w)
+        s = get(ws.Qs, i, w)
+        r = get3(ws.com, i, w)
+        put3(ws.C, 2 * i, w, (get3(ws.t, i, w) + turned_by(u, s, r)) * (tree.mass[i] * inv_dt))
         # at mid-rotation: a quarter of the way in quaternions, half the angle
-        y = R * (tree.inertia[i] * (wp.transpose(R) * rotation_vector(u, s))) * inv_dt
+        y = sym_mul(get6(ws.I, i, w), rotation_vector(u, s)) * inv_dt
         sign = wp.where(s < real(0.0), real(-1.0), real(1.0))
         c = s * sign
         b = u * sign
@@ -136,12 +170,10 @@ def add_tangent_momenta(tree: Tree, ws: Workspace, w: int):
     """C += momenta of the links moving with the velocities a that the last outward pass left."""
     i = int(0)
     while i < tree.links:
-        R = get33(ws.R, i, w)
         om = get3(ws.a, 2 * i + 1, w)
-        r = get3(ws.x, i, w) + R * tree.com[i]
-        p = (get3(ws.a, 2 * i, w) + wp.cross(om, r)) * tree.mass[i]
+        p = (get3(ws.a, 2 * i, w) + wp.cross(om, get3(ws.com, i, w))) * tree.mass[i]
         put3(ws.C, 2 * i, w, get3(ws.C, 2 * i, w) + p)
-        put3(ws.C, 2 * i + 1, w, get3(ws.C, 2 * i + 1, w) + R * (tree.inertia[i] * (wp.transpose(R) * om)))
+        put3(ws.C, 2 * i + 1, w, get3(ws.C, 2 * i + 1, w) + sym_mul(get6(ws.I, i, w), om))
         i += 1
 
 
@@ -170,9 +202,8 @@ def whitened_momentum(tree: Tree, ws: Workspace, tau: array2, z: array2, w: int)
             f = f + get3(ws.p, 2 * i, w)
             n = n + get3(ws.p, 2 * i + 1, w)
         p = get3(ws.C, 2 * i, w)
-        r = get3(ws.x, i, w) + get33(ws.R, i, w) * tree.com[i]
         f = f + p
-        n = n + get3(ws.C, 2 * i + 1, w) + wp.cross(r, p)
+        n = n + get3(ws.C, 2 * i + 1, w) + wp.cross(get3(ws.com, i, w), p)
         d = tree.dof[i + 1] - 1
         first = tree.dof[i]
         while d >= first:

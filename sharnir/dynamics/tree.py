@@ -63,6 +63,8 @@ class Workspace:
     V: array2  # [6 link] velocity
     A: array2  # [6 link] acceleration at q̈ = 0, gravity included
     S: array2  # [6 dof] joint axes
+    com: array2  # [3 link] centre of mass relative to the pivot, left by the inward pass of a step
+    I: array2  # [6 link] inertia about it, likewise
     F: array2  # [6 link] applied wrench about the pivot
     M: array2  # [6 link] articulated inertia handed to branching parents: [M H; Hᵀ J]
     J: array2  # [6 link]
@@ -88,6 +90,8 @@ WORKSPACE_ROWS = {
     "V": 6,
     "A": 6,
     "S": 6,
+    "com": 3,
+    "I": 6,
     "F": 6,
     "M": 6,
     "J": 6,
