@@ -128,9 +128,8 @@ else:
 
 
 @wp.func
-def turn_z(R: mat33, angle: real):
-    """R · Rot_z(angle)."""
-    c, s = cos_sin(angle)
+def turn_z(R: mat33, c: real, s: real):
+    """R · Rot_z of an angle with cosine c and sine s."""
     return mat33(
         R[0, 0] * c + R[0, 1] * s, R[0, 1] * c - R[0, 0] * s, R[0, 2],
         R[1, 0] * c + R[1, 1] * s, R[1, 1] * c - R[1, 0] * s, R[1, 2],

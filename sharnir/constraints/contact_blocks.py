@@ -9,7 +9,7 @@ from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.tolerances import NOTHING, REDUNDANT
 from sharnir.constraints.work import CONTACT_K, MEAN_MASS, STRICT, State, Work
-from sharnir.maths import mat33, real, vec6
+from sharnir.maths import mat33, real
 from sharnir.spans import three_gram
 
 STRICTEST = wp.constant(real(1000.0))
@@ -18,17 +18,16 @@ STRICTEST = wp.constant(real(1000.0))
 @wp.func
 def products(plan: Plan, work: Work, c: int, row: int, held: int, w: int):
     """Products (aa, bb, cc, bc, ac, ab) of three rows of contact c from `row` on."""
-    out = vec6()
     if held == 1:
-        out = three_gram(work.W, plan.dense_contact + (CONTACT_P * c + row) * plan.width, plan.width, w)
-    else:
-        side = int(0)
-        while side < 2:
-            length = get_int(work.contact_at, 6 * c + 3 * side + 1, w)
-            if length > 0:
-                out = out + three_gram(work.W, get_int(work.contact_at, 6 * c + 3 * side, w) + row * length, length, w)
-            side += 1
-    return out
+        return three_gram(work.W, plan.dense_contact + (CONTACT_P * c + row) * plan.width, plan.width, w)
+    return half_products(work, 6 * c, row, w) + half_products(work, 6 * c + 3, row, w)
+
+
+@wp.func
+def half_products(work: Work, at: int, row: int, w: int):
+    """The same of one half, which `contact_at` describes from place `at` on."""
+    length = get_int(work.contact_at, at + 1, w)
+    return three_gram(work.W, get_int(work.contact_at, at, w) + row * length, length, w)
 
 
 @wp.func

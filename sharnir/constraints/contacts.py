@@ -67,21 +67,18 @@ def contact_speed(plan: Plan, work: Work, c: int, row: int, held: int, z: array2
 @wp.func
 def contact_product(plan: Plan, work: Work, c: int, row: int, held: int, z: array2, w: int):
     """W z of three rows of contact c from `row` on."""
-    s = vec3()
     if held == 1:
         start = plan.dense_contact + (CONTACT_P * c + row) * plan.width
-        s = three_dot(work.W, start, plan.width, plan.index, plan.every, z, w)
-    else:
-        at = 6 * c
-        side = int(0)
-        while side < 2:
-            length = get_int(work.contact_at, at + 1, w)
-            if length > 0:
-                start = get_int(work.contact_at, at, w) + row * length
-                s = s + three_dot(work.W, start, length, plan.index, get_int(work.contact_at, at + 2, w), z, w)
-            at += 3
-            side += 1
-    return s
+        return three_dot(work.W, start, plan.width, plan.index, plan.every, z, w)
+    return half_product(plan, work, 6 * c, row, z, w) + half_product(plan, work, 6 * c + 3, row, z, w)
+
+
+@wp.func
+def half_product(plan: Plan, work: Work, at: int, row: int, z: array2, w: int):
+    """The same of one half, which `contact_at` describes from place `at` on."""
+    length = get_int(work.contact_at, at + 1, w)
+    start = get_int(work.contact_at, at, w) + row * length
+    return three_dot(work.W, start, length, plan.index, get_int(work.contact_at, at + 2, w), z, w)
 
 
 @wp.func

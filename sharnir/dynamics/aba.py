@@ -75,6 +75,7 @@ def _without_coordinate(implicit: bool) -> Any:
         Uw = wp.transpose(a.H) * Sv + sym_mul(a.J, Sw)
         D = wp.dot(Sv, Uv) + wp.dot(Sw, Uw)
         u = item(tau, d, w) - wp.dot(Sv, a.f) - wp.dot(Sw, a.n)
+        iD = real(0.0)
         if wp.static(implicit):
             D = D + get(ws.E, d, w)
             hk = get(ws.hk, d, w)
@@ -85,14 +86,13 @@ def _without_coordinate(implicit: bool) -> Any:
                 put(ws.E, d, w, get(ws.E, d, w) + ahead)
                 u = u + real(0.25) * (real(1.0) - lean) * get(ws.hb, d, w) * item(v, d, w)
             hc = get(ws.hc, d, w)
+            iD = with_damping(hc, D)
             if hc > real(0.0):
                 share = damping_share(hc, D)
-                D = D + share * hc
                 put(ws.E, d, w, get(ws.E, d, w) + share * hc)
                 u = u - (real(1.0) - share) * hc * item(v, d, w)
         else:
-            D = D + tree.armature[d]
-        iD = real(1.0) / D
+            iD = real(1.0) / (D + tree.armature[d])
         Kv = Uv * iD
         Kw = Uw * iD
         a.M = a.M - sym_outer(Kv, Uv)
@@ -125,6 +125,13 @@ def damping_share(c: real, D: real):
     weak ones (second order), 1 for stiff ones. The velocity decays by 1/(1 + x + x²/2) in a step: never reversed, no
     ringing (M-31)."""
     return (D + c) / (D + D + c)
+
+
+@wp.func
+def with_damping(c: real, D: real):
+    """1/(D + θ c): passes wait for this one, so θ is left to be found beside it."""
+    twice = D + D
+    return (twice + c) / (twice * (D + c) + c * c)
 
 
 @wp.func

@@ -9,7 +9,8 @@ from typing import Any
 
 import warp as wp
 
-from sharnir.access import get3, get33, item, item3, put3, put33
+from sharnir.access import get, get3, get33, item, item3, put3, put33
+from sharnir.dynamics.angles import cosines
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import BALL, SCREW, SHIFT, SLIDE
 from sharnir.maths import array2, column, identity33, real, rotation, turn_z, vec3
@@ -30,6 +31,7 @@ def _outward(name: str, moving: bool) -> Any:
         A is the acceleration every link would have at q̈ = 0, with gravity as −g of the base: it collects
         V × S q̇ outward, so that no pass after this one needs a velocity-product term.
         """
+        cosines(tree.part[tree.links], tree.kind, tree.part_q, tree.part_v, q, ws.turn, w)
         R = identity33()
         x = vec3()
         vel = vec3()
@@ -69,8 +71,7 @@ def _outward(name: str, moving: bool) -> Any:
                 d = tree.part_v[e]
                 if kind == SCREW:
                     sign = tree.sign[e]
-                    angle = sign * item(q, qi, w)
-                    R = turn_z(R, angle)
+                    R = turn_z(R, get(ws.turn, 2 * d, w), sign * get(ws.turn, 2 * d + 1, w))
                     axis = column(R, 2) * sign
                     h = tree.pitch[e]
                     if pinned == 0:

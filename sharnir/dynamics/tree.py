@@ -63,6 +63,7 @@ class Workspace:
     V: array2  # [6 link] velocity
     A: array2  # [6 link] acceleration at q̈ = 0, gravity included
     S: array2  # [6 dof] joint axes
+    turn: array2  # [2 dof] cosines and sines of hinges
     com: array2  # [3 link] centre of mass relative to the pivot, left by the inward pass of a step
     I: array2  # [6 link] inertia about it, likewise
     F: array2  # [6 link] applied wrench about the pivot
@@ -90,6 +91,7 @@ WORKSPACE_ROWS = {
     "V": 6,
     "A": 6,
     "S": 6,
+    "turn": 2,
     "com": 3,
     "I": 6,
     "F": 6,
@@ -110,7 +112,7 @@ WORKSPACE_ROWS = {
     "Qs": 1,
     "t": 3,
 }
-PER_DOF = {"S", "U", "rsD", "z", "E", "hc", "hk", "hb"}
+PER_DOF = {"S", "turn", "U", "rsD", "z", "E", "hc", "hk", "hb"}
 
 
 def in_precision(model: Model, name: str, values: np.ndarray) -> np.ndarray:
