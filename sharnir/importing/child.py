@@ -16,7 +16,7 @@ import numpy as np
 
 from sharnir.importing.files import Problem
 from sharnir.importing.frames import frame, read_frame
-from sharnir.importing.meshes import checked
+from sharnir.importing.assets import checked
 
 try:
     import resource
@@ -57,6 +57,9 @@ def answer(request: dict[str, Any], blobs: list[bytes]) -> tuple[dict[str, Any],
         name = ""
         with no_files(), warnings.catch_warnings(record=True) as caught:
             spec = mujoco.MjSpec.from_string(request["xml"], include=request["models"], assets=assets)
+            if request["format"] == "urdf":
+                for mesh in spec.meshes:
+                    mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX  # it gives no mass: any surface will do
             model = spec.compile()
         size = mujoco.mj_sizeModel(model)
         if size > request["memory_limit"]:

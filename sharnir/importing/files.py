@@ -14,7 +14,7 @@ from sharnir.errors import ModelFileError
 from sharnir.importing.caps import MAX_FILES, MAX_TOTAL_BYTES
 
 SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):/*")
-PACKAGE = re.compile(r"^(?:package|model)://([^/]+)/+(.*)$", re.DOTALL)
+PACKAGE = re.compile(r"^(?:package|model)://+([^/]+)/+(.*)$", re.DOTALL)
 INSIDE = "a file inside the model's folder or one of the declared roots"
 
 
@@ -24,6 +24,10 @@ class Problem(Exception):
     def __init__(self, reason: str, allowed: str) -> None:
         super().__init__(reason)
         self.reason, self.allowed = reason, allowed
+
+
+class OutsideError(Problem):
+    """A reference that leads out of the declared roots."""
 
 
 def read_regular(path: Path, limit: int) -> bytes:
@@ -73,7 +77,7 @@ class Files:
             candidates = self._in_packages(package[1], unquote(package[2]))
             missing = f"a file under a root; roots are {', '.join(map(str, self.roots))}"
         elif scheme:
-            raise Problem(f"file {reference!r} is not on this disk's roots: {scheme[1]}: is refused", INSIDE)
+            raise OutsideError(f"file {reference!r} is not taken from {scheme[1]}:", INSIDE)
         else:
             candidates = [folder / reference for folder in folders]
             missing = "a file that exists"
@@ -88,7 +92,7 @@ class Files:
             elif os.path.lexists(real):
                 return real
         if outside is not None:
-            raise Problem(f"file {reference!r} leads out of the declared roots", INSIDE)
+            raise OutsideError(f"file {reference!r} leads out of the declared roots", INSIDE)
         raise Problem(f"file {reference!r} is not found", missing)
 
     def _in_packages(self, package: str, rest: str) -> list[Path]:

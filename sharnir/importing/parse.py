@@ -15,9 +15,10 @@ import numpy as np
 from sharnir.errors import ModelFileError
 from sharnir.importing.documents import Asset, Documents
 from sharnir.importing.messages import from_mujoco
-from sharnir.importing.mjcf import check_mjcf
+from sharnir.importing.check_mjcf import check_mjcf
 from sharnir.importing.nodes import Node, written
-from sharnir.importing.urdf import check_urdf, shown_to_mujoco
+from sharnir.importing.check_urdf import check_urdf
+from sharnir.importing.simplify_urdf import simplified
 from sharnir.importing.worker import ChildFailure, Worker
 
 if TYPE_CHECKING:
@@ -31,14 +32,17 @@ MEMORY_LIMIT = 4 * 2**30  # bytes
 class Parsed:
     """A model file that was read.
 
-    model: compiled mujoco.MjModel. format: "urdf" or "mjcf". tree: the file's root element with includes resolved and
-    references as they are in the file; its elements know their `file` and `line`. warnings: what MuJoCo remarked.
+    model: compiled mujoco.MjModel; of a URDF every link is a body, with stand-in inertias and collision geometry only.
+    format: "urdf" or "mjcf". tree: the file's root element with includes resolved and references as they are in the
+    file; its elements know their `file` and `line`. files: where the meshes of a URDF lie, by the name it calls them;
+    visual ones that do not exist are not among them. warnings: what MuJoCo remarked.
     """
 
     model: mujoco.MjModel
     format: str
     path: Path
     tree: Node
+    files: dict[str, Path]
     warnings: tuple[str, ...]
 
 
@@ -47,24 +51,25 @@ def parse(
     roots: Sequence[str | Path] = (),
     time_limit: float = TIME_LIMIT,
     memory_limit: int = MEMORY_LIMIT,
-    merge_fixed: bool = False,
     worker: Worker | None = None,
 ) -> Parsed:
     """Read a URDF or MJCF file, or raise ModelFileError.
 
     roots: folders, beside the file's own, that meshes, textures and includes may lie in; `package://name/...` is
-    looked up in them. time_limit: seconds and memory_limit: bytes that MuJoCo may take. merge_fixed: links of a URDF
-    tied by fixed joints become one. worker: a child process to reuse; by default a new one per call.
+    looked up in them. time_limit: seconds and memory_limit: bytes that MuJoCo may take. worker: a child process to
+    reuse; by default a new one per call.
     """
     path = Path(path)
     if worker is None:
         with Worker() as own:
             own.start()
-            return parse(path, roots, time_limit, memory_limit, merge_fixed, own)
+            return parse(path, roots, time_limit, memory_limit, own)
     documents = Documents(path, roots)
+    seen: dict[str, Node] = {}
+    files: dict[str, Path] = {}
     if documents.format == "urdf":
         check_urdf(documents)
-        seen = {documents.main.name: shown_to_mujoco(documents, merge_fixed)}
+        seen[documents.main.name], files = simplified(documents)
     else:
         check_mjcf(documents.all)
         seen = {document.name: document.root for document in documents.all}
@@ -75,7 +80,7 @@ def parse(
         lines += nodes
     assets = list(documents.assets.values())
     xml = texts.pop(documents.main.name)
-    request = {"xml": xml, "models": texts, "assets": [[a.name, a.kind] for a in assets]}
+    request = {"xml": xml, "models": texts, "format": documents.format, "assets": [[a.name, a.kind] for a in assets]}
     try:
         answer, blobs = worker.ask(request, [a.data for a in assets], memory_limit, time_limit)
     except ChildFailure as failure:
@@ -85,7 +90,7 @@ def parse(
     model = _loaded(blobs, path)
     check_finite(model, path)
     remarks = tuple(map(str, answer.get("warnings", ())))
-    return Parsed(model, documents.format, path, documents.main.root, remarks)
+    return Parsed(model, documents.format, path, documents.main.root, files, remarks)
 
 
 def _budget(path: Path, budget: str, reason: str, time_limit: float, memory_limit: int) -> ModelFileError:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
 
 import numpy as np
 
 from sharnir.errors import shown, unknown
 from sharnir.importing.caps import MAX_CHAIN
 from sharnir.importing.documents import Documents
-from sharnir.importing.mjcf import check_counts, check_finite, number
+from sharnir.importing.check_mjcf import check_counts, check_finite, number
 from sharnir.importing.nodes import Node
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
@@ -20,7 +19,7 @@ MODEL = ("link", "joint", "material", "mujoco")
 CHILDREN = {
     "robot": (*MODEL, "gazebo", "transmission", "sensor", "ros2_control", "group", "author", "license"),
     "link": ("inertial", "visual", "collision", "sensor", "contact", "gazebo", "self_collision_checking", "material",
-             "collision_checking", "origin", "verbose"),
+             "collision_checking", "self_filter", "kinematic", "gravity", "origin", "verbose"),
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller",
               "gazebo", "sensor", "joint_properties"),
     "inertial": ("origin", "mass", "inertia"),
@@ -49,6 +48,7 @@ NOT_NEGATIVE = {("mass", "value"), ("limit", "effort"), ("limit", "velocity"), (
                 ("dynamics", "damping"), ("dynamics", "friction")}  # fmt: skip
 NEEDED = {"box": "size", "sphere": "radius", "mesh": "filename", "mass": "value"}
 ROUNDING = 1e-6  # of the largest moment: files keep six digits
+NOTHING = 1e-15  # kg m²: less than any body a file means
 
 
 def check_urdf(documents: Documents) -> None:
@@ -158,7 +158,7 @@ def _check_inertia(link: Node, inertial: Node) -> None:
     for inertia in nodes(inertial, "inertia"):
         xx, yy, zz, xy, xz, yz = (number_of(inertia, k, 0.0) for k in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
         least, _, most = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        if not least >= -ROUNDING * abs(most):
+        if not least >= -ROUNDING * abs(most) - NOTHING:
             raise link.wrong(
                 f"inertia is not positive: its principal moments go from {least:.6g} to {most:.6g} kg m²",
                 "principal moments >= 0",
@@ -194,38 +194,3 @@ def _check_tree(root: Node, links: dict[str, Node], joints: dict[str, Node]) -> 
             depths[passed] = depths[name] + step
             if depths[passed] > MAX_CHAIN:
                 raise links[passed].wrong(f"is more than {MAX_CHAIN} joints from the root", f"at most {MAX_CHAIN}")
-
-
-def shown_to_mujoco(documents: Documents, merge_fixed: bool) -> Node:
-    """The URDF as MuJoCo sees it: links and joints, our names for meshes, visuals kept, fixed joints kept or merged."""
-    root = documents.main.root
-    found = root.find("mujoco/compiler")
-    folder, strip = documents.main.folder, False
-    compiler = Node("compiler")
-    extension = Node("mujoco")
-    if found is not None:
-        folder, strip = folder / found.get("meshdir", ""), found.get("strippath") == "true"
-        compiler.attrib.update(found.attrib)
-    compiler.instead = {
-        **dict.fromkeys(("meshdir", "texturedir", "assetdir", "strippath")),
-        "discardvisual": "false",
-        "fusestatic": str(merge_fixed).lower(),
-    }
-    extension.append(compiler)
-    extension.extend(node for node in root.iterfind("mujoco/*") if node.tag != "compiler")
-    seen = Node("robot", root.attrib)
-    seen.append(extension)
-    seen.extend(node for node in root if node.tag in MODEL and node.tag != "mujoco")
-    for new in (seen, extension, compiler):
-        new.file, new.line = root.file, root.line
-    for mesh in root.iterfind("link/*/geometry/mesh"):
-        assert isinstance(mesh, Node)
-        _name_mesh(documents, mesh, folder, strip)
-    return seen
-
-
-def _name_mesh(documents: Documents, mesh: Node, folder: Path, strip: bool) -> None:
-    reference = mesh.get("filename", "")
-    if strip:
-        reference = PurePosixPath(reference).name
-    mesh.instead = {"filename": documents.asset(mesh, reference, folder).name}
