@@ -30,17 +30,19 @@ def check_mjcf(documents: list[Document]) -> None:
     for document in documents:
         for node in document.root.iter():
             assert isinstance(node, Node)
-            check_finite(node)
-            check_ranges(node)
-            check_counts(node)
-            SPECIAL.get(node.tag, _nothing)(node)
+            check_node(node)
     sizes: dict[str, int] = {}
     for document in reversed(documents):
         _expanded(document, sizes)
 
 
-def _nothing(_: Node) -> None:
-    pass
+def check_node(node: Node) -> None:
+    """One element by itself."""
+    check_finite(node)
+    check_ranges(node)
+    check_counts(node)
+    if node.tag in SPECIAL:
+        SPECIAL[node.tag](node)
 
 
 def number(word: str) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from sharnir.errors import shown, unknown
 from sharnir.importing.caps import MAX_CHAIN
 from sharnir.importing.documents import Documents
-from sharnir.importing.check_mjcf import check_counts, check_finite, number
+from sharnir.importing.check_mjcf import check_node, number
 from sharnir.importing.nodes import Node
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
@@ -69,8 +69,7 @@ def check_urdf(documents: Documents) -> None:
     _check_tree(root, links, joints)
     for tag in ("compiler", "option", "size"):
         for node in nodes(root, f"mujoco/{tag}"):
-            check_finite(node)
-            check_counts(node)
+            check_node(node)
 
 
 def nodes(parent: Node, path: str) -> Iterable[Node]:

@@ -56,7 +56,8 @@ def answer(request: dict[str, Any], blobs: list[bytes]) -> tuple[dict[str, Any],
             assets[name] = checked(kind, blob, name.endswith(".msh"))
         name = ""
         with no_files(), warnings.catch_warnings(record=True) as caught:
-            spec = mujoco.MjSpec.from_string(request["xml"], include=request["models"], assets=assets)
+            models = {name: text.encode() for name, text in request["models"].items()}
+            spec = mujoco.MjSpec.from_string(request["xml"], include=models, assets=assets)
             if request["format"] == "urdf":
                 for mesh in spec.meshes:
                     mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX  # it gives no mass: any surface will do

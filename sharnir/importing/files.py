@@ -40,11 +40,12 @@ def read_regular(path: Path, limit: int) -> bytes:
             raise Problem("is not a regular file", "a regular file") from None
         why = getattr(error, "strerror", None) or str(error)
         raise Problem(f"cannot be read: {why}", "a readable file") from None
+    state = os.fstat(descriptor)
+    if not stat.S_ISREG(state.st_mode):
+        os.close(descriptor)
+        kind = "a folder" if stat.S_ISDIR(state.st_mode) else "not a regular file"
+        raise Problem(f"is {kind}", "a regular file")
     with open(descriptor, "rb") as file:
-        state = os.fstat(descriptor)
-        if not stat.S_ISREG(state.st_mode):
-            kind = "a folder" if stat.S_ISDIR(state.st_mode) else "not a regular file"
-            raise Problem(f"is {kind}", "a regular file")
         if state.st_size > limit:
             raise Problem(f"has {state.st_size} bytes", f"at most {limit} bytes")
         data = file.read(limit + 1)

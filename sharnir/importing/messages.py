@@ -44,10 +44,14 @@ def from_mujoco(text: str, documents: Documents, lines: Sequence[Node]) -> Model
 
 
 def _place(text: str, documents: Documents, lines: Sequence[Node]) -> Node:
-    """The element a message is about: by its line, else by its name, else the root."""
+    """The element a message is about: by its line, else by its asset or name, else the root."""
     found = LINE.search(text)
     if found and 0 < int(found[1]) < len(lines):
         return lines[int(found[1])]
+    named_assets = set(ASSET.findall(text))
+    for asset in documents.assets.values():
+        if asset.name in named_assets:
+            return asset.node
     named = NAMED.search(text)
     if named:
         for document in documents.all:
