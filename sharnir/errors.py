@@ -21,16 +21,24 @@ class ModelFileError(ModelError):
     """A model file that is not loaded: where it is wrong, why, and what would be right.
 
     file: path as it was given or referred to. line: from 1, None where unknown. element, name: the tag and its name,
-    empty where the file as a whole is meant. reason, allowed: the two halves of the sentence.
+    empty where the file as a whole is meant. owner: the nearest element around it with a name, if it has none itself.
+    reason, allowed: the two halves of the sentence.
     """
 
     def __init__(
-        self, file: str, reason: str, allowed: str, line: int | None = None, element: str = "", name: str = ""
+        self,
+        file: str,
+        reason: str,
+        allowed: str,
+        line: int | None = None,
+        element: str = "",
+        name: str = "",
+        owner: str = "",
     ) -> None:
-        self.file, self.line, self.element, self.name = file, line, element, name
+        self.file, self.line, self.element, self.name, self.owner = file, line, element, name, owner
         self.reason, self.allowed = reason, allowed
         place = f"{one_line(file)}:{line}" if line else one_line(file)
-        what = f"{element} {shown(name)}" if name else element
+        what = f"{element} {shown(name)}" if name else f"{element} of {owner}" if owner else element
         super().__init__(": ".join(t for t in (place, one_line(what), one_line(reason)) if t) + f"; allowed: {allowed}")
 
 

@@ -16,17 +16,20 @@ HEAD = re.compile(r"^(?:\s*(?:XML )?Error:\s*)+", re.IGNORECASE)
 ASSET = re.compile(r"\ba\d+(?:/[^'\"\n]*?)?\.\w+")
 
 HINTS: list[tuple[str, str]] = [
+    ("plugin", "a model without plugins"),
     ("unrecognized attribute", "attributes of this element in MJCF"),
     ("unrecognized element", "elements of MJCF in this place"),
-    ("not enough data|too much data|bad format", "as many numbers as the attribute takes"),
+    ("enough data|too much data|bad format", "as many numbers as the attribute takes"),
     ("repeated name|repeated element", "a name of its own for every element of a kind"),
+    ("invalid keyword", "the words MJCF knows for this attribute"),
+    ("quaternion", "a quaternion of any length but zero"),
+    ("not specified", "both counts positive, or a file"),
     ("must be positive|negative", "positive sizes, masses and densities"),
     ("positive eigenvalues|A \\+ B >= C|inertia must", "a mass > 0 and an inertia tensor a body can have"),
     ("mass and inertia of moving bodies", "a mass and an inertia > 0 for every body that moves"),
-    ("not found|unknown|missing", "names of elements that exist"),
+    ("not found|unknown|missing|does not exist", "names of elements that exist"),
     ("invalid .* size|invalid size|wrong size", "as many numbers as the model has coordinates"),
     ("number of faces|vertices|volume|coplanar|qhull|mesh", "a closed mesh with volume"),
-    ("plugin", "a model without plugins"),
 ]
 
 

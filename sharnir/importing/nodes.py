@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from sharnir.errors import ModelFileError, one_line
+from sharnir.errors import ModelFileError, one_line, shown
 from sharnir.importing.caps import MAX_ATTRIBUTE, MAX_DEPTH, MAX_ELEMENTS
 
 MARKUP = "plain XML elements"
@@ -17,16 +17,18 @@ MARKUP = "plain XML elements"
 class Node(ElementTree.Element):
     """An element, with the file and line it was written in.
 
+    owner: the nearest element around it that has a name, as in a message.
     instead: attributes MuJoCo is to see in place of those in the file; None where it is to see none.
     """
 
     file: str = ""
     line: int = 0
+    owner: str = ""
     instead: Mapping[str, str | None] = MappingProxyType({})
 
     def wrong(self, reason: str, allowed: str) -> ModelFileError:
         """The error of this element."""
-        return ModelFileError(self.file, reason, allowed, self.line, self.tag, self.get("name", ""))
+        return ModelFileError(self.file, reason, allowed, self.line, self.tag, self.get("name", ""), self.owner)
 
 
 def read_tree(data: bytes, file: str) -> Node:
@@ -52,7 +54,7 @@ class _Reader:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.depth = 0
+        self.owners: list[str] = [""]
         self.count = 0
         self.builder = ElementTree.TreeBuilder(element_factory=Node)
         self.parser = parser = expat.ParserCreate("utf-8")
@@ -78,10 +80,9 @@ class _Reader:
         return ModelFileError(self.file, reason, allowed, self.parser.CurrentLineNumber, tag, name)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        self.depth += 1
         self.count += 1
         name = attributes.get("name", "")
-        if self.depth > MAX_DEPTH:
+        if len(self.owners) > MAX_DEPTH:
             raise self._fail(f"is nested more than {MAX_DEPTH} deep", f"at most {MAX_DEPTH} levels", tag, name)
         if self.count > MAX_ELEMENTS:
             raise self._fail(f"is element {self.count}", f"at most {MAX_ELEMENTS} elements", tag, name)
@@ -89,10 +90,11 @@ class _Reader:
             if len(value) > MAX_ATTRIBUTE:
                 raise self._fail(f"{key} has {len(value)} characters", f"at most {MAX_ATTRIBUTE}", tag, name)
         node: Any = self.builder.start(tag, attributes)
-        node.file, node.line = self.file, self.parser.CurrentLineNumber
+        node.file, node.line, node.owner = self.file, self.parser.CurrentLineNumber, self.owners[-1]
+        self.owners.append(f"{tag} {shown(name)}" if name and len(self.owners) > 1 else self.owners[-1])
 
     def _end(self, tag: str) -> None:
-        self.depth -= 1
+        self.owners.pop()
         self.builder.end(tag)
 
     def _refuse_doctype(self, *_: object) -> None:

@@ -69,7 +69,7 @@ def _find_visual(documents: Documents, mesh: Node, folder: Path, strip: bool, fi
 def _like(place: Node, tag: str, **attributes: str) -> Node:
     """A new element that stands for one of the file."""
     node = Node(tag, attributes)
-    node.file, node.line = place.file, place.line
+    node.file, node.line, node.owner = place.file, place.line, place.owner
     return node
 
 
