@@ -72,7 +72,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "Body", "Box", "Capsule", "ContactPair", "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame",
     "Free", "HalfSpace", "HeightField", "Helical", "Material", "MaterialPair", "Mesh", "Model", "ModelError",
-    "ModelFileError", "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved", "Scene", "Settings", "SharnirError",
-    "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Trajectory", "Universal", "compile",
-    "distance", "get_precision", "maximal", "ray_cast", "set_precision", "simulate",
+    "ModelFileError", "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved", "Scene", "Settings",
+    "SharnirError", "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Trajectory", "Universal",
+    "compile", "distance", "get_precision", "maximal", "ray_cast", "set_precision", "simulate",
 ]  # fmt: skip

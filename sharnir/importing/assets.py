@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sharnir.importing.caps import MAX_FACES, MAX_HEIGHTS, MAX_PIXELS
-from sharnir.importing.files import Problem
+from sharnir.importing.files import FileProblemError
 
 FINITE = "finite vertex coordinates"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -20,9 +20,9 @@ STL_FACES = 200_000  # MuJoCo's own cap on a binary STL
 
 
 def checked(kind: str, data: bytes, msh: bool) -> bytes:
-    """The bytes MuJoCo is to see of an asset of this kind, or a Problem. msh: turn it into an MSH file."""
+    """The bytes MuJoCo is to see of an asset of this kind, or a FileProblemError. msh: turn it into an MSH file."""
     if not data:
-        raise Problem("is empty", f"a file of type {kind}")
+        raise FileProblemError("is empty", f"a file of type {kind}")
     if msh and kind != "msh":
         return _converted(kind, data)
     check = CHECKS.get(kind)
@@ -33,15 +33,17 @@ def checked(kind: str, data: bytes, msh: bool) -> bytes:
 
 def _check_stl(data: bytes) -> None:
     if len(data) < 84:
-        raise Problem(f"is cut off: a binary STL has at least 84 bytes, this one {len(data)}", "a whole STL file")
+        raise FileProblemError(
+            f"is cut off: a binary STL has at least 84 bytes, this one {len(data)}", "a whole STL file"
+        )
     faces = int.from_bytes(data[80:84], "little")
     if len(data) != 84 + 50 * faces:
-        raise Problem(
+        raise FileProblemError(
             f"header says {faces} triangles, {84 + 50 * faces} bytes, but the file has {len(data)} bytes",
             "as many bytes as the header says",
         )
     if not 0 < faces <= STL_FACES:
-        raise Problem(f"has {faces} triangles", f"1 to {STL_FACES} triangles in a binary STL")
+        raise FileProblemError(f"has {faces} triangles", f"1 to {STL_FACES} triangles in a binary STL")
     rows = np.frombuffer(data, np.uint8, 50 * faces, 84).reshape(faces, 50)
     _check_finite(rows[:, 12:48].copy().view("<f4").reshape(-1, 3), np.arange(3 * faces).reshape(-1, 3))
 
@@ -49,28 +51,28 @@ def _check_stl(data: bytes) -> None:
 def _check_finite(vertices: Any, faces: Any) -> None:
     """Vertices [n, 3] finite, faces [m, 3] among them."""
     if len(vertices) < 3:
-        raise Problem(f"has {len(vertices)} vertices", "at least 4 vertices that are not in one plane")
+        raise FileProblemError(f"has {len(vertices)} vertices", "at least 4 vertices that are not in one plane")
     wrong = np.nonzero(~np.isfinite(vertices).all(axis=1))[0]
     if len(wrong):
-        raise Problem(f"vertex {wrong[0]} is not finite", FINITE)
+        raise FileProblemError(f"vertex {wrong[0]} is not finite", FINITE)
     if len(faces) and (faces.min() < 0 or faces.max() >= len(vertices)):
         row = int(np.nonzero(((faces < 0) | (faces >= len(vertices))).any(axis=1))[0][0])
-        raise Problem(
+        raise FileProblemError(
             f"face {row} refers to vertex {faces[row].max()} of {len(vertices)}", f"indices below {len(vertices)}"
         )
     if len(faces) > MAX_FACES:
-        raise Problem(f"has {len(faces)} faces", f"at most {MAX_FACES} faces")
+        raise FileProblemError(f"has {len(faces)} faces", f"at most {MAX_FACES} faces")
 
 
 def _check_obj(data: bytes) -> None:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise Problem("is not text: a binary file", "a Wavefront OBJ file") from None
+        raise FileProblemError("is not text: a binary file", "a Wavefront OBJ file") from None
     lines = text.splitlines()
     vertices = sum(line.startswith(("v ", "v\t")) for line in lines)
     if not vertices:
-        raise Problem("has no vertices", "a Wavefront OBJ file with v and f lines")
+        raise FileProblemError("has no vertices", "a Wavefront OBJ file with v and f lines")
     seen = 0
     for row, line in enumerate(lines, 1):
         words = line.split()
@@ -79,12 +81,14 @@ def _check_obj(data: bytes) -> None:
         if words[0] == "v":
             seen += 1
             if len(words) < 4 or not all(_is_finite(w) for w in words[1:4]):
-                raise Problem(f"line {row}: vertex {line[:60].strip()!r} is not three finite numbers", FINITE)
+                raise FileProblemError(f"line {row}: vertex {line[:60].strip()!r} is not three finite numbers", FINITE)
         elif words[0] == "f":
             for word in words[1:]:
                 index = _index(word)
                 if index is None or not (0 < index <= vertices or 0 < -index <= seen):
-                    raise Problem(f"line {row}: face refers to vertex {word[:20]!r} of {vertices}", f"1 to {vertices}")
+                    raise FileProblemError(
+                        f"line {row}: face refers to vertex {word[:20]!r} of {vertices}", f"1 to {vertices}"
+                    )
 
 
 def _is_finite(word: str) -> bool:
@@ -96,18 +100,20 @@ def _is_finite(word: str) -> bool:
 
 def _index(word: str) -> int | None:
     try:
-        return int(word.split("/")[0])
+        return int(word.split("/", maxsplit=1)[0])
     except ValueError:
         return None
 
 
 def _check_msh(data: bytes) -> None:
     if len(data) < 16:
-        raise Problem(f"is cut off: {len(data)} bytes", "a whole MSH file")
+        raise FileProblemError(f"is cut off: {len(data)} bytes", "a whole MSH file")
     n_vertices, n_normals, n_coordinates, n_faces = counts = struct.unpack("<4i", data[:16])
     size = 16 + 12 * (n_vertices + n_normals + n_faces) + 8 * n_coordinates
     if min(counts) < 0 or len(data) != size:
-        raise Problem(f"header says {size} bytes, but the file has {len(data)}", "as many bytes as the header says")
+        raise FileProblemError(
+            f"header says {size} bytes, but the file has {len(data)}", "as many bytes as the header says"
+        )
     vertices = np.frombuffer(data, "<f4", 3 * n_vertices, 16).reshape(-1, 3)
     faces = np.frombuffer(data, "<i4", 3 * n_faces, size - 12 * n_faces).reshape(-1, 3)
     _check_finite(vertices, faces)
@@ -115,22 +121,24 @@ def _check_msh(data: bytes) -> None:
 
 def _check_png(data: bytes) -> None:
     if data[:8] != PNG or data[12:16] != b"IHDR" or len(data) < 33:
-        raise Problem("is not a PNG image", "a PNG file")
+        raise FileProblemError("is not a PNG image", "a PNG file")
     width, height = struct.unpack(">2I", data[16:24])
     if not 0 < width * height <= MAX_PIXELS:
-        raise Problem(f"has {width} x {height} pixels", f"1 to {MAX_PIXELS} pixels")
+        raise FileProblemError(f"has {width} x {height} pixels", f"1 to {MAX_PIXELS} pixels")
 
 
 def _check_hfield(data: bytes) -> None:
     if len(data) < 8:
-        raise Problem(f"is cut off: {len(data)} bytes", "a whole height field file")
+        raise FileProblemError(f"is cut off: {len(data)} bytes", "a whole height field file")
     rows, columns = struct.unpack("<2i", data[:8])
-    if not (0 < rows and 0 < columns and rows * columns <= MAX_HEIGHTS):
-        raise Problem(f"has {rows} x {columns} heights", f"1 to {MAX_HEIGHTS} heights")
+    if not (rows > 0 and columns > 0 and rows * columns <= MAX_HEIGHTS):
+        raise FileProblemError(f"has {rows} x {columns} heights", f"1 to {MAX_HEIGHTS} heights")
     if len(data) != 8 + 4 * rows * columns:
-        raise Problem(f"says {rows} x {columns} heights, but has {len(data)} bytes", f"{8 + 4 * rows * columns} bytes")
+        raise FileProblemError(
+            f"says {rows} x {columns} heights, but has {len(data)} bytes", f"{8 + 4 * rows * columns} bytes"
+        )
     if not np.isfinite(np.frombuffer(data, "<f4", rows * columns, 8)).all():
-        raise Problem("holds a height that is not finite", "finite heights")
+        raise FileProblemError("holds a height that is not finite", "finite heights")
 
 
 CHECKS = {"stl": _check_stl, "obj": _check_obj, "msh": _check_msh, "png": _check_png, "hfield": _check_hfield}
@@ -143,7 +151,9 @@ def _converted(kind: str, data: bytes) -> bytes:
     try:
         import trimesh
     except ImportError:
-        raise Problem(f"{kind} needs trimesh", "pip install 'sharnir[meshes]', or a mesh as STL or OBJ") from None
+        raise FileProblemError(
+            f"{kind} needs trimesh", "pip install 'sharnir[meshes]', or a mesh as STL or OBJ"
+        ) from None
     try:
         scene = trimesh.load_scene(BytesIO(data), file_type=kind, resolver=None)
         if kind == "dae" and scene.units not in (None, "meter", "meters", "m"):
@@ -151,13 +161,15 @@ def _converted(kind: str, data: bytes) -> bytes:
         mesh = scene.to_mesh()
         vertices, faces = np.asarray(mesh.vertices, "<f4"), np.asarray(mesh.faces, "<i4")
     except ImportError as error:
-        raise Problem(f"{kind} needs {error.name}", "pip install 'sharnir[meshes]', or STL or OBJ") from None
+        raise FileProblemError(f"{kind} needs {error.name}", "pip install 'sharnir[meshes]', or STL or OBJ") from None
     except MemoryError:
         raise
     except Exception as error:
-        raise Problem(f"trimesh cannot read it: {type(error).__name__}: {error}", f"a whole {kind} file") from None
+        raise FileProblemError(
+            f"trimesh cannot read it: {type(error).__name__}: {error}", f"a whole {kind} file"
+        ) from None
     if not len(faces):
-        raise Problem("has no triangles", "a mesh with faces")
+        raise FileProblemError("has no triangles", "a mesh with faces")
     _check_finite(vertices, faces)
     return struct.pack("<4i", len(vertices), 0, 0, len(faces)) + vertices.tobytes() + faces.tobytes()
 
@@ -171,4 +183,4 @@ def _check_collada(data: bytes) -> None:
         read_tree(data, "")
     except ModelFileError as error:
         where = f"line {error.line}: " if error.line else ""
-        raise Problem(where + error.reason, error.allowed) from None
+        raise FileProblemError(where + error.reason, error.allowed) from None

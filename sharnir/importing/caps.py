@@ -30,4 +30,6 @@ COUNTS: dict[tuple[str, str], int] = {
     ("camera", "resolution"): 16_384,
     ("flex", "cellcount"): 1_000,
     ("flexcomp", "cellcount"): 1_000,
-} | {("size", f"nuser_{kind}"): 10_000 for kind in ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor")}
+} | {
+    ("size", f"nuser_{kind}"): 10_000 for kind in ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor")
+}

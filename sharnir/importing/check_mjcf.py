@@ -11,13 +11,14 @@ from sharnir.importing.caps import COUNTS, MAX_ARENA, MAX_ELEMENTS, MAX_HEIGHTS,
 from sharnir.importing.documents import Document
 from sharnir.importing.nodes import Node
 
-TEXT = frozenset(
-    """actuator assetdir body body1 body2 builtin camera childclass class content_type cranksite eulerseq file fileback
-    filedown filefront fileleft fileright fileup flex frame geom geom1 geom2 gridlayout hfield input instance joint
-    joint1 joint2 jointinparent key material memory mesh meshdir model name node objname plugin prefix refname refsite
-    role sep sidesite site site1 site2 slidersite subtree1 subtree2 target tendon tendon1 tendon2 texture texturedir
-    value""".split()
-)
+TEXT = {
+    "actuator", "assetdir", "body", "body1", "body2", "builtin", "camera", "childclass", "class", "content_type",
+    "cranksite", "eulerseq", "file", "fileback", "filedown", "filefront", "fileleft", "fileright", "fileup", "flex",
+    "frame", "geom", "geom1", "geom2", "gridlayout", "hfield", "input", "instance", "joint", "joint1", "joint2",
+    "jointinparent", "key", "material", "memory", "mesh", "meshdir", "model", "name", "node", "objname", "plugin",
+    "prefix", "refname", "refsite", "role", "sep", "sidesite", "site", "site1", "site2", "slidersite", "subtree1",
+    "subtree2", "target", "tendon", "tendon1", "tendon2", "texture", "texturedir", "value",
+}  # fmt: skip
 """Attributes that hold names or words: `inf` is a name there."""
 RANGES = ("ctrlrange", "forcerange", "actrange", "actuatorfrcrange", "lengthrange", "velrange", "posrange", "ffrange")
 RANGED = ("joint", "spatial", "fixed", "tendon")
@@ -135,7 +136,7 @@ def _expanded(document: Document, sizes: dict[str, int]) -> int:
         if node.tag == "replicate":
             times = _times(node, times * max(1.0, _largest(numbers(node, "count"))), "count")
         elif node.tag == "flexcomp":
-            counts = [max(1.0, n) for n in numbers(node, "count") if n == n]
+            counts = [max(1.0, n) for n in numbers(node, "count") if not math.isnan(n)]
             total += int(_times(node, times * math.prod(counts), "count"))
         elif node.tag == "attach":
             model = by_name.get(node.get("model", ""))
@@ -159,7 +160,7 @@ def _models(document: Document) -> dict[str, Document]:
 
 
 def _largest(counts: list[float]) -> float:
-    return max((n for n in counts if n == n), default=1.0)
+    return max((n for n in counts if not math.isnan(n)), default=1.0)
 
 
 def _times(node: Node, times: float, what: str) -> float:

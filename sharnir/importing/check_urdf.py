@@ -9,8 +9,8 @@ import numpy as np
 
 from sharnir.errors import shown, unknown
 from sharnir.importing.caps import MAX_CHAIN
-from sharnir.importing.documents import Documents
 from sharnir.importing.check_mjcf import check_node, number
+from sharnir.importing.documents import Documents
 from sharnir.importing.nodes import Node
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
@@ -43,7 +43,13 @@ NUMBERS: dict[str, dict[str, int]] = {
     "mesh": {"scale": 3},
 }
 UNLIMITED = {("limit", "effort"), ("limit", "velocity")}
-POSITIVE = {("box", "size"), ("cylinder", "radius"), ("cylinder", "length"), ("capsule", "radius"), ("sphere", "radius")}
+POSITIVE = {
+    ("box", "size"),
+    ("cylinder", "radius"),
+    ("cylinder", "length"),
+    ("capsule", "radius"),
+    ("sphere", "radius"),
+}
 NOT_NEGATIVE = {("mass", "value"), ("limit", "effort"), ("limit", "velocity"), ("capsule", "length"),
                 ("dynamics", "damping"), ("dynamics", "friction")}  # fmt: skip
 NEEDED = {"box": "size", "sphere": "radius", "mesh": "filename", "mass": "value"}
@@ -89,7 +95,12 @@ def _own(root: Node) -> Iterable[Node]:
         node = stack.pop()
         yield node
         for child in reversed(node):
-            if isinstance(child, Node) and child.tag not in EXTENSIONS and ":" not in child.tag and child.tag != "mujoco":
+            if (
+                isinstance(child, Node)
+                and child.tag not in EXTENSIONS
+                and ":" not in child.tag
+                and child.tag != "mujoco"
+            ):
                 stack.append(child)
 
 
@@ -130,7 +141,9 @@ def _named(root: Node, tag: str) -> dict[str, Node]:
         if not name:
             raise node.wrong("has no name", f"a name of its own for every {tag}")
         if name in found:
-            raise node.wrong(f"name is taken by the {tag} on line {found[name].line}", f"a name of its own for every {tag}")
+            raise node.wrong(
+                f"name is taken by the {tag} on line {found[name].line}", f"a name of its own for every {tag}"
+            )
         found[name] = node
     return found
 
@@ -173,7 +186,9 @@ def _check_tree(root: Node, links: dict[str, Node], joints: dict[str, Node]) -> 
             end = joint.find(role)
             ends[role] = end.get("link", "") if end is not None else ""
             if ends[role] not in links:
-                raise joint.wrong(str(unknown(f"{role} link", ends[role], links)), f"a {role} that is a link of this file")
+                raise joint.wrong(
+                    str(unknown(f"{role} link", ends[role], links)), f"a {role} that is a link of this file"
+                )
         if ends["child"] in parents:
             first = parents[ends["child"]][1].get("name")
             raise joint.wrong(f"link {shown(ends['child'])} has two parents: also by joint {shown(first)}", "a tree")

@@ -14,14 +14,15 @@ from typing import Any, BinaryIO
 import mujoco
 import numpy as np
 
-from sharnir.importing.files import Problem
-from sharnir.importing.frames import frame, read_frame
 from sharnir.importing.assets import checked
+from sharnir.importing.files import FileProblemError
+from sharnir.importing.frames import frame, read_frame
 
 try:
     import resource
 except ImportError:  # not on Windows: the parent's clock is the only limit there
     resource = None  # type: ignore[assignment]
+
 
 def main() -> None:
     source = sys.stdin.buffer
@@ -52,7 +53,7 @@ def answer(request: dict[str, Any], blobs: list[bytes]) -> tuple[dict[str, Any],
     name = ""
     try:
         assets = {}
-        for (name, kind), blob in zip(request["assets"], blobs, strict=True):  # noqa: B007
+        for (name, kind), blob in zip(request["assets"], blobs, strict=True):
             assets[name] = checked(kind, blob, name.endswith(".msh"))
         name = ""
         with no_files(), warnings.catch_warnings(record=True) as caught:
@@ -68,7 +69,7 @@ def answer(request: dict[str, Any], blobs: list[bytes]) -> tuple[dict[str, Any],
         buffer = np.empty(size, np.uint8)
         mujoco.mj_saveModel(model, None, buffer)
         return {"warnings": [str(w.message)[:1000] for w in caught[:100]]}, [buffer.tobytes()]
-    except Problem as problem:
+    except FileProblemError as problem:
         return {"failed": "asset", "asset": name, "reason": problem.reason, "allowed": problem.allowed}, []
     except MemoryError:
         return {"failed": "memory"}, []

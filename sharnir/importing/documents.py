@@ -12,7 +12,7 @@ from typing import Any
 
 from sharnir.errors import ModelFileError
 from sharnir.importing.caps import MAX_ASSET_BYTES, MAX_DEPTH, MAX_ELEMENTS, MAX_XML_BYTES
-from sharnir.importing.files import Files, Problem, read_regular
+from sharnir.importing.files import FileProblemError, Files, read_regular
 from sharnir.importing.nodes import Node, read_tree
 
 FACES = ("fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
@@ -71,7 +71,7 @@ class Documents:
         self._known: dict[Path, Document] = {}
         try:
             data = read_regular(path, MAX_XML_BYTES)
-        except Problem as problem:
+        except FileProblemError as problem:
             raise ModelFileError(str(path), problem.reason, problem.allowed) from None
         root = read_tree(data, str(path))
         if root.tag not in FORMATS:
@@ -111,11 +111,13 @@ class Documents:
         try:
             real = self.files.find(node.get("file", ""), folders)
             if real in seen:
-                raise Problem(f"file {node.get('file')!r} includes itself or is included twice", "each file once")
+                raise FileProblemError(
+                    f"file {node.get('file')!r} includes itself or is included twice", "each file once"
+                )
             if len(node):
-                raise Problem("has elements inside", "an empty element")
+                raise FileProblemError("has elements inside", "an empty element")
             data = self.files.read(real, MAX_XML_BYTES)
-        except Problem as problem:
+        except FileProblemError as problem:
             raise node.wrong(problem.reason, problem.allowed) from None
         seen.add(real)
         root = read_tree(data, str(real))
@@ -131,14 +133,14 @@ class Documents:
                 try:
                     real = self.files.find(node.get("file", ""), [document.folder])
                     if real in parents:
-                        raise Problem(f"file {node.get('file')!r} attaches itself", "a model without a cycle")
+                        raise FileProblemError(f"file {node.get('file')!r} attaches itself", "a model without a cycle")
                     known = self._known.get(real)
                     if known is None:
                         root = read_tree(self.files.read(real, MAX_XML_BYTES), str(real))
                         if root.tag != "mujoco":
                             raise root.wrong("is no sub-model", "root element <mujoco> (MJCF)")
                         known = self._document(root, real, parents)
-                except Problem as problem:
+                except FileProblemError as problem:
                     raise node.wrong(problem.reason, problem.allowed) from None
                 document.models[id(node)] = known
                 node.instead = {"file": known.name, "content_type": None}
@@ -150,8 +152,8 @@ class Documents:
         for compiler in document.root.iterfind("compiler"):
             assert isinstance(compiler, Node)
             both = compiler.get("assetdir")
-            for key in folders:
-                folders[key] = compiler.get(key, both if both is not None else folders[key])
+            for key, before in folders.items():
+                folders[key] = compiler.get(key, before if both is None else both)
             strip = compiler.get("strippath", str(strip).lower()) == "true"
             compiler.instead = dict.fromkeys(("meshdir", "texturedir", "assetdir", "strippath"))
         for node in document.root.iter():
@@ -177,9 +179,11 @@ class Documents:
                 data = self.files.read(real, MAX_ASSET_BYTES)
                 ending = "msh" if kind in ("dae", "glb") or (kind == "stl" and is_text_stl(data)) else kind
                 stem = PurePosixPath(reference).stem
-                name = f"a{len(self.assets)}.{ending}" if self.format == "mjcf" else f"a{len(self.assets)}/{stem}.{ending}"
+                name = (
+                    f"a{len(self.assets)}.{ending}" if self.format == "mjcf" else f"a{len(self.assets)}/{stem}.{ending}"
+                )
                 self.assets[key] = Asset(name, kind, data, real, node)
-        except Problem as problem:
+        except FileProblemError as problem:
             raise node.wrong(problem.reason, problem.allowed) from None
         return self.assets[key]
 
@@ -191,7 +195,7 @@ class Documents:
             return kind
         if not content and tag in ("hfield", "texture", "skin"):
             return kinds[-1]  # MuJoCo's own binary formats, whatever the ending
-        raise Problem(f"file {reference!r} is of unknown type {kind!r}", ", ".join(kinds))
+        raise FileProblemError(f"file {reference!r} is of unknown type {kind!r}", ", ".join(kinds))
 
 
 def is_text_stl(data: bytes) -> bool:

@@ -18,7 +18,7 @@ PACKAGE = re.compile(r"^(?:package|model)://+([^/]+)/+(.*)$", re.DOTALL)
 INSIDE = "a file inside the model's folder or one of the declared roots"
 
 
-class Problem(Exception):
+class FileProblemError(Exception):
     """What is wrong with a file or a value, without its place: the caller knows the element."""
 
     def __init__(self, reason: str, allowed: str) -> None:
@@ -26,7 +26,7 @@ class Problem(Exception):
         self.reason, self.allowed = reason, allowed
 
 
-class OutsideError(Problem):
+class OutsideError(FileProblemError):
     """A reference that leads out of the declared roots."""
 
 
@@ -37,20 +37,20 @@ def read_regular(path: Path, limit: int) -> bytes:
         descriptor = os.open(path, flags)
     except (OSError, ValueError) as error:
         if getattr(error, "errno", None) == errno.ENXIO:
-            raise Problem("is not a regular file", "a regular file") from None
+            raise FileProblemError("is not a regular file", "a regular file") from None
         why = getattr(error, "strerror", None) or str(error)
-        raise Problem(f"cannot be read: {why}", "a readable file") from None
+        raise FileProblemError(f"cannot be read: {why}", "a readable file") from None
     state = os.fstat(descriptor)
     if not stat.S_ISREG(state.st_mode):
         os.close(descriptor)
         kind = "a folder" if stat.S_ISDIR(state.st_mode) else "not a regular file"
-        raise Problem(f"is {kind}", "a regular file")
+        raise FileProblemError(f"is {kind}", "a regular file")
     with open(descriptor, "rb") as file:
         if state.st_size > limit:
-            raise Problem(f"has {state.st_size} bytes", f"at most {limit} bytes")
+            raise FileProblemError(f"has {state.st_size} bytes", f"at most {limit} bytes")
         data = file.read(limit + 1)
     if len(data) > limit:
-        raise Problem("grew while it was read", f"at most {limit} bytes")
+        raise FileProblemError("grew while it was read", f"at most {limit} bytes")
     return data
 
 
@@ -71,7 +71,7 @@ class Files:
     def find(self, reference: str, folders: Sequence[Path]) -> Path:
         """The real path of a reference, tried in the given folders, or for package:// in the roots."""
         if not reference.strip() or "\0" in reference:
-            raise Problem("file name is empty", "the name of a file")
+            raise FileProblemError("file name is empty", "the name of a file")
         package = PACKAGE.match(reference)
         scheme = SCHEME.match(reference)
         if package:
@@ -94,7 +94,7 @@ class Files:
                 return real
         if outside is not None:
             raise OutsideError(f"file {reference!r} leads out of the declared roots", INSIDE)
-        raise Problem(f"file {reference!r} is not found", missing)
+        raise FileProblemError(f"file {reference!r} is not found", missing)
 
     def _in_packages(self, package: str, rest: str) -> list[Path]:
         named = [root / rest for root in self.roots if root.name == package]
@@ -103,12 +103,14 @@ class Files:
     def read(self, path: Path, limit: int) -> bytes:
         self.count += 1
         if self.count > MAX_FILES:
-            raise Problem(f"refers to more than {MAX_FILES} files", f"at most {MAX_FILES} files")
+            raise FileProblemError(f"refers to more than {MAX_FILES} files", f"at most {MAX_FILES} files")
         try:
             data = read_regular(path, limit)
-        except Problem as problem:
-            raise Problem(f"file {path.name!r} {problem.reason}", problem.allowed) from None
+        except FileProblemError as problem:
+            raise FileProblemError(f"file {path.name!r} {problem.reason}", problem.allowed) from None
         self.bytes += len(data)
         if self.bytes > MAX_TOTAL_BYTES:
-            raise Problem(f"files add up to more than {MAX_TOTAL_BYTES} bytes", f"at most {MAX_TOTAL_BYTES} bytes")
+            raise FileProblemError(
+                f"files add up to more than {MAX_TOTAL_BYTES} bytes", f"at most {MAX_TOTAL_BYTES} bytes"
+            )
         return data

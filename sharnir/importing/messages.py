@@ -11,7 +11,9 @@ from sharnir.importing.nodes import Node
 
 LINE = re.compile(r"\bline (?:number=)?(\d+)", re.IGNORECASE)
 NAMED = re.compile(r"Element name '([^']+)'")
-TAIL = re.compile(r"\s*(?:Element (?:name )?'[^']*'(?:, id -?\d+)?(?:, line \d+)?|The static bodies of the spec were .*)")
+TAIL = re.compile(
+    r"\s*(?:Element (?:name )?'[^']*'(?:, id -?\d+)?(?:, line \d+)?|The static bodies of the spec were .*)"
+)
 HEAD = re.compile(r"^(?:\s*(?:XML )?Error:\s*)+", re.IGNORECASE)
 ASSET = re.compile(r"\ba\d+(?:/[^'\"\n]*?)?\.\w+")
 

@@ -100,7 +100,7 @@ class _Reader:
     def _refuse_doctype(self, *_: object) -> None:
         raise self._fail("holds a document type declaration (DTD)", f"{MARKUP}, no DTD and no entities")
 
-    def _refuse_entity(self, name: object, *_: object) -> None:
+    def _refuse_entity(self, name: object, *_: object) -> int:
         raise self._fail(f"holds the entity {one_line(str(name))!r}", f"{MARKUP}, no DTD and no entities")
 
 

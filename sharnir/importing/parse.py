@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sharnir.errors import ModelFileError
+from sharnir.importing.check_mjcf import check_mjcf
+from sharnir.importing.check_urdf import check_urdf
 from sharnir.importing.documents import Asset, Documents
 from sharnir.importing.messages import from_mujoco
-from sharnir.importing.check_mjcf import check_mjcf
 from sharnir.importing.nodes import Node, written
-from sharnir.importing.check_urdf import check_urdf
 from sharnir.importing.simplify_urdf import simplified
-from sharnir.importing.worker import ChildFailure, Worker
+from sharnir.importing.worker import ChildError, Worker
 
 if TYPE_CHECKING:
     import mujoco
@@ -83,7 +83,7 @@ def parse(
     request = {"xml": xml, "models": texts, "format": documents.format, "assets": [[a.name, a.kind] for a in assets]}
     try:
         answer, blobs = worker.ask(request, [a.data for a in assets], memory_limit, time_limit)
-    except ChildFailure as failure:
+    except ChildError as failure:
         raise _budget(path, failure.budget, str(failure), time_limit, memory_limit) from None
     if "failed" in answer:
         raise _failure(answer, documents, assets, lines, time_limit, memory_limit)
@@ -95,10 +95,14 @@ def parse(
 
 def _budget(path: Path, budget: str, reason: str, time_limit: float, memory_limit: int) -> ModelFileError:
     if budget == "time":
-        return ModelFileError(str(path), f"takes longer than {time_limit:g} s to compile", "a smaller model or a longer time_limit")
+        return ModelFileError(
+            str(path), f"takes longer than {time_limit:g} s to compile", "a smaller model or a longer time_limit"
+        )
     if budget == "memory":
         size = f"{memory_limit / 2**20:.0f} MiB"
-        return ModelFileError(str(path), f"needs more than {size} to compile", "a smaller model or a larger memory_limit")
+        return ModelFileError(
+            str(path), f"needs more than {size} to compile", "a smaller model or a larger memory_limit"
+        )
     return ModelFileError(str(path), reason, "a model MuJoCo can compile")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from sharnir.importing.documents import Documents
-from sharnir.importing.files import OutsideError, Problem
+from sharnir.importing.files import FileProblemError, OutsideError
 from sharnir.importing.nodes import Node
 
 STAND_IN = {
@@ -62,7 +62,7 @@ def _find_visual(documents: Documents, mesh: Node, folder: Path, strip: bool, fi
         files[mesh.get("filename", "")] = documents.files.find(_file(mesh, strip), [folder])
     except OutsideError as problem:
         raise mesh.wrong(problem.reason, problem.allowed) from None
-    except Problem:
+    except FileProblemError:
         return
 
 

@@ -22,7 +22,7 @@ LARGEST_JSON = 4 * 2**20
 CHUNK = 2**16
 
 
-class ChildFailure(Exception):
+class ChildError(Exception):
     """The child gave no answer: `budget` names the one it ran out of, else it crashed."""
 
     def __init__(self, reason: str, budget: str = "") -> None:
@@ -63,7 +63,7 @@ class Worker:
     def ask(
         self, request: dict[str, Any], blobs: list[bytes], memory: int, seconds: float
     ) -> tuple[dict[str, Any], list[bytes]]:
-        """The child's answer, or ChildFailure. memory: bytes, also of the answer. seconds: of wall-clock time."""
+        """The child's answer, or ChildError. memory: bytes, also of the answer. seconds: of wall-clock time."""
         if self.served >= self.lifetime:
             self.close()
         self.start()
@@ -90,7 +90,7 @@ class Worker:
             while (answer := self._complete(received, most)) is None:
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise ChildFailure("took too long", "time")
+                    raise ChildError("took too long", "time")
                 for key, _ in ready.select(left):
                     if key.fileobj is self._process.stdout:
                         data = os.read(key.fd, 2**20)
@@ -120,16 +120,16 @@ class Worker:
             return None
         size = int.from_bytes(received[:8], "little")
         if size > LARGEST_JSON:
-            raise ChildFailure("answered nonsense")
+            raise ChildError("answered nonsense")
         if len(received) < 8 + size:
             return None
         try:
             message = json.loads(bytes(received[8 : 8 + size]))
             sizes = [int(n) for n in message["blobs"]]
         except (ValueError, KeyError, TypeError):
-            raise ChildFailure("answered nonsense") from None
+            raise ChildError("answered nonsense") from None
         if min(sizes, default=0) < 0 or sum(sizes) > most:
-            raise ChildFailure("compiled model is too large", "memory")
+            raise ChildError("compiled model is too large", "memory")
         if len(received) < 8 + size + sum(sizes):
             return None
         blobs, at = [], 8 + size
@@ -139,13 +139,13 @@ class Worker:
         self._rest = bytes(received[at:])
         return message, blobs
 
-    def _death(self) -> ChildFailure:
+    def _death(self) -> ChildError:
         assert self._process is not None
         code = self._process.wait(5)
         if code == -signal.SIGXCPU:
-            return ChildFailure("took too long", "time")
+            return ChildError("took too long", "time")
         name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return ChildFailure(f"crashed MuJoCo's reader ({name})")
+        return ChildError(f"crashed MuJoCo's reader ({name})")
 
     def close(self) -> None:
         """End the child."""

@@ -28,11 +28,14 @@ def obj(vertex: str = "v 0 0 1", face: str = "f 2 3 4") -> bytes:
 
 def png(width: int, height: int) -> bytes:
     """The head of a PNG of any size, with little behind it."""
+
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     head = struct.pack(">2I5B", width, height, 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
+    )
 
 
 def moved(value: float) -> np.ndarray:
@@ -41,7 +44,9 @@ def moved(value: float) -> np.ndarray:
     return vertices
 
 
-COLLADA = b'<?xml version="1.0"?>\n<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">%s</COLLADA>'
+COLLADA = (
+    b'<?xml version="1.0"?>\n<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">%s</COLLADA>'
+)
 CASES: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "stl_empty": ("a.stl", b"", ("is empty",)),
     "stl_cut": ("a.stl", stl()[:50], ("is cut off",)),
@@ -70,7 +75,7 @@ CASES: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "dae_nothing": ("a.dae", COLLADA % b"", ("'a.dae'",)),
     "dae_zip": ("a.dae", b"PK\3\4" + bytes(100), ("'a.dae'",)),
     "glb_binary": ("a.glb", bytes(range(256)), ("trimesh cannot read it",)),
-    "glb_length": ("a.glb", b"glTF" + struct.pack("<2I", 2, 2**31) + struct.pack("<2I", 2**31, 0x4E4F534A), ("'a.glb'",)),
+    "glb_length": ("a.glb", b"glTF" + struct.pack("<4I", 2, 2**31, 2**31, 0x4E4F534A), ("'a.glb'",)),
 }  # fmt: skip
 TEXTURES = {
     "png_bomb": ("a.png", png(60000, 60000), ("60000 x 60000",)),

@@ -9,23 +9,46 @@ from importlib.metadata import files
 from importlib.util import find_spec
 from pathlib import Path
 
-NUMBERS = ("nan", "inf", "-inf", "1e308", "-1e308", "1e-320", "-1", "0", "1e9", "2147483648", "-2147483648", "0.5", "1e999")  # fmt: skip
-WORDS = ("", " ", "abc", "../../x", "/dev/zero", "http://a/b.stl", "package://a/b.stl", "💥", "a" * 5000, "&amp;", "0x10", "1,2", "%n%s")  # fmt: skip
-TAGS = ("body", "geom", "joint", "link", "include", "mesh", "replicate", "attach", "frame", "default", "freejoint", "plugin", "flexcomp", "mujoco", "robot", "x")  # fmt: skip
+NUMBERS = (
+    "nan", "inf", "-inf", "1e308", "-1e308", "1e-320", "-1", "0", "1e9", "2147483648", "-2147483648", "0.5",
+    "1e999"
+)  # fmt: skip
+WORDS = (
+    "", " ", "abc", "../../x", "/dev/zero", "http://a/b.stl", "package://a/b.stl", "💥", "a" * 5000, "&amp;",
+    "0x10", "1,2", "%n%s"
+)  # fmt: skip
+TAGS = (
+    "body", "geom", "joint", "link", "include", "mesh", "replicate", "attach", "frame", "default", "freejoint",
+    "plugin", "flexcomp", "mujoco", "robot", "x"
+)  # fmt: skip
 LARGEST = 120_000  # bytes of a file that is damaged
 
 
 def sources(folder: Path) -> list[Path]:
     """Copies of the model files to damage, each with all it refers to, in folders of their own."""
     found = []
-    for package, inside in (("gymnasium", "envs/mujoco/assets"), ("dm_control", "suite"), ("dm_control", "third_party/kinova")):
+    for package, inside in (
+        ("gymnasium", "envs/mujoco/assets"),
+        ("dm_control", "suite"),
+        ("dm_control", "third_party/kinova"),
+    ):
         origin = find_spec(package).submodule_search_locations[0]
         copy = folder / package / inside
         shutil.copytree(Path(origin) / inside, copy, ignore=shutil.ignore_patterns("*.py", "dog*", "__pycache__"))
         found += sorted(copy.glob("*.xml"))
     robots = next(Path(f.locate()).resolve() for f in files("example-robot-data") if f.suffix == ".urdf")
     share = next(p for p in robots.parents if p.name == "example-robot-data")
-    for name in ("double_pendulum", "finger_edu", "hector", "quadruped", "simple_humanoid", "solo", "bolt", "iris", "xarm"):
+    for name in (
+        "double_pendulum",
+        "finger_edu",
+        "hector",
+        "quadruped",
+        "simple_humanoid",
+        "solo",
+        "bolt",
+        "iris",
+        "xarm",
+    ):
         where = folder / "example-robot-data/robots" / f"{name}_description"
         shutil.copytree(share / "robots" / where.name, where)
         found += sorted(where.rglob("*.urdf"))
@@ -41,6 +64,7 @@ def damaged(path: Path, seed: int) -> bytes:
     root = ET.fromstring(data)
     for _ in range(chance.randint(1, 4)):
         chance.choice(BLOWS)(root, chance)
+    root.attrib.pop("nested", None)
     data = ET.tostring(root)
     return _bytes(data, chance) if chance.random() < 0.05 else data
 
@@ -104,7 +128,9 @@ def rename_element(root: ET.Element, chance: random.Random) -> None:
 def nest(root: ET.Element, chance: random.Random) -> None:
     if found := _child(root, chance):
         parent, at = found
-        for _ in range(chance.choice((1, 3, 30, 300, 600))):
+        levels = (1, 3, 30, 500) if root.get("nested") is None else (1, 3)
+        root.set("nested", "")
+        for _ in range(chance.choice(levels)):
             outer = ET.Element(parent[at].tag)
             outer.append(parent[at])
             parent[at] = outer

@@ -62,13 +62,17 @@ def test_urdf(case, tmp_path, worker):
     check(path, worker, line, element, fragments)
 
 
-@pytest.mark.parametrize("format", ["mjcf", "urdf"])
+@pytest.mark.parametrize("language", ["mjcf", "urdf"])
 @pytest.mark.parametrize("case", bad_assets.CASES)
-def test_mesh(case, format, tmp_path, worker):
+def test_mesh(case, language, tmp_path, worker):
     name, data, fragments = bad_assets.CASES[case]
     (tmp_path / name).write_bytes(data)
     path = tmp_path / "model"
-    path.write_text(MESH_IN_MJCF.format(name) if format == "mjcf" else bad_urdf.robot("\n", bad_urdf.link("a", bad_urdf.mesh(name))))
+    path.write_text(
+        MESH_IN_MJCF.format(name)
+        if language == "mjcf"
+        else bad_urdf.robot("\n", bad_urdf.link("a", bad_urdf.mesh(name)))
+    )
     check(path, worker, 3, "mesh", fragments)
 
 
@@ -165,8 +169,8 @@ class TestFilesOfFiles:
         return folder / "main.xml"
 
     def test_cycle_of_includes(self, tmp_path, worker):
-        main = self.write(tmp_path, main='<mujoco><include file="b.xml"/></mujoco>',
-                          b='<mujoco>\n<include file="c.xml"/></mujoco>', c='<mujoco><include file="b.xml"/></mujoco>')  # fmt: skip
+        include = '<mujoco>\n<include file="{}.xml"/></mujoco>'
+        main = self.write(tmp_path, main=include.format("b"), b=include.format("c"), c=include.format("b"))
         error = error_of(main, worker, "includes itself or is included twice")
         assert error.file.endswith("c.xml")
 
@@ -178,9 +182,9 @@ class TestFilesOfFiles:
 
     @pytest.mark.parametrize(("geom", "reason"), [("geom", "must be positive"), ("goem", "unrecognized element")])
     def test_error_in_an_attached_file(self, geom, reason, tmp_path, worker):
+        attached = f'<mujoco><worldbody>\n<body name="x">\n<{geom} size="-1"/></body></worldbody></mujoco>'
         main = self.write(tmp_path, main='<mujoco><asset>\n<model name="b" file="b.xml"/></asset><worldbody>\n\n'
-                          '<attach model="b" body="x" prefix="p"/></worldbody></mujoco>',
-                          b=f'<mujoco><worldbody>\n<body name="x">\n<{geom} size="-1"/></body></worldbody></mujoco>')  # fmt: skip
+                          '<attach model="b" body="x" prefix="p"/></worldbody></mujoco>', b=attached)  # fmt: skip
         error = error_of(main, worker, reason)
         assert (Path(error.file).name, error.line, error.element) == ("b.xml", 3, geom)
 

@@ -1,4 +1,4 @@
-"""The process MuJoCo parses in: what it survives, what it may not do, and that files come out as MuJoCo itself reads them."""
+"""The process MuJoCo parses in: what it survives, what it may not do, and that models come out as they should."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from refusal import refused
 
 from sharnir.errors import ModelFileError
 from sharnir.importing.parse import parse
-from sharnir.importing.worker import ChildFailure, Worker
+from sharnir.importing.worker import ChildError, Worker
 
 SMALL = '<mujoco><worldbody><body name="a"><joint/><geom size="1"/></body></worldbody></mujoco>'
-SLOW = '<mujoco><worldbody><replicate count="150000" offset="1 0 0"><body><geom size="1"/></body></replicate></worldbody></mujoco>'
+SLOW = """<mujoco><worldbody>
+<replicate count="150000" offset="1 0 0"><body><geom size="1"/></body></replicate></worldbody></mujoco>"""
 LARGE = '<mujoco><asset><texture name="t" type="2d" builtin="flat" width="8192" height="8192"/></asset></mujoco>'
 MESH = '<mujoco><asset><mesh name="m" file="{}"/></asset><worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>'
 
@@ -66,7 +67,9 @@ def test_meshes_of_every_format_are_the_same(name, tmp_path):
     place = np.empty(9)
     mujoco.mju_quat2Mat(place, model.mesh_quat[0])
     points = model.mesh_vert @ place.reshape(3, 3).T + model.mesh_pos[0]
-    assert sorted(map(tuple, np.round(np.unique(points, axis=0), 6).tolist())) == sorted(map(tuple, bad_assets.TETRAHEDRON.tolist()))
+    assert sorted(map(tuple, np.round(np.unique(points, axis=0), 6).tolist())) == sorted(
+        map(tuple, bad_assets.TETRAHEDRON.tolist())
+    )
 
 
 def test_urdf_keeps_links_and_tells_where_meshes_are(tmp_path):
@@ -139,10 +142,10 @@ def test_no_answer_is_kept_from_one_file_to_the_next(tmp_path):
 def test_nonsense_from_the_child_is_refused():
     with Worker() as worker:
         for received in (b"\xff" * 9, (4).to_bytes(8, "little") + b"null", (9).to_bytes(8, "little") + b'{"blobs":'):
-            with pytest.raises(ChildFailure, match="nonsense"):
+            with pytest.raises(ChildError, match="nonsense"):
                 worker._complete(bytearray(received), 10)
         text = b'{"blobs": [99]}'
-        with pytest.raises(ChildFailure, match="too large"):
+        with pytest.raises(ChildError, match="too large"):
             worker._complete(bytearray(len(text).to_bytes(8, "little") + text), 10)
 
 
