@@ -16,19 +16,22 @@ from sharnir.importing.files import FileProblemError
 
 FINITE = "finite vertex coordinates"
 PNG = b"\x89PNG\r\n\x1a\n"
-STL_FACES = 200_000  # MuJoCo's own cap on a binary STL
+STL_FACES = 200_000  # MuJoCo reads no more from a binary STL
 
 
 def checked(kind: str, data: bytes, msh: bool) -> bytes:
     """The bytes MuJoCo is to see of an asset of this kind, or a FileProblemError. msh: turn it into an MSH file."""
     if not data:
         raise FileProblemError("is empty", f"a file of type {kind}")
-    if msh and kind != "msh":
-        return _converted(kind, data)
-    check = CHECKS.get(kind)
-    if check:
-        check(data)
-    return data
+    if kind in CHECKS and not (kind == "stl" and is_text_stl(data)):
+        CHECKS[kind](data)
+    return _converted(kind, data) if msh and kind != "msh" else data
+
+
+def is_text_stl(data: bytes) -> bool:
+    """An STL file written as text: begins with `solid` and does not have the size its count of faces asks for."""
+    fits = len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little")
+    return data.lstrip()[:5].lower() == b"solid" and not fits
 
 
 def _check_stl(data: bytes) -> None:
@@ -42,8 +45,8 @@ def _check_stl(data: bytes) -> None:
             f"header says {faces} triangles, {84 + 50 * faces} bytes, but the file has {len(data)} bytes",
             "as many bytes as the header says",
         )
-    if not 0 < faces <= STL_FACES:
-        raise FileProblemError(f"has {faces} triangles", f"1 to {STL_FACES} triangles in a binary STL")
+    if not faces:
+        raise FileProblemError("has 0 triangles", "a mesh with triangles")
     rows = np.frombuffer(data, np.uint8, 50 * faces, 84).reshape(faces, 50)
     _check_finite(rows[:, 12:48].copy().view("<f4").reshape(-1, 3), np.arange(3 * faces).reshape(-1, 3))
 

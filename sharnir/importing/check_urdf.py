@@ -41,6 +41,7 @@ NUMBERS: dict[str, dict[str, int]] = {
     "capsule": {"radius": 1, "length": 1},
     "sphere": {"radius": 1},
     "mesh": {"scale": 3},
+    "color": {"rgba": 4},
 }
 UNLIMITED = {("limit", "effort"), ("limit", "velocity")}
 POSITIVE = {

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from sharnir.errors import ModelFileError
+from sharnir.importing.assets import STL_FACES, is_text_stl
 from sharnir.importing.caps import MAX_ASSET_BYTES, MAX_DEPTH, MAX_ELEMENTS, MAX_XML_BYTES
 from sharnir.importing.files import FileProblemError, Files, read_regular
 from sharnir.importing.nodes import Node, read_tree
@@ -177,7 +178,7 @@ class Documents:
             key = (real, f"{kind} {node.tag}")
             if key not in self.assets:
                 data = self.files.read(real, MAX_ASSET_BYTES)
-                ending = "msh" if kind in ("dae", "glb") or (kind == "stl" and is_text_stl(data)) else kind
+                ending = "msh" if node.tag == "mesh" and needs_conversion(kind, data) else kind
                 stem = PurePosixPath(reference).stem
                 name = (
                     f"a{len(self.assets)}.{ending}" if self.format == "mjcf" else f"a{len(self.assets)}/{stem}.{ending}"
@@ -198,10 +199,11 @@ class Documents:
         raise FileProblemError(f"file {reference!r} is of unknown type {kind!r}", ", ".join(kinds))
 
 
-def is_text_stl(data: bytes) -> bool:
-    """An STL file written as text: begins with `solid` and does not have the size its count of faces asks for."""
-    fits = len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little")
-    return data.lstrip()[:5].lower() == b"solid" and not fits
+def needs_conversion(kind: str, data: bytes) -> bool:
+    """Whether MuJoCo does not read a mesh as it is: another format, STL as text, or STL with too many faces."""
+    if kind != "stl":
+        return kind in ("dae", "glb")
+    return is_text_stl(data) or int.from_bytes(data[80:84], "little") > STL_FACES
 
 
 def check_size(root: Node) -> None:

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 NUMBERS = (
-    "nan", "inf", "-inf", "1e308", "-1e308", "1e-320", "-1", "0", "1e9", "2147483648", "-2147483648", "0.5",
-    "1e999"
+    "1e6", "1e-6", "3", "-0.1", "1e3", "1e15", "nan", "inf", "-inf", "1e308", "-1e308", "1e-320", "-1", "0", "1e9",
+    "2147483648", "-2147483648", "0.5", "1e999",
 )  # fmt: skip
 WORDS = (
     "", " ", "abc", "../../x", "/dev/zero", "http://a/b.stl", "package://a/b.stl", "💥", "a" * 5000, "&amp;",
@@ -56,13 +56,13 @@ def sources(folder: Path) -> list[Path]:
 
 
 def damaged(path: Path, seed: int) -> bytes:
-    """The bytes of a model file after one to four blows."""
+    """The bytes of a model file after one to three blows."""
     chance = random.Random(seed)
     data = path.read_bytes()
-    if chance.random() < 0.15:
+    if chance.random() < 0.1:
         return _bytes(data, chance)
     root = ET.fromstring(data)
-    for _ in range(chance.randint(1, 4)):
+    for _ in range(chance.randint(1, 3)):
         chance.choice(BLOWS)(root, chance)
     root.attrib.pop("nested", None)
     data = ET.tostring(root)
@@ -173,6 +173,23 @@ def _is_number(words: list[str]) -> bool:
         return False
 
 
+def swap_alike(root: ET.Element, chance: random.Random) -> None:
+    """The value of an attribute goes to another element that has one of that name."""
+    if one := _attribute(root, chance):
+        others = [node for node in root.iter() if one[1] in node.attrib]
+        chance.choice(others).set(one[1], one[0].get(one[1], ""))
+
+
+def move_to_kin(root: ET.Element, chance: random.Random) -> None:
+    """An element goes, or is copied, where elements of its kind may be."""
+    if found := _child(root, chance):
+        parent, at = found
+        child = ET.fromstring(ET.tostring(parent[at]))
+        if chance.random() < 0.5:
+            del parent[at]
+        chance.choice([node for node in root.iter() if node.tag == parent.tag]).append(child)
+
+
 def change_word(root: ET.Element, chance: random.Random) -> None:
     if found := _attribute(root, chance):
         found[0].set(found[1], chance.choice(WORDS + NUMBERS))
@@ -184,7 +201,8 @@ def swap_values(root: ET.Element, chance: random.Random) -> None:
         one[0].set(one[1], other[0].get(other[1], ""))
 
 
-BLOWS = (
-    drop_element, double_element, copy_elsewhere, move_elsewhere, rename_element, nest, drop_attribute, move_attribute,
-    change_number, change_number, change_number, change_word, swap_values,
+WILD = (
+    double_element, copy_elsewhere, move_elsewhere, rename_element, nest, drop_attribute, move_attribute, change_word,
+    swap_values,
 )  # fmt: skip
+BLOWS = WILD + 3 * (drop_element, change_number, change_number, swap_alike, swap_alike, move_to_kin)

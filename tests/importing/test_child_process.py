@@ -72,6 +72,16 @@ def test_meshes_of_every_format_are_the_same(name, tmp_path):
     )
 
 
+def test_a_binary_stl_with_more_faces_than_mujoco_reads(tmp_path):
+    rows = np.frombuffer(bad_assets.stl()[84:], np.uint8).reshape(4, 50)
+    many = np.tile(rows, (51_000, 1))
+    (tmp_path / "a.stl").write_bytes(bytes(80) + len(many).to_bytes(4, "little") + many.tobytes())
+    path = written(tmp_path, MESH.format("a.stl"))
+    with pytest.raises(ValueError, match="200000"):
+        mujoco.MjModel.from_xml_path(str(path))
+    assert parse(path).model.mesh_facenum[0] == 204_000
+
+
 def test_urdf_keeps_links_and_tells_where_meshes_are(tmp_path):
     (tmp_path / "pack").mkdir()
     (tmp_path / "pack/a.stl").write_bytes(bad_assets.stl())
