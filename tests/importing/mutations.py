@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import shutil
 import xml.etree.ElementTree as ET
@@ -106,12 +107,12 @@ def drop_element(root: ET.Element, chance: random.Random) -> None:
 
 def double_element(root: ET.Element, chance: random.Random) -> None:
     if found := _child(root, chance):
-        found[0].insert(found[1], ET.fromstring(ET.tostring(found[0][found[1]])))
+        found[0].insert(found[1], copy.deepcopy(found[0][found[1]]))
 
 
 def copy_elsewhere(root: ET.Element, chance: random.Random) -> None:
     if found := _child(root, chance):
-        _pick(root, chance).append(ET.fromstring(ET.tostring(found[0][found[1]])))
+        _pick(root, chance).append(copy.deepcopy(found[0][found[1]]))
 
 
 def move_elsewhere(root: ET.Element, chance: random.Random) -> None:
@@ -184,7 +185,7 @@ def move_to_kin(root: ET.Element, chance: random.Random) -> None:
     """An element goes, or is copied, where elements of its kind may be."""
     if found := _child(root, chance):
         parent, at = found
-        child = ET.fromstring(ET.tostring(parent[at]))
+        child = copy.deepcopy(parent[at])
         if chance.random() < 0.5:
             del parent[at]
         chance.choice([node for node in root.iter() if node.tag == parent.tag]).append(child)
