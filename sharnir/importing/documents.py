@@ -66,7 +66,6 @@ class Documents:
 
     def __init__(self, path: Path, roots: Sequence[str | Path]) -> None:
         self.path = path
-        self.files = Files(path, roots)
         self.assets: dict[tuple[Path, str], Asset] = {}
         self.all: list[Document] = []
         self._known: dict[Path, Document] = {}
@@ -74,6 +73,7 @@ class Documents:
             data = read_regular(path, MAX_XML_BYTES)
         except FileProblemError as problem:
             raise ModelFileError(str(path), problem.reason, problem.allowed) from None
+        self.files = Files(path, roots)
         root = read_tree(data, str(path))
         if root.tag not in FORMATS:
             raise root.wrong("is no robot model", "root element <mujoco> (MJCF) or <robot> (URDF)")

@@ -89,8 +89,9 @@ def parse(
         raise _failure(answer, documents, assets, lines, time_limit, memory_limit)
     model = _loaded(blobs, path)
     check_finite(model, path)
-    remarks = tuple(map(str, answer.get("warnings", ())))
-    return Parsed(model, documents.format, path, documents.main.root, files, remarks)
+    remarks = answer.get("warnings")
+    warnings = tuple(map(str, remarks)) if isinstance(remarks, list) else ()
+    return Parsed(model, documents.format, path, documents.main.root, files, warnings)
 
 
 def _budget(path: Path, budget: str, reason: str, time_limit: float, memory_limit: int) -> ModelFileError:
@@ -114,12 +115,13 @@ def _failure(
     time_limit: float,
     memory_limit: int,
 ) -> ModelFileError:
-    if answer["failed"] == "asset":
-        asset = next(a for a in assets if a.name == answer["asset"])
-        return asset.node.wrong(f"file {asset.path.name!r} {answer['reason']}", answer["allowed"])
+    """The child's answer is not trusted: it may lack anything."""
+    for asset in assets:
+        if answer["failed"] == "asset" and asset.name == answer.get("asset"):
+            return asset.node.wrong(f"file {asset.path.name!r} {answer.get('reason')}", str(answer.get("allowed")))
     if answer["failed"] == "mujoco":
-        return from_mujoco(str(answer["text"]), documents, lines)
-    return _budget(documents.path, answer["failed"], "", time_limit, memory_limit)
+        return from_mujoco(str(answer.get("text")), documents, lines)
+    return _budget(documents.path, str(answer["failed"]), "cannot be compiled", time_limit, memory_limit)
 
 
 def _loaded(blobs: list[bytes], path: Path) -> mujoco.MjModel:

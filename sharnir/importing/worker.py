@@ -126,7 +126,7 @@ class Worker:
         try:
             message = json.loads(bytes(received[8 : 8 + size]))
             sizes = [int(n) for n in message["blobs"]]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise ChildError("answered nonsense") from None
         if min(sizes, default=0) < 0 or sum(sizes) > most:
             raise ChildError("compiled model is too large", "memory")
