@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+from sharnir.compiler.checks import LARGEST
 from sharnir.errors import shown
 from sharnir.importing.caps import COUNTS, MAX_ARENA, MAX_ELEMENTS, MAX_HEIGHTS, MAX_PIXELS
 from sharnir.importing.documents import Document
@@ -22,7 +23,7 @@ TEXT = {
 """Attributes that hold names or words: `inf` is a name there."""
 RANGES = ("ctrlrange", "forcerange", "actrange", "actuatorfrcrange", "lengthrange", "velrange", "posrange", "ffrange")
 RANGED = ("joint", "spatial", "fixed", "tendon")
-ODD = re.compile(r"nan|inf|e\+?\d{3}", re.IGNORECASE)
+ODD = re.compile(r"nan|inf|e\+?\d\d|\d{40}", re.IGNORECASE)
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50, "E": 2**60}
 
 
@@ -60,7 +61,7 @@ def numbers(node: Node, key: str) -> list[float]:
 
 
 def check_finite(node: Node) -> None:
-    """No NaN, no infinity, nothing a double cannot hold."""
+    """No NaN, no infinity, nothing whose powers overflow."""
     for key, value in node.attrib.items():
         if (key in TEXT and (node.tag, key) != ("numeric", "data")) or node.tag == "text" or not ODD.search(value):
             continue
@@ -68,6 +69,8 @@ def check_finite(node: Node) -> None:
             bare = word.lstrip("+-").lower()
             if bare.startswith(("nan", "inf")) or math.isinf(number(word)):
                 raise node.wrong(f"{key} is not finite: given {shown(value)}", "finite numbers")
+            if abs(number(word)) > LARGEST:
+                raise node.wrong(f"{key} is out of range: given {shown(value)}", f"numbers up to {LARGEST:g}")
 
 
 def check_ranges(node: Node) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from sharnir.compiler.checks import LARGEST
 from sharnir.errors import shown, unknown
 from sharnir.importing.caps import MAX_CHAIN
 from sharnir.importing.check_mjcf import check_node, number
@@ -19,7 +20,7 @@ MODEL = ("link", "joint", "material", "mujoco")
 CHILDREN = {
     "robot": (*MODEL, "gazebo", "transmission", "sensor", "ros2_control", "group", "author", "license"),
     "link": ("inertial", "visual", "collision", "sensor", "contact", "gazebo", "self_collision_checking", "material",
-             "collision_checking", "self_filter", "kinematic", "gravity", "origin", "verbose"),
+             "collision_checking", "self_filter", "kinematic", "surface", "gravity", "origin", "verbose"),
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller",
               "gazebo", "sensor", "joint_properties"),
     "inertial": ("origin", "mass", "inertia"),
@@ -125,6 +126,8 @@ def _check_numbers(node: Node) -> None:
             raise node.wrong(f"{key} has {len(values)} numbers: given {shown(text)}", f"{count} numbers")
         if any(math.isnan(x) or (math.isinf(x) and place not in UNLIMITED) for x in values):
             raise node.wrong(f"{key} is not a finite number: given {shown(text)}", "finite numbers")
+        if any(abs(x) > LARGEST and place not in UNLIMITED for x in values):
+            raise node.wrong(f"{key} is out of range: given {shown(text)}", f"numbers up to {LARGEST:g}")
         if place in POSITIVE and not all(x > 0 for x in values):
             raise node.wrong(f"{key} is not positive: given {shown(text)}", "metres > 0")
         if place in NOT_NEGATIVE and not all(x >= 0 for x in values):

@@ -17,7 +17,7 @@ import pytest
 from refusal import refused
 
 from sharnir.errors import ModelFileError
-from sharnir.importing.parse import parse
+from sharnir.importing.parse import check_finite, parse
 from sharnir.importing.worker import ChildError, Worker
 
 SMALL = '<mujoco><worldbody><body name="a"><joint/><geom size="1"/></body></worldbody></mujoco>'
@@ -159,6 +159,14 @@ def test_nonsense_from_the_child_is_refused():
         text = b'{"blobs": [99]}'
         with pytest.raises(ChildError, match="too large"):
             worker._complete(bytearray(len(text).to_bytes(8, "little") + text), 10)
+
+
+def test_a_compiled_model_that_overflowed_is_refused():
+    model = mujoco.MjModel.from_xml_string(SMALL)
+    check_finite(model, Path("a.xml"))
+    model.body_mass[1] = np.inf
+    with refused("a.xml: ", "not finite in body_mass", error=ModelFileError):
+        check_finite(model, Path("a.xml"))
 
 
 def test_a_load_costs_little_more_than_to_import_mujoco(tmp_path):
