@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sharnir.compiler import compile
 from sharnir.compiler.maximal import maximal
-from sharnir.errors import ModelError, SharnirError, SimulationError
+from sharnir.errors import ModelError, ModelFileError, SharnirError, SimulationError
 from sharnir.model import Model
 from sharnir.precision import get_precision, set_precision
 from sharnir.spec.actuators import Coupling, Motor
@@ -72,7 +72,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "Body", "Box", "Capsule", "ContactPair", "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame",
     "Free", "HalfSpace", "HeightField", "Helical", "Material", "MaterialPair", "Mesh", "Model", "ModelError",
-    "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved", "Scene", "Settings", "SharnirError",
-    "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Trajectory", "Universal", "compile",
-    "distance", "get_precision", "maximal", "ray_cast", "set_precision", "simulate",
+    "ModelFileError", "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved", "Scene", "Settings",
+    "SharnirError", "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Trajectory", "Universal",
+    "compile", "distance", "get_precision", "maximal", "ray_cast", "set_precision", "simulate",
 ]  # fmt: skip

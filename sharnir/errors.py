@@ -17,6 +17,31 @@ class ModelError(SharnirError, ValueError):
     """Input that cannot be simulated: names the element, the value given and what is allowed."""
 
 
+class ModelFileError(ModelError):
+    """A model file that is not loaded: where it is wrong, why, and what would be right.
+
+    file: path as it was given or referred to. line: from 1, None where unknown. element, name: the tag and its name,
+    empty where the file as a whole is meant. owner: the nearest element around it with a name, if it has none itself.
+    reason, allowed: the two halves of the sentence.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        reason: str,
+        allowed: str,
+        line: int | None = None,
+        element: str = "",
+        name: str = "",
+        owner: str = "",
+    ) -> None:
+        self.file, self.line, self.element, self.name, self.owner = file, line, element, name, owner
+        self.reason, self.allowed = reason, allowed
+        place = f"{one_line(file)}:{line}" if line else one_line(file)
+        what = f"{element} {shown(name)}" if name else f"{element} of {owner}" if owner else element
+        super().__init__(": ".join(t for t in (place, one_line(what), one_line(reason)) if t) + f"; allowed: {allowed}")
+
+
 class SimulationError(SharnirError, RuntimeError):
     """A run that cannot go on: names the time, the place and the reason.
 
@@ -24,6 +49,12 @@ class SimulationError(SharnirError, RuntimeError):
     """
 
     trajectory: Any = None
+
+
+def one_line(text: str) -> str:
+    """Text from a file as it stands in a message: printable, on one line and not too long."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= 4 * LONGEST else text[: 4 * LONGEST - 1] + "…"
 
 
 def shown(value: object) -> str:

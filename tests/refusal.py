@@ -16,7 +16,7 @@ def refused(*fragments, error=ModelError):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(error) as caught:
-            yield
+            yield caught
     message = str(caught.value)
     assert "\n" not in message
     for fragment in fragments:

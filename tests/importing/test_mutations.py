@@ -1,0 +1,71 @@
+"""Damaged files of real robots: a model or the one typed error, in two seconds and a gigabyte."""
+
+from __future__ import annotations
+
+import collections
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+from mutations import damaged, sources
+
+from sharnir.errors import ModelFileError
+from sharnir.importing.parse import parse
+from sharnir.importing.worker import Worker
+
+SECONDS, BYTES = 2.0, 2**30
+SLACK = 3.0  # seconds: a new child after a time-out, and other work on the machine
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory):
+    return sources(tmp_path_factory.mktemp("models"))
+
+
+def outcome(path: Path, roots: list[Path], worker: Worker) -> str:
+    """What became of a file: `loaded` or the reason's first words. Any other exception fails the test."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            parse(path, roots, time_limit=SECONDS, memory_limit=BYTES, worker=worker)
+        except ModelFileError as error:
+            assert "\n" not in str(error) and error.reason and error.allowed
+            return " ".join(error.reason.split()[:3])
+    return "loaded"
+
+
+def test_originals_load(originals):
+    with Worker() as worker:
+        for path in originals:
+            assert outcome(path, [folder_of(path)], worker) == "loaded", path
+
+
+def folder_of(path: Path) -> Path:
+    """The folder that holds the package of this name."""
+    return next((p.parent for p in path.parents if p.name == "example-robot-data"), path.parent)
+
+
+def run(originals: list[Path], seeds: range) -> collections.Counter[str]:
+    counts: collections.Counter[str] = collections.Counter()
+    with Worker() as worker:
+        for seed in seeds:
+            original = originals[seed % len(originals)]
+            path = original.with_name(f"damaged_{original.name}")
+            path.write_bytes(damaged(original, seed))
+            begin = time.monotonic()
+            counts[outcome(path, [folder_of(path)], worker)] += 1
+            assert time.monotonic() - begin < SECONDS + SLACK, seed
+    return counts
+
+
+def test_a_thousand(originals):
+    counts = run(originals, range(1000))
+    assert 100 < counts["loaded"] < 900
+
+
+@pytest.mark.slow
+def test_ten_thousand(originals):
+    counts = run(originals, range(1000, 11_000))
+    print(*(f"{n:6d} {reason}" for reason, n in counts.most_common()), sep="\n")
+    assert 1000 < counts["loaded"] < 9000
