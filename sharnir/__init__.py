@@ -25,6 +25,7 @@ from sharnir.spec.elements import (
     Spring,
 )  # fmt: skip
 from sharnir.spec.joints import (
+    Compound,
     Cylindrical,
     Fixed,
     Free,
@@ -33,6 +34,7 @@ from sharnir.spec.joints import (
     Prismatic,
     Revolute,
     Spherical,
+    Step,
     Universal,
 )  # fmt: skip
 from sharnir.spec.pairs import ContactPair, MaterialPair
@@ -70,9 +72,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Body", "Box", "Capsule", "ContactPair", "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame",
+    "Body", "Box", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame",
     "Free", "HalfSpace", "HeightField", "Helical", "Material", "MaterialPair", "Mesh", "Model", "ModelError",
     "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved", "Scene", "Settings", "SharnirError",
-    "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Trajectory", "Universal", "compile",
+    "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Step", "Trajectory", "Universal", "compile",
     "distance", "get_precision", "maximal", "ray_cast", "set_precision", "simulate",
 ]  # fmt: skip

@@ -32,7 +32,7 @@ from sharnir.kinds import ADD, CARRY, DROP, STORE
 from sharnir.model import Model
 from sharnir.rotations import quat_to_matrix
 from sharnir.spec.elements import Body
-from sharnir.spec.joints import JOINT_TYPES, Free, Joint, Universal
+from sharnir.spec.joints import ALL_JOINT_TYPES, Compound, Free, Joint, Universal
 from sharnir.spec.scene import WORLD, Scene
 
 GAP_TOLERANCE = 1e-6  # m and rad, for frames that must coincide
@@ -87,17 +87,28 @@ def compile(scene: Scene) -> Model:
 
 def check_types(scene: Scene) -> None:
     for joint in scene.joints:
-        if type(joint) not in JOINT_TYPES.values():
-            raise fail(f"joint {joint.name!r}", "unknown type", type(joint).__name__, ", ".join(JOINT_TYPES))
+        if type(joint) not in ALL_JOINT_TYPES.values():
+            raise fail(f"joint {joint.name!r}", "unknown type", type(joint).__name__, ", ".join(ALL_JOINT_TYPES))
         if isinstance(joint, Universal) and joint.x_axis is not None:
             allowed = "axis and axis2, which fix the frame"
             raise fail(f"joint {joint.name!r}", "x_axis means nothing here", shown(joint.x_axis), allowed)
+        if isinstance(joint, Compound):
+            check_compound(joint)
+            continue
         in_world = [n for n in ("anchor", "axis", "x_axis", "axis2") if getattr(joint, n, None) is not None]
         if in_world and (is_in_body_frames(joint) or isinstance(joint, Free)):
             where = "parent_frame, child_frame" if is_in_body_frames(joint) else "Free, which lies between body frames"
             raise fail(
                 f"joint {joint.name!r}", "is placed twice", f"{', '.join(in_world)} and {where}", "one of the two"
             )
+
+
+def check_compound(joint: Compound) -> None:
+    """Its steps place it, and nothing else."""
+    placing = ("anchor", "axis", "x_axis", "parent_frame", "child_frame")
+    given = [n for n in placing if getattr(joint, n) is not None]
+    if given:
+        raise fail(f"joint {joint.name!r}", "is placed twice", f"{', '.join(given)} and steps", "steps only")
 
 
 def body_pose(body: Body) -> Pose:
@@ -163,16 +174,16 @@ def tree_arrays(tree: SpanningTree, frames: list[tuple[Pose, Pose]]) -> dict[str
     bodies = []
     for i, (link, ends) in enumerate(zip(tree.links, frames, strict=True)):
         (P, C), sequence = ends, motions(link.joint)
-        left = np.eye(3)
+        left = HERE
         if link.reverse:
             P, C = C, P
             sequence, left = reversed_motions(sequence)
         q, v = starts["q_start"][-1], starts["dof_start"][-1]
         before = body_in_link[link.parent] @ P
         for m in sequence:
-            parts.append((m, before @ Pose(m.before, np.zeros(3)), q + m.q, v + m.v))
+            parts.append((m, before @ m.before, q + m.q, v + m.v))
             before = HERE
-        body = Pose(left, np.zeros(3)) @ C.inverse()
+        body = left @ C.inverse()
         body_in_link[link.body.name] = body
         mass = mass_properties(link.body)
         bodies.append((mass.mass, body.x + body.R @ mass.com, body.R @ mass.inertia @ body.R.T, body.R, body.x))

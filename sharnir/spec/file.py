@@ -26,7 +26,7 @@ from sharnir.spec.elements import (
     Sphere,
     Spring,
 )  # fmt: skip
-from sharnir.spec.joints import JOINT_TYPES
+from sharnir.spec.joints import ALL_JOINT_TYPES, Step
 from sharnir.spec.pairs import ContactPair, MaterialPair
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ SHAPE_TYPES: dict[str, type[Shape]] = {
     "convex_hull": ConvexHull, "height_field": HeightField, "mesh": Mesh,
 }  # fmt: skip
 SECTIONS = {
-    "body": Body, "joint": JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling, "shape": SHAPE_TYPES,
+    "body": Body, "joint": ALL_JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling, "shape": SHAPE_TYPES,
     "contact_pair": ContactPair, "material_pair": MaterialPair,
 }  # fmt: skip
-TEXT = {"name", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine", "first", "second"}
+TEXT = {"name", "kind", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine", "first", "second"}
 FLAGS = {"touch"}
 
 
@@ -61,6 +61,8 @@ def _table(element: Element, kind: str | None) -> dict[str, Any]:
             if not isinstance(value, tuple):
                 raise fail(where, "shapes cannot be saved", shown(value), "a list of shapes")
             value = [_table(s, _type_name(s, SHAPE_TYPES, where)) for s in value]
+        elif f.name == "steps":
+            value = [_table(s, None) for s in value]
         table[f.name] = value
     return table
 
@@ -102,7 +104,7 @@ def write_scene(scene: Scene, path: Path) -> None:
     lines = _lines(head, f"scene {scene.name!r}")
     sections: list[tuple[str, list[dict[str, Any]]]] = [
         ("body", [_table(b, None) for b in scene.bodies]),
-        ("joint", [_table(j, _type_name(j, JOINT_TYPES, f"joint {shown(j.name)}")) for j in scene.joints]),
+        ("joint", [_table(j, _type_name(j, ALL_JOINT_TYPES, f"joint {shown(j.name)}")) for j in scene.joints]),
         ("spring", [_table(s, None) for s in scene.springs]),
         ("motor", [_table(m, None) for m in scene.motors]),
         ("coupling", [_table(c, None) for c in scene.couplings]),
@@ -184,6 +186,10 @@ def _value(key: str, value: Any, where: str) -> Any:
         if not isinstance(value, list) or not all(isinstance(s, dict) for s in value):
             raise ModelError(f"{where}: given {value!r}; allowed: a list of tables")
         return tuple(_element(s, SHAPE_TYPES, f"{where} {n}") for n, s in enumerate(value))
+    if key == "steps":
+        if not isinstance(value, list) or not all(isinstance(s, dict) for s in value):
+            raise ModelError(f"{where}: given {value!r}; allowed: a list of tables")
+        return tuple(_element(s, Step, f"{where} {n}") for n, s in enumerate(value))
     if key in ("parent_frame", "child_frame"):
         if not isinstance(value, dict):
             raise ModelError(f"{where}: given {value!r}; allowed: a table with anchor, axis, x_axis")
