@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sharnir.errors import described, fail, shown
 from sharnir.spec.actuators import Coupling, Motor
@@ -36,6 +36,7 @@ class Scene:
     shapes: list[Shape] = field(default_factory=list)
     contact_pairs: list[ContactPair] = field(default_factory=list)
     material_pairs: list[MaterialPair] = field(default_factory=list)
+    import_report: list[Any] = field(default_factory=list, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         self.gravity = plain(self.gravity)

@@ -1,0 +1,30 @@
+"""Robots from URDF and MJCF files: `sharnir.load`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sharnir.importing.bodies import add_bodies
+from sharnir.importing.parse import Parsed, parse
+from sharnir.importing.source import Source
+from sharnir.spec.scene import Scene
+
+
+def load(path: str | Path, roots: Sequence[str | Path] = (), *, strict: bool = False, merge_fixed: bool = False) -> Scene:
+    """A scene from a URDF or MJCF file."""
+    parsed = parse(path, tuple(roots))
+    scene = scene_of(parsed, merge_fixed=merge_fixed)
+    if strict:
+        scene.import_report.check(str(path))
+    return scene
+
+
+def scene_of(parsed: Parsed, *, merge_fixed: bool = False) -> Scene:
+    source = Source(parsed.model, parsed.format, parsed.tree)
+    source.scene.gravity = tuple((parsed.model.opt.gravity if source.on("gravity") else np.zeros(3)).tolist())
+    add_bodies(source, merge_fixed)
+    source.scene.import_report = source.report
+    return source.scene
