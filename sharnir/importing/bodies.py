@@ -7,15 +7,17 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from sharnir.compiler.checks import inertia_matrix
+from sharnir.errors import ModelError
 from sharnir.importing.source import Source, placed, unique, xyzw
 from sharnir.rotations import Array, matrix_to_quat
-from sharnir.spec.elements import Body, Frame
+from sharnir.spec.elements import Body, plain
 from sharnir.spec.joints import Compound, Fixed, Free, Joint, Prismatic, Revolute, Spherical, Step
-from sharnir.spec.scene import WORLD
 
 FREE, BALL, SLIDE, HINGE = (int(k) for k in (
     mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL, mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE,
 ))  # fmt: skip
+POINT = 1e-9  # m: a smaller radius of gyration is rounding, of a point mass
 SIZES = {FREE: (7, 6), BALL: (4, 3), SLIDE: (1, 1), HINGE: (1, 1)}
 
 
@@ -23,37 +25,75 @@ def add_bodies(source: Source, merge_fixed: bool) -> None:
     """All bodies with their joints; those without joints are held by a Fixed one, or merged into what holds them."""
     m = source.model
     source.carrier[0] = 0
-    masses: dict[int, list[int]] = {}
+    parts: dict[int, list[int]] = {}
     for b in range(1, m.nbody):
         parent = source.carrier[int(m.body_parentid[b])]
         merged = merge_fixed and m.body_jntnum[b] == 0
         source.carrier[b] = parent if merged else b
-        masses.setdefault(source.carrier[b], []).append(b)
+        parts.setdefault(source.carrier[b], []).append(b)
         if m.body_mocapid[b] >= 0:
             reason = "is moved from outside in MuJoCo; it stays where it is"
             source.report.add("body", source.body_names[b], reason, dynamics=False)
         if m.body_gravcomp[b] != 0:
             source.report.add("body", source.body_names[b], "gravity compensation is not known")
-    for b, parts in masses.items():
-        if b > 0:
-            source.scene.add(_body(source, b, parts))
-            _add_joint(source, b)
+    parts.pop(0, None)
+    _pool_impossible(source, parts)
+    for b, members in parts.items():
+        source.scene.add(_body(source, b, members))
+        _add_joint(source, b)
 
 
-def _body(source: Source, b: int, parts: list[int]) -> Body:
-    """A body with the inertia of all that is part of it, about their common centre of mass in its own axes."""
+def _pool_impossible(source: Source, parts: dict[int, list[int]]) -> None:
+    """Inertias that no solid has are counted with all that moves with the body as one: motion depends on that only.
+
+    CAD exports give such numbers to small parts. Where the sum is impossible too, the scene does not compile.
+    """
     m = source.model
-    own = [(float(m.body_mass[k]), source.in_carrier(k) @ placed(m.body_ipos[k], m.body_iquat[k]), m.body_inertia[k])
-           for k in parts]  # fmt: skip
+    groups: dict[int, list[int]] = {}
+    for b in parts:
+        groups.setdefault(int(m.body_weldid[b] or m.body_rootid[b]), []).append(b)
+    for members in groups.values():
+        wrong = [b for b in members if not _possible(source, b, parts[b])]
+        if not wrong or len(members) == 1:
+            continue
+        for b in wrong:
+            reason = "has an inertia that no solid has; counted together with what it is fixed to"
+            source.report.add("body", source.body_names[b], reason, dynamics=False)
+        pooled = [k for b in members for k in parts[b]]
+        for b in members:
+            parts[b] = pooled if b == members[0] else []
+
+
+def _possible(source: Source, b: int, members: list[int]) -> bool:
+    try:
+        inertia_matrix("", plain(mass_of(source, b, members)[2]))
+    except ModelError:
+        return False
+    return True
+
+
+def mass_of(source: Source, b: int, members: list[int]) -> tuple[float, Array, Array]:
+    """Mass, centre and inertia about it of some bodies together, in the axes of body b."""
+    m, base = source.model, source.pose(b).inverse()
+    own = [(float(m.body_mass[k]), base @ source.pose(k) @ placed(m.body_ipos[k], m.body_iquat[k]), m.body_inertia[k])
+           for k in members]  # fmt: skip
     mass = sum(w for w, _, _ in own)
-    center = sum((w * pose.x for w, pose, _ in own), np.zeros(3)) / mass if mass > 0 else own[0][1].x
+    center = sum((w * pose.x for w, pose, _ in own), np.zeros(3)) / mass if mass > 0 else np.zeros(3)
     inertia = np.zeros((3, 3))
     for w, pose, moments in own:
-        r = pose.x - center
+        r = pose.x - center if len(own) > 1 else np.zeros(3)
         inertia += pose.R @ np.diag(moments) @ pose.R.T + w * (r @ r * np.eye(3) - np.outer(r, r))
+    if np.abs(inertia).max() < POINT**2 * mass:
+        inertia = np.zeros((3, 3))
+    return mass, center, 0.5 * (inertia + inertia.T)
+
+
+def _body(source: Source, b: int, members: list[int]) -> Body:
+    """A body with the inertia of all that is part of it."""
+    mass, center, inertia = mass_of(source, b, members)
     pose = source.pose(b)
     return Body(
-        name=source.body_names[b], mass=mass, center_of_mass=center, inertia=0.5 * (inertia + inertia.T),
+        name=source.body_names[b], mass=mass, center_of_mass=center, inertia=inertia,
         position=pose.x, orientation=matrix_to_quat(pose.R),
     )  # fmt: skip
 
