@@ -23,6 +23,7 @@ from sharnir.spec.elements import (
     Mesh,
     Sphere,
     Spring,
+    Visual,
 )  # fmt: skip
 from sharnir.spec.joints import (
     Compound,
@@ -75,6 +76,6 @@ __all__ = [
     "Body", "Box", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame",
     "Free", "HalfSpace", "HeightField", "Helical", "Material", "MaterialPair", "Mesh", "Model", "ModelError",
     "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved", "Scene", "Settings", "SharnirError",
-    "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Step", "Trajectory", "Universal", "compile",
+    "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Step", "Trajectory", "Universal", "Visual", "compile",
     "distance", "get_precision", "maximal", "ray_cast", "set_precision", "simulate",
 ]  # fmt: skip

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from sharnir.importing.bodies import add_bodies
+from sharnir.importing.contacts import add_contacts
 from sharnir.importing.parse import Parsed, parse
+from sharnir.importing.shapes import add_shapes
 from sharnir.importing.source import Source
 from sharnir.spec.scene import Scene
 
@@ -25,6 +27,9 @@ def load(path: str | Path, roots: Sequence[str | Path] = (), *, strict: bool = F
 def scene_of(parsed: Parsed, *, merge_fixed: bool = False) -> Scene:
     source = Source(parsed.model, parsed.format, parsed.tree)
     source.scene.gravity = tuple((parsed.model.opt.gravity if source.on("gravity") else np.zeros(3)).tolist())
+    source.scene.timestep = float(parsed.model.opt.timestep) if parsed.format == "mjcf" else None
     add_bodies(source, merge_fixed)
+    add_shapes(source)
+    add_contacts(source)
     source.scene.import_report = source.report
     return source.scene

@@ -9,15 +9,17 @@ import numpy as np
 
 from sharnir.compiler.checks import inertia_matrix
 from sharnir.errors import ModelError
+from sharnir.importing.report import UNSEEN
 from sharnir.importing.source import Source, placed, unique, xyzw
 from sharnir.rotations import Array, matrix_to_quat
 from sharnir.spec.elements import Body, plain
+from sharnir.spec.scene import WORLD
 from sharnir.spec.joints import Compound, Fixed, Free, Joint, Prismatic, Revolute, Spherical, Step
 
 FREE, BALL, SLIDE, HINGE = (int(k) for k in (
     mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL, mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE,
 ))  # fmt: skip
-POINT = 1e-9  # m: a smaller radius of gyration is rounding, of a point mass
+POINT = 1e-8  # m: a smaller radius of gyration is rounding, of a point mass
 SIZES = {FREE: (7, 6), BALL: (4, 3), SLIDE: (1, 1), HINGE: (1, 1)}
 
 
@@ -28,12 +30,12 @@ def add_bodies(source: Source, merge_fixed: bool) -> None:
     parts: dict[int, list[int]] = {}
     for b in range(1, m.nbody):
         parent = source.carrier[int(m.body_parentid[b])]
-        merged = merge_fixed and m.body_jntnum[b] == 0
+        merged = merge_fixed and source.weld[b] != b
         source.carrier[b] = parent if merged else b
         parts.setdefault(source.carrier[b], []).append(b)
         if m.body_mocapid[b] >= 0:
             reason = "is moved from outside in MuJoCo; it stays where it is"
-            source.report.add("body", source.body_names[b], reason, dynamics=False)
+            source.report.add("body", source.body_names[b], reason, UNSEEN)
         if m.body_gravcomp[b] != 0:
             source.report.add("body", source.body_names[b], "gravity compensation is not known")
     parts.pop(0, None)
@@ -51,14 +53,14 @@ def _pool_impossible(source: Source, parts: dict[int, list[int]]) -> None:
     m = source.model
     groups: dict[int, list[int]] = {}
     for b in parts:
-        groups.setdefault(int(m.body_weldid[b] or m.body_rootid[b]), []).append(b)
+        groups.setdefault(source.weld[b] or int(m.body_rootid[b]), []).append(b)
     for members in groups.values():
         wrong = [b for b in members if not _possible(source, b, parts[b])]
         if not wrong or len(members) == 1:
             continue
         for b in wrong:
             reason = "has an inertia that no solid has; counted together with what it is fixed to"
-            source.report.add("body", source.body_names[b], reason, dynamics=False)
+            source.report.add("body", source.body_names[b], reason, UNSEEN)
         pooled = [k for b in members for k in parts[b]]
         for b in members:
             parts[b] = pooled if b == members[0] else []
@@ -106,7 +108,11 @@ def _add_joint(source: Source, b: int) -> None:
     child = source.body_names[b]
     kinds = [int(m.jnt_type[j]) for j in joints]
     taken = set(names)
-    if not joints:
+    if not joints and source.floating and parent == WORLD:
+        pose = source.pose(b)
+        at = np.concatenate([pose.x, matrix_to_quat(pose.R)])
+        source.scene.add(Free(name=unique([f"{child}_free"], taken)[0], parent=parent, child=child, position=at))
+    elif not joints:
         source.scene.add(Fixed(name=unique([f"{child}_fixed"], taken)[0], parent=parent, child=child))
     elif len(joints) == 1:
         _add_single(source, joints[0], parent, child)

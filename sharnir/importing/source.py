@@ -11,6 +11,7 @@ import numpy as np
 from sharnir.compiler.motions import Pose
 from sharnir.importing.report import ImportReport
 from sharnir.rotations import Array, quat_to_matrix
+from sharnir.spec.elements import Body
 from sharnir.spec.scene import WORLD, Scene
 
 BITS = mujoco.mjtDisableBit
@@ -31,14 +32,16 @@ def xyzw(quat: Array) -> Array:
 class Source:
     """An import under way. Bodies, joints and geoms are MuJoCo's, by number; body 0 is the world."""
 
-    def __init__(self, model: Any, format: str, tree: ET.Element) -> None:
-        self.model, self.format, self.tree = model, format, tree
+    def __init__(self, model: Any, format: str, tree: ET.Element, floating: bool = False) -> None:
+        self.model, self.format, self.tree, self.floating = model, format, tree, floating
         self.scene = Scene(name=model_name(model, tree))
         self.report = ImportReport()
         self.body_names = [WORLD, *unique([self.name("body", b) for b in range(1, model.nbody)], {WORLD})]
         self.joint_names = unique([self.name("joint", j) for j in range(model.njnt)], set())
         self.coordinate: dict[int, tuple[str, int]] = {}  # joint → our joint and its velocity coordinate
         self.carrier: dict[int, int] = {}  # body → the body of the scene it became part of, 0 for the world
+        self.shapes: dict[int, tuple[int, int]] = {}  # geom → body (0 for the world) and number of its shape
+        self.weld = self._rigid_wholes()
         self.zero = self._zero_poses()
 
     def name(self, kind: str, number: int) -> str:
@@ -64,9 +67,25 @@ class Source:
         """A body in the world in our reference configuration."""
         return Pose(self.zero.xmat[body].reshape(3, 3).copy(), self.zero.xpos[body].copy())
 
-    def in_carrier(self, body: int) -> Pose:
-        """A body's frame in the frame of the scene's body it became part of."""
-        return self.pose(self.carrier[body]).inverse() @ self.pose(body)
+    def _rigid_wholes(self) -> list[int]:
+        """[bodies] the body nearest to the root that moves as one with each; 0 for what cannot move."""
+        m, out = self.model, [0]
+        for b in range(1, m.nbody):
+            parent = int(m.body_parentid[b])
+            moves = m.body_jntnum[b] > 0 or (self.floating and parent == 0)
+            out.append(b if moves else out[parent])
+        return out
+
+    def place(self, body: int) -> tuple[int, Pose]:
+        """The scene's body that a body's shapes belong to, 0 for the world, and the pose of its frame there."""
+        if self.weld[body] == 0:
+            return 0, self.pose(body)
+        carrier = self.carrier[body]
+        return carrier, self.pose(carrier).inverse() @ self.pose(body)
+
+    def body(self, number: int) -> Body:
+        """The scene's body of a number."""
+        return next(b for b in self.scene.bodies if b.name == self.body_names[number])
 
 
 def placed(position: Array, quat: Array) -> Pose:

@@ -25,6 +25,7 @@ from sharnir.spec.elements import (
     Shape,
     Sphere,
     Spring,
+    Visual,
 )  # fmt: skip
 from sharnir.spec.joints import ALL_JOINT_TYPES, Step
 from sharnir.spec.pairs import ContactPair, MaterialPair
@@ -40,9 +41,9 @@ SHAPE_TYPES: dict[str, type[Shape]] = {
 }  # fmt: skip
 SECTIONS = {
     "body": Body, "joint": ALL_JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling, "shape": SHAPE_TYPES,
-    "contact_pair": ContactPair, "material_pair": MaterialPair,
+    "contact_pair": ContactPair, "material_pair": MaterialPair, "visual": Visual,
 }  # fmt: skip
-TEXT = {"name", "kind", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine", "first", "second"}
+TEXT = {"name", "kind", "file", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine", "first", "second"}
 FLAGS = {"touch"}
 
 
@@ -61,8 +62,10 @@ def _table(element: Element, kind: str | None) -> dict[str, Any]:
             if not isinstance(value, tuple):
                 raise fail(where, "shapes cannot be saved", shown(value), "a list of shapes")
             value = [_table(s, _type_name(s, SHAPE_TYPES, where)) for s in value]
-        elif f.name == "steps":
+        elif f.name in ("steps", "visuals"):
             value = [_table(s, None) for s in value]
+        elif f.name == "shape":
+            value = _table(value, _type_name(value, SHAPE_TYPES, "a visual"))
         table[f.name] = value
     return table
 
@@ -101,6 +104,7 @@ def _lines(table: dict[str, Any], where: str) -> list[str]:
 
 def write_scene(scene: Scene, path: Path) -> None:
     head = {"format": FORMAT, "version": VERSION, "name": scene.name, "gravity": scene.gravity}
+    head |= {} if scene.timestep is None else {"timestep": scene.timestep}
     lines = _lines(head, f"scene {scene.name!r}")
     sections: list[tuple[str, list[dict[str, Any]]]] = [
         ("body", [_table(b, None) for b in scene.bodies]),
@@ -111,6 +115,7 @@ def write_scene(scene: Scene, path: Path) -> None:
         ("shape", [_table(s, _type_name(s, SHAPE_TYPES, f"shape {k}")) for k, s in enumerate(scene.shapes)]),
         ("contact_pair", [_table(p, None) for p in scene.contact_pairs]),
         ("material_pair", [_table(p, None) for p in scene.material_pairs]),
+        ("visual", [_table(v, None) for v in scene.visuals]),
     ]
     for section, tables in sections:
         for number, table in enumerate(tables):
@@ -142,6 +147,8 @@ def read_scene(path: Path) -> Scene:
         scene.name = _text(document.pop("name"), f"scene file {path}: name")
     if "gravity" in document:
         scene.gravity = _numbers(document.pop("gravity"), f"scene file {path}: gravity")
+    if "timestep" in document:
+        scene.timestep = _numbers(document.pop("timestep"), f"scene file {path}: timestep")
     for section, types in SECTIONS.items():
         tables = document.pop(section, [])
         if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
@@ -149,7 +156,7 @@ def read_scene(path: Path) -> Scene:
         for number, table in enumerate(tables):
             scene.add(_element(table, types, f"scene file {path}: {section} {table.get('name', number)!r}"))
     for key in document:
-        raise ModelError(f"scene file {path}: {unknown('key', key, ['name', 'gravity', *SECTIONS])}")
+        raise ModelError(f"scene file {path}: {unknown('key', key, ['name', 'gravity', 'timestep', *SECTIONS])}")
     return scene
 
 
@@ -186,10 +193,15 @@ def _value(key: str, value: Any, where: str) -> Any:
         if not isinstance(value, list) or not all(isinstance(s, dict) for s in value):
             raise ModelError(f"{where}: given {value!r}; allowed: a list of tables")
         return tuple(_element(s, SHAPE_TYPES, f"{where} {n}") for n, s in enumerate(value))
-    if key == "steps":
+    if key in ("steps", "visuals"):
         if not isinstance(value, list) or not all(isinstance(s, dict) for s in value):
             raise ModelError(f"{where}: given {value!r}; allowed: a list of tables")
-        return tuple(_element(s, Step, f"{where} {n}") for n, s in enumerate(value))
+        kind = Step if key == "steps" else Visual
+        return tuple(_element(s, kind, f"{where} {n}") for n, s in enumerate(value))
+    if key == "shape":
+        if not isinstance(value, dict):
+            raise ModelError(f"{where}: given {value!r}; allowed: a table with the type and size of a shape")
+        return _element(value, SHAPE_TYPES, where)
     if key in ("parent_frame", "child_frame"):
         if not isinstance(value, dict):
             raise ModelError(f"{where}: given {value!r}; allowed: a table with anchor, axis, x_axis")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from sharnir.errors import described, fail, shown
 from sharnir.spec.actuators import Coupling, Motor
-from sharnir.spec.elements import Body, Element, Shape, Spring, Vector, plain
+from sharnir.spec.elements import Body, Element, Shape, Spring, Vector, Visual, plain
 from sharnir.spec.joints import Joint
 from sharnir.spec.pairs import ContactPair, MaterialPair
 
@@ -18,13 +18,18 @@ WORLD = "world"
 LISTS: dict[str, type[Element]] = {
     "bodies": Body, "joints": Joint, "springs": Spring, "motors": Motor, "couplings": Coupling, "shapes": Shape,
     "contact_pairs": ContactPair, "material_pairs": MaterialPair,
+    "visuals": Visual,
 }  # fmt: skip
 
 
 @dataclass(kw_only=True)
 class Scene:
     """Bodies, joints, springs, motors and couplings under gravity (m/s²), shapes fixed to the world, and what is said
-    of contact between two bodies or two materials. Bodies without a joint to anything float freely."""
+    of contact between two bodies or two materials. Bodies without a joint to anything float freely.
+
+    visuals: what is seen of the world besides its shapes. timestep: s, that the scene's author had in mind; left out,
+    whoever runs it chooses. import_report: what `sharnir.load` could not carry over from a file.
+    """
 
     name: str = "scene"
     gravity: Vector = (0.0, 0.0, -9.81)
@@ -36,19 +41,21 @@ class Scene:
     shapes: list[Shape] = field(default_factory=list)
     contact_pairs: list[ContactPair] = field(default_factory=list)
     material_pairs: list[MaterialPair] = field(default_factory=list)
+    visuals: list[Visual] = field(default_factory=list)
+    timestep: float | None = None
     import_report: list[Any] = field(default_factory=list, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         self.gravity = plain(self.gravity)
 
     def add(self, element: E) -> E:
-        """Add a body, joint, spring, motor, coupling, shape of the world, contact pair or material pair, in any order;
-        returns it."""
+        """Add a body, joint, spring, motor, coupling, shape or visual of the world, contact pair or material pair, in
+        any order; returns it."""
         for name, kind in LISTS.items():
             if isinstance(element, kind):
                 getattr(self, name).append(element)
                 return element
-        allowed = "a Body, a joint, a Spring, a Motor, a Coupling, a shape, a ContactPair or a MaterialPair"
+        allowed = "a Body, a joint, a Spring, a Motor, a Coupling, a shape, a Visual, a ContactPair or a MaterialPair"
         raise fail(f"scene {shown(self.name)}", "cannot add this", described(element), allowed)
 
     def plain(self) -> Scene:
@@ -64,7 +71,9 @@ class Scene:
                 if not isinstance(element, kind):
                     raise fail(where, f"{name} holds something else", described(element), f"a list of {kind.__name__}")
         copies = {f: [replace(e) for e in getattr(self, f)] for f in LISTS}
-        return Scene(name=self.name, gravity=self.gravity, **copies)
+        return Scene(
+            name=self.name, gravity=self.gravity, timestep=self.timestep, import_report=self.import_report, **copies
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the scene to a TOML file, without loss."""
