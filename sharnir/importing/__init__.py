@@ -9,9 +9,11 @@ import numpy as np
 
 from sharnir.importing.bodies import add_bodies
 from sharnir.importing.contacts import add_contacts
+from sharnir.importing.equalities import add_equalities
 from sharnir.importing.parse import Parsed, parse
 from sharnir.importing.shapes import add_shapes
 from sharnir.importing.source import Source
+from sharnir.importing.tendons import add_tendons
 from sharnir.spec.scene import Scene
 
 
@@ -29,6 +31,8 @@ def scene_of(parsed: Parsed, *, merge_fixed: bool = False) -> Scene:
     source.scene.gravity = tuple((parsed.model.opt.gravity if source.on("gravity") else np.zeros(3)).tolist())
     source.scene.timestep = float(parsed.model.opt.timestep) if parsed.format == "mjcf" else None
     add_bodies(source, merge_fixed)
+    add_equalities(source)
+    add_tendons(source)
     add_shapes(source)
     add_contacts(source)
     source.scene.import_report = source.report
