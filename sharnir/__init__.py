@@ -9,7 +9,7 @@ from sharnir.compiler.maximal import maximal
 from sharnir.errors import ModelError, SharnirError, SimulationError
 from sharnir.model import Model
 from sharnir.precision import get_precision, set_precision
-from sharnir.spec.actuators import Coupling, Motor
+from sharnir.spec.actuators import Actuator, Coupling, Motor
 from sharnir.spec.elements import (
     Body,
     Box,
@@ -73,7 +73,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Body", "Box", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame",
+    "Actuator", "Body", "Box", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame",
     "Free", "HalfSpace", "HeightField", "Helical", "Material", "MaterialPair", "Mesh", "Model", "ModelError",
     "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved", "Scene", "Settings", "SharnirError",
     "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Step", "Trajectory", "Universal", "Visual", "compile",

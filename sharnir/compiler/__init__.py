@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.actuators import Coordinates, coupling_arrays, motor_arrays
+from sharnir.compiler.actuators import Coordinates, actuator_arrays, coupling_arrays, drive_limits, motor_arrays
 from sharnir.compiler.checks import number, quaternion, vector
 from sharnir.compiler.coordinates import coordinate_arrays, zero
 from sharnir.compiler.loops import check_loops_close, joint_arrays, loop_arrays
@@ -67,7 +67,9 @@ def compile(scene: Scene) -> Model:
     fields |= loop_arrays(fields, joints, nb)
     fields |= spring_arrays(scene, index, in_link)
     fields |= shape_arrays([link.body for link in tree.links], scene, index, in_link)
-    fields |= motor_arrays(scene, Coordinates(joints)) | coupling_arrays(scene, Coordinates(joints))
+    fields |= drive_limits(joints)
+    fields |= motor_arrays(scene, Coordinates(joints), fields) | coupling_arrays(scene, Coordinates(joints))
+    fields |= actuator_arrays(scene, Coordinates(joints))
     written = {id(j) for j in scene.joints}
     model = Model(
         body_names=tuple(link.body.name for link in tree.links),

@@ -133,10 +133,12 @@ def coordinates(model: Model, kept: Ints) -> dict[str, Any]:
     for name, nothing in (("limit_lower", -np.inf), ("limit_upper", np.inf), ("friction", 0.0)):
         out[name] = np.concatenate([np.full(6 * model.nb, nothing), getattr(model, name)[v]])
     no_limits = np.full(6 * model.nb, NO_LIMIT, dtype=np.int32)
+    for name in ("drive_max_force", "drive_max_speed"):
+        out[name] = np.concatenate([np.full(6 * model.nb, np.inf), getattr(model, name)[v]])
     out["limit_angles"] = np.concatenate([no_limits, model.limit_angles[v]])
     number = np.full(model.nc, -1, dtype=np.int32)
     number[v] = 6 * model.nb + np.arange(len(v))
-    return out | {name: number[getattr(model, name)] for name in ("motor_coordinate", "coupling_coordinate")}
+    return out | {name: number[getattr(model, name)] for name in ("motor_coordinate", "coupling_coordinate", "actuator_coordinate")}
 
 
 def picked(start: Ints, loop_start: Ints, kept: Ints) -> tuple[Ints, Ints]:

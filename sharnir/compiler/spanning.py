@@ -29,7 +29,7 @@ def check_names(scene: Scene) -> None:
     """Names are text, unique per kind, and refer to what exists."""
     kinds: dict[str, Sequence[Any]] = {
         "body": scene.bodies, "joint": scene.joints, "spring": scene.springs, "motor": scene.motors,
-        "coupling": scene.couplings,
+        "coupling": scene.couplings, "actuator": scene.actuators,
     }  # fmt: skip
     for kind, elements in kinds.items():
         check_unique(kind, elements)
@@ -43,6 +43,11 @@ def check_names(scene: Scene) -> None:
     joints = [j.name for j in scene.joints]
     for motor in scene.motors:
         check_known(f"motor {motor.name!r}", "joint", (motor.joint,), joints)
+    for actuator in scene.actuators:
+        if not isinstance(actuator.joints, tuple) or not actuator.joints:
+            allowed = "a list of the joints it acts on"
+            raise fail(f"actuator {actuator.name!r}", "joints is not a list of names", shown(actuator.joints), allowed)
+        check_known(f"actuator {actuator.name!r}", "joint", actuator.joints, joints)
     for coupling in scene.couplings:
         check_known(f"coupling {coupling.name!r}", "joint", (coupling.leader, coupling.follower), joints)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sharnir.importing.actuators import add_actuators
 from sharnir.importing.bodies import add_bodies
 from sharnir.importing.contacts import add_contacts
 from sharnir.importing.equalities import add_equalities
@@ -33,6 +34,7 @@ def scene_of(parsed: Parsed, *, merge_fixed: bool = False) -> Scene:
     add_bodies(source, merge_fixed)
     add_equalities(source)
     add_tendons(source)
+    add_actuators(source)
     add_shapes(source)
     add_contacts(source)
     source.scene.import_report = source.report

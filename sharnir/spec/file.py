@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sharnir.errors import ModelError, described, fail, shown, unknown
-from sharnir.spec.actuators import Coupling, Motor
+from sharnir.spec.actuators import Actuator, Coupling, Motor
 from sharnir.spec.elements import (
     Body,
     Box,
@@ -42,9 +42,11 @@ SHAPE_TYPES: dict[str, type[Shape]] = {
 SECTIONS = {
     "body": Body, "joint": ALL_JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling, "shape": SHAPE_TYPES,
     "contact_pair": ContactPair, "material_pair": MaterialPair, "visual": Visual,
+    "actuator": Actuator,
 }  # fmt: skip
 TEXT = {"name", "kind", "file", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine", "first", "second"}
-FLAGS = {"touch"}
+TEXTS = {"joints"}
+FLAGS = {"touch", "integrates"}
 
 
 def _table(element: Element, kind: str | None) -> dict[str, Any]:
@@ -116,6 +118,7 @@ def write_scene(scene: Scene, path: Path) -> None:
         ("contact_pair", [_table(p, None) for p in scene.contact_pairs]),
         ("material_pair", [_table(p, None) for p in scene.material_pairs]),
         ("visual", [_table(v, None) for v in scene.visuals]),
+        ("actuator", [_table(a, None) for a in scene.actuators]),
     ]
     for section, tables in sections:
         for number, table in enumerate(tables):
@@ -185,6 +188,10 @@ def _element(table: dict[str, Any], types: Any, where: str) -> Any:
 def _value(key: str, value: Any, where: str) -> Any:
     if key in TEXT:
         return _text(value, where)
+    if key in TEXTS:
+        if not isinstance(value, list):
+            raise ModelError(f"{where}: given {value!r}; allowed: a list of names")
+        return tuple(_text(v, where) for v in value)
     if key in FLAGS:
         if not isinstance(value, bool):
             raise ModelError(f"{where}: given {value!r}; allowed: true or false")

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -52,6 +53,8 @@ class Joint(Element):
       "euler": angles a, b, c of R = Rx(a) Ry(b) Rz(c), bounds within ±π and those of b within ±π/2;
       "cone": pairs x and y are (-s, s) with 0 < s < π, half-angles of an elliptic cone in which the child's z axis
         swings; pair z is the range of the twist about that axis, bounds within ±π.
+    max_force, max_speed: what drives of the joint can do, N or N m and m/s or rad/s, one number or one per coordinate
+    of v: motors have no more of either, actuators no more force together.
     """
 
     name: str
@@ -72,6 +75,8 @@ class Joint(Element):
     friction: Numbers = 0.0
     limits: Sequence[Any] | NDArray[np.float64] | None = None
     limit_angles: str = "twist"
+    max_force: Numbers = inf
+    max_speed: Numbers = inf
 
     nq: ClassVar[int] = 0
     nv: ClassVar[int] = 0

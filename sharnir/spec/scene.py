@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sharnir.errors import described, fail, shown
-from sharnir.spec.actuators import Coupling, Motor
+from sharnir.spec.actuators import Actuator, Coupling, Motor
 from sharnir.spec.elements import Body, Element, Shape, Spring, Vector, Visual, plain
 from sharnir.spec.joints import Joint
 from sharnir.spec.pairs import ContactPair, MaterialPair
@@ -18,13 +18,13 @@ WORLD = "world"
 LISTS: dict[str, type[Element]] = {
     "bodies": Body, "joints": Joint, "springs": Spring, "motors": Motor, "couplings": Coupling, "shapes": Shape,
     "contact_pairs": ContactPair, "material_pairs": MaterialPair,
-    "visuals": Visual,
+    "visuals": Visual, "actuators": Actuator,
 }  # fmt: skip
 
 
 @dataclass(kw_only=True)
 class Scene:
-    """Bodies, joints, springs, motors and couplings under gravity (m/s²), shapes fixed to the world, and what is said
+    """Bodies, joints, springs, motors, actuators and couplings under gravity (m/s²), shapes fixed to the world, and what is said
     of contact between two bodies or two materials. Bodies without a joint to anything float freely.
 
     visuals: what is seen of the world besides its shapes. timestep: s, that the scene's author had in mind; left out,
@@ -42,6 +42,7 @@ class Scene:
     contact_pairs: list[ContactPair] = field(default_factory=list)
     material_pairs: list[MaterialPair] = field(default_factory=list)
     visuals: list[Visual] = field(default_factory=list)
+    actuators: list[Actuator] = field(default_factory=list)
     timestep: float | None = None
     import_report: list[Any] = field(default_factory=list, compare=False, repr=False)
 
@@ -49,13 +50,13 @@ class Scene:
         self.gravity = plain(self.gravity)
 
     def add(self, element: E) -> E:
-        """Add a body, joint, spring, motor, coupling, shape or visual of the world, contact pair or material pair, in
+        """Add a body, joint, spring, motor, actuator, coupling, shape or visual of the world, contact pair or material pair, in
         any order; returns it."""
         for name, kind in LISTS.items():
             if isinstance(element, kind):
                 getattr(self, name).append(element)
                 return element
-        allowed = "a Body, a joint, a Spring, a Motor, a Coupling, a shape, a Visual, a ContactPair or a MaterialPair"
+        allowed = "a Body, a joint, a Spring, a Motor, an Actuator, a Coupling, a shape, a Visual, a ContactPair or a MaterialPair"
         raise fail(f"scene {shown(self.name)}", "cannot add this", described(element), allowed)
 
     def plain(self) -> Scene:
