@@ -38,6 +38,7 @@ from sharnir.spec.joints import (
     Step,
     Universal,
 )  # fmt: skip
+from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
 from sharnir.spec.scene import Scene
 from sharnir.trajectory import Trajectory, simulate
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from sharnir import scenes as scenes
     from sharnir.collide.rays import distance as distance
     from sharnir.collide.rays import ray_cast as ray_cast
+    from sharnir.importing import load as load
     from sharnir.saved import Saved as Saved
     from sharnir.simulation import Report as Report
     from sharnir.simulation import Settings as Settings
@@ -65,6 +67,10 @@ def __getattr__(name: str) -> Any:
         from sharnir import simulation
 
         return getattr(simulation, name)
+    if name == "load":
+        from sharnir.importing import load
+
+        return load
     if name in ("distance", "ray_cast"):
         from sharnir.collide import rays
 
@@ -74,8 +80,8 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Actuator", "Body", "Box", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame",
-    "Free", "HalfSpace", "HeightField", "Helical", "Material", "MaterialPair", "Mesh", "Model", "ModelError",
+    "Free", "HalfSpace", "HeightField", "Helical", "Keyframe", "Material", "MaterialPair", "Mesh", "Model", "ModelError",
     "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved", "Scene", "Settings", "SharnirError",
     "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Step", "Trajectory", "Universal", "Visual", "compile",
-    "distance", "get_precision", "maximal", "ray_cast", "set_precision", "simulate",
+    "distance", "get_precision", "load", "maximal", "ray_cast", "set_precision", "simulate",
 ]  # fmt: skip

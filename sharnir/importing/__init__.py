@@ -5,37 +5,59 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from sharnir.importing.actuators import add_actuators
 from sharnir.importing.bodies import add_bodies
 from sharnir.importing.contacts import add_contacts
 from sharnir.importing.equalities import add_equalities
+from sharnir.importing.keyframes import add_keyframes
+from sharnir.importing.links import add_urdf_facts
+from sharnir.importing.options import add_options
 from sharnir.importing.parse import Parsed, parse
+from sharnir.importing.report import ImportReport, Omission
 from sharnir.importing.shapes import add_shapes
 from sharnir.importing.source import Source
 from sharnir.importing.tendons import add_tendons
 from sharnir.spec.scene import Scene
 
 
-def load(path: str | Path, roots: Sequence[str | Path] = (), *, strict: bool = False, merge_fixed: bool = False) -> Scene:
-    """A scene from a URDF or MJCF file."""
+def load(
+    path: str | Path,
+    roots: Sequence[str | Path] = (),
+    *,
+    strict: bool = False,
+    merge_fixed: bool = False,
+    floating: bool = False,
+) -> Scene:
+    """A scene from a URDF or MJCF file, with the file's names and coordinates: q and v are MuJoCo's qpos and qvel but
+    for the order of quaternions.
+
+    roots: folders below which files may lie; `package://name/…` is looked for in them. strict: refuse what the scene
+    cannot represent as it is, instead of listing it in `scene.import_report`. merge_fixed: let bodies without joints
+    become part of those that carry them. floating: let the root links of a URDF float freely; otherwise they are fixed
+    to the world.
+    """
     parsed = parse(path, tuple(roots))
-    scene = scene_of(parsed, merge_fixed=merge_fixed)
+    scene = scene_of(parsed, merge_fixed=merge_fixed, floating=floating)
     if strict:
         scene.import_report.check(str(path))
     return scene
 
 
-def scene_of(parsed: Parsed, *, merge_fixed: bool = False) -> Scene:
-    source = Source(parsed.model, parsed.format, parsed.tree)
-    source.scene.gravity = tuple((parsed.model.opt.gravity if source.on("gravity") else np.zeros(3)).tolist())
-    source.scene.timestep = float(parsed.model.opt.timestep) if parsed.format == "mjcf" else None
+def scene_of(parsed: Parsed, *, merge_fixed: bool = False, floating: bool = False) -> Scene:
+    """The scene of a file that was read."""
+    source = Source(parsed.model, parsed.format, parsed.tree, floating and parsed.format == "urdf")
+    add_options(source)
     add_bodies(source, merge_fixed)
     add_equalities(source)
     add_tendons(source)
     add_actuators(source)
     add_shapes(source)
     add_contacts(source)
+    add_keyframes(source)
+    if source.format == "urdf":
+        add_urdf_facts(source)
     source.scene.import_report = source.report
     return source.scene
+
+
+__all__ = ["ImportReport", "Omission", "Parsed", "load", "parse", "scene_of"]

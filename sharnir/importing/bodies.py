@@ -162,13 +162,13 @@ def _facts(source: Source, joints: list[int]) -> dict[str, Any]:
     v = np.concatenate([m.jnt_dofadr[j] + np.arange(SIZES[int(m.jnt_type[j])][1]) for j in joints])
     stiffness = np.concatenate([np.full(SIZES[int(m.jnt_type[j])][1], m.jnt_stiffness[j]) for j in joints])
     facts: dict[str, Any] = {
-        "position": _positions(source, joints, m.qpos0), "armature": m.dof_armature[v],
+        "position": positions(m, joints, m.qpos0), "armature": m.dof_armature[v],
         "damping": m.dof_damping[v] * source.on("dampers"), "stiffness": stiffness * source.on("springs"),
         "friction": m.dof_frictionloss[v] * source.on("friction"),
     }  # fmt: skip
     facts = {k: x if k == "position" or np.ptp(x) > 0 else float(x[0]) for k, x in facts.items()}
     if stiffness.any() and source.on("springs"):
-        facts["rest"] = _positions(source, joints, m.qpos_spring)
+        facts["rest"] = positions(m, joints, m.qpos_spring)
     if source.on("limits"):
         facts |= _limits(source, joints)
     for j in joints:
@@ -176,12 +176,12 @@ def _facts(source: Source, joints: list[int]) -> dict[str, Any]:
     return facts
 
 
-def _positions(source: Source, joints: list[int], qpos: Array) -> Array:
+def positions(model: Any, joints: list[int], qpos: Array) -> Array:
     """Position coordinates of some joints, quaternions in our order."""
     out = []
     for j in joints:
-        q = qpos[source.model.jnt_qposadr[j] :][: SIZES[int(source.model.jnt_type[j])][0]]
-        kind = source.model.jnt_type[j]
+        kind = int(model.jnt_type[j])
+        q = qpos[model.jnt_qposadr[j] :][: SIZES[kind][0]]
         out.append(xyzw(q) if kind == BALL else np.concatenate([q[:3], xyzw(q[3:])]) if kind == FREE else q)
     return np.concatenate(out)
 

@@ -35,7 +35,7 @@ PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = (int(k) for k i
 ))  # fmt: skip
 ROUND = (SPHERE, CAPSULE, PLANE)  # larger all round, they are still of their kind
 BALL_POINTS = 256  # of a polyhedron that stands for an ellipsoid
-BALL_ERROR = 0.013  # of its radius, by which it is off, inside or outside
+BALL_ERROR = 0.0074  # of its radius, by which it is off, inside or outside
 
 
 def add_shapes(source: Source) -> None:
@@ -55,6 +55,7 @@ def add_shapes(source: Source) -> None:
         if shape is None:
             continue
         there = source.scene.shapes if carrier == 0 else shapes[source.body_names[carrier]]
+        _set_surface_velocity(source, g, shape)
         source.shapes[g] = (carrier, len(there))
         there.append(shape)
     for name, body in bodies.items():
@@ -96,6 +97,16 @@ def _shape(source: Source, g: int, pose: Pose, margin: float) -> Shape | None:
         return _height_field(source, g, at, margin)
     source.report.add("geom", name, f"a geom of type {GEOM(kind).name[7:].lower()} is not known")
     return None
+
+
+def _set_surface_velocity(source: Source, g: int, shape: Shape) -> None:
+    """A belt's motion over the geom, in its axes."""
+    velocity = np.asarray(source.model.geom_surfacevel[g], dtype=float)
+    if velocity[3:].any():
+        reason = "a surface that turns over its geom is not known; one that slides is"
+        source.report.add("geom", source.name("geom", g), reason)
+    if velocity[:3].any():
+        shape.surface_velocity = tuple(velocity[:3].tolist())
 
 
 def ball_points() -> Array:

@@ -28,6 +28,7 @@ from sharnir.spec.elements import (
     Visual,
 )  # fmt: skip
 from sharnir.spec.joints import ALL_JOINT_TYPES, Step
+from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ SHAPE_TYPES: dict[str, type[Shape]] = {
 SECTIONS = {
     "body": Body, "joint": ALL_JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling, "shape": SHAPE_TYPES,
     "contact_pair": ContactPair, "material_pair": MaterialPair, "visual": Visual,
-    "actuator": Actuator,
+    "actuator": Actuator, "keyframe": Keyframe,
 }  # fmt: skip
 TEXT = {"name", "kind", "file", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine", "first", "second"}
 TEXTS = {"joints"}
@@ -119,6 +120,7 @@ def write_scene(scene: Scene, path: Path) -> None:
         ("material_pair", [_table(p, None) for p in scene.material_pairs]),
         ("visual", [_table(v, None) for v in scene.visuals]),
         ("actuator", [_table(a, None) for a in scene.actuators]),
+        ("keyframe", [_table(k, None) for k in scene.keyframes]),
     ]
     for section, tables in sections:
         for number, table in enumerate(tables):

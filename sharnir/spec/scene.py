@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sharnir.errors import described, fail, shown
+from sharnir.errors import described, fail, shown, unknown
 from sharnir.spec.actuators import Actuator, Coupling, Motor
 from sharnir.spec.elements import Body, Element, Shape, Spring, Vector, Visual, plain
 from sharnir.spec.joints import Joint
+from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
 
 E = TypeVar("E", bound=Element)
@@ -18,7 +19,7 @@ WORLD = "world"
 LISTS: dict[str, type[Element]] = {
     "bodies": Body, "joints": Joint, "springs": Spring, "motors": Motor, "couplings": Coupling, "shapes": Shape,
     "contact_pairs": ContactPair, "material_pairs": MaterialPair,
-    "visuals": Visual, "actuators": Actuator,
+    "visuals": Visual, "actuators": Actuator, "keyframes": Keyframe,
 }  # fmt: skip
 
 
@@ -43,6 +44,7 @@ class Scene:
     material_pairs: list[MaterialPair] = field(default_factory=list)
     visuals: list[Visual] = field(default_factory=list)
     actuators: list[Actuator] = field(default_factory=list)
+    keyframes: list[Keyframe] = field(default_factory=list)
     timestep: float | None = None
     import_report: list[Any] = field(default_factory=list, compare=False, repr=False)
 
@@ -50,13 +52,13 @@ class Scene:
         self.gravity = plain(self.gravity)
 
     def add(self, element: E) -> E:
-        """Add a body, joint, spring, motor, actuator, coupling, shape or visual of the world, contact pair or material pair, in
-        any order; returns it."""
+        """Add a body, joint, spring, motor, actuator, coupling, shape or visual of the world, contact pair, material
+        pair or keyframe, in any order; returns it."""
         for name, kind in LISTS.items():
             if isinstance(element, kind):
                 getattr(self, name).append(element)
                 return element
-        allowed = "a Body, a joint, a Spring, a Motor, an Actuator, a Coupling, a shape, a Visual, a ContactPair or a MaterialPair"
+        allowed = "a Body, a joint, a Spring, a Motor, an Actuator, a Coupling, a shape, a Visual, a ContactPair, a MaterialPair or a Keyframe"
         raise fail(f"scene {shown(self.name)}", "cannot add this", described(element), allowed)
 
     def plain(self) -> Scene:
@@ -75,6 +77,22 @@ class Scene:
         return Scene(
             name=self.name, gravity=self.gravity, timestep=self.timestep, import_report=self.import_report, **copies
         )
+
+    def at(self, name: str) -> Scene:
+        """A copy that starts from a keyframe."""
+        scene = self.plain()
+        frames = {k.name: k for k in scene.keyframes}
+        if name not in frames:
+            raise unknown("keyframe", name, frames)
+        frame, joints = frames[name], {j.name: j for j in scene.joints}
+        for joint, position, velocity in zip(frame.joints, frame.positions, frame.velocities, strict=True):
+            if joint not in joints:
+                raise unknown("joint", joint, joints)
+            joints[joint].position, joints[joint].velocity = position, velocity
+        inputs = [a.input for a in scene.actuators] if frame.inputs is None else frame.inputs
+        for actuator, value in zip(scene.actuators, inputs, strict=True):
+            actuator.input = value
+        return scene
 
     def save(self, path: str | Path) -> None:
         """Write the scene to a TOML file, without loss."""
