@@ -35,6 +35,8 @@ class Inertial(NamedTuple):
 
 def mujoco_urdf(tree: ET.Element, read: Callable[[str], bytes]) -> tuple[str, dict[str, bytes]]:
     """The text for MuJoCo, and the files it names. read: bytes of a file as the URDF calls it."""
+    if tree.find("link") is None:
+        raise fail(f"robot {tree.get('name')!r}", "has no links", "none", "at least one link")
     tree = copy.deepcopy(tree)
     assets: dict[str, bytes] = {}
     names: dict[str, str] = {}
