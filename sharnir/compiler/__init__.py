@@ -24,14 +24,14 @@ from sharnir.compiler.motions import (
     world_frames,
 )  # fmt: skip
 from sharnir.compiler.numeric import check_inertia_is_regular, link_poses
-from sharnir.compiler.shapes import shape_arrays
+from sharnir.compiler.shapes import dimensions, shape_arrays
 from sharnir.compiler.spanning import Link, SpanningTree, check_names, span
 from sharnir.compiler.velocities import consistent_velocities
 from sharnir.errors import described, fail, shown
 from sharnir.kinds import ADD, CARRY, DROP, STORE
 from sharnir.model import Model
 from sharnir.rotations import quat_to_matrix
-from sharnir.spec.elements import Body
+from sharnir.spec.elements import Body, Visual
 from sharnir.spec.joints import ALL_JOINT_TYPES, Compound, Free, Joint, Universal
 from sharnir.spec.scene import WORLD, Scene
 
@@ -45,6 +45,7 @@ def compile(scene: Scene) -> Model:
     scene = scene.plain()
     check_names(scene)
     check_types(scene)
+    check_visuals(scene)
     tree = span(scene)
     reference = reference_poses(tree)
     fields: dict[str, Any] = {
@@ -103,6 +104,22 @@ def check_types(scene: Scene) -> None:
             raise fail(
                 f"joint {joint.name!r}", "is placed twice", f"{', '.join(in_world)} and {where}", "one of the two"
             )
+
+
+def check_visuals(scene: Scene) -> None:
+    """What is only seen is judged too: someone will want to see it."""
+    carried = [(f"body {b.name!r}", v) for b in scene.bodies for v in b.visuals]
+    for k, (where, visual) in enumerate([*carried, *(("world", v) for v in scene.visuals)]):
+        element = f"{where}, visual {k}"
+        if not isinstance(visual, Visual) or (visual.shape is None) == (visual.file is None):
+            raise fail(element, "is not one of shape and file", described(visual), "a Visual with a shape or a file")
+        if visual.shape is not None:
+            dimensions(element, visual.shape)
+        elif not isinstance(visual.file, str):
+            raise fail(element, "file is not text", described(visual.file), "the path of a mesh")
+        quaternion(element, "orientation", visual.orientation)
+        for name, size in (("position", 3), ("scale", 3), ("color", 4)):
+            vector(element, name, getattr(visual, name), size)
 
 
 def check_compound(joint: Compound) -> None:

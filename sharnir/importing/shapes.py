@@ -11,7 +11,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from sharnir.collide.hulls import convex_hull
+from sharnir.collide.hulls import FLAT
 from sharnir.compiler.motions import Pose
 from sharnir.importing.report import CHANGED, UNSEEN
 from sharnir.importing.source import Source, placed
@@ -121,14 +121,29 @@ def ball_points() -> Array:
 def _hull(source: Source, g: int, at: dict[str, Any], margin: float) -> Shape | None:
     m, mesh = source.model, int(source.model.geom_dataid[g])
     vertices = m.mesh_vert[m.mesh_vertadr[mesh] : m.mesh_vertadr[mesh] + m.mesh_vertnum[mesh]].astype(float)
-    hull = convex_hull(vertices)
-    if hull is None:
+    points = corners(vertices)
+    if points is None:
         source.report.add("geom", source.name("geom", g), "its mesh lies in one plane, which is no solid")
         return None
-    points = hull.vertices
     if margin > 0:
-        points = points * (1 + margin / np.linalg.norm(points, axis=1).mean())
-    return ConvexHull(points=points + hull.center, **at)
+        center = points.mean(axis=0)
+        points = center + (points - center) * (1 + margin / np.linalg.norm(points - center, axis=1).mean())
+    return ConvexHull(points=points, **at)
+
+
+def corners(vertices: Array) -> Array | None:
+    """Those of [n, 3] points that are corners of their hull; None if they lie in one plane."""
+    from scipy.spatial import ConvexHull as Qhull
+    from scipy.spatial import QhullError
+
+    spread = vertices - vertices.mean(axis=0)
+    size = np.abs(spread).max(initial=0.0)
+    if size == 0 or np.linalg.svd(spread / size, compute_uv=False)[2] < FLAT:
+        return None
+    try:
+        return np.asarray(vertices[Qhull(spread / size).vertices])
+    except QhullError:
+        return None
 
 
 def _height_field(source: Source, g: int, at: dict[str, Any], margin: float) -> Shape | None:
