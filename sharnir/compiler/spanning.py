@@ -74,7 +74,7 @@ def check_known(element: str, kind: str, given: tuple[str, ...], names: list[str
 
 def span(scene: Scene) -> SpanningTree:
     """Shortest paths to the world over the joints worth most: those with a stated position, which then holds whatever
-    the order of description, before others, and free joints last. Bodies without any get a free joint of their own."""
+    the order of description, before others, and free joints without one last. Bodies without any get a free joint of their own."""
     neighbours: dict[str, list[Joint]] = {WORLD: [], **{b.name: [] for b in scene.bodies}}
     for joint in scene.joints:
         neighbours[joint.parent].append(joint)
@@ -109,9 +109,9 @@ def span(scene: Scene) -> SpanningTree:
 
 
 def _worth(joint: Joint) -> int:
-    if isinstance(joint, Free):
-        return 2
-    return 1 if joint.position is None else 0
+    if joint.position is not None:
+        return 0
+    return 2 if isinstance(joint, Free) else 1
 
 
 def free_name(body: str, taken: Container[str]) -> str:
