@@ -17,6 +17,7 @@ from sharnir.importing.report import ImportReport, Omission
 from sharnir.importing.shapes import add_shapes
 from sharnir.importing.source import Source
 from sharnir.importing.tendons import add_tendons
+from sharnir.importing.urdf import set_inertias
 from sharnir.spec.scene import Scene
 
 
@@ -44,8 +45,11 @@ def load(
 
 
 def scene_of(parsed: Parsed, *, merge_fixed: bool = False, floating: bool = False) -> Scene:
-    """The scene of a file that was read."""
-    source = Source(parsed.model, parsed.format, parsed.tree, floating and parsed.format == "urdf")
+    """The scene of a file that was read. The model of a URDF gets the inertias of the file."""
+    urdf = parsed.format == "urdf"
+    if urdf:
+        set_inertias(parsed.model, parsed.tree)
+    source = Source(parsed.model, parsed.format, parsed.tree, floating and urdf)
     add_options(source)
     add_bodies(source, merge_fixed)
     add_equalities(source)
@@ -54,8 +58,8 @@ def scene_of(parsed: Parsed, *, merge_fixed: bool = False, floating: bool = Fals
     add_shapes(source)
     add_contacts(source)
     add_keyframes(source)
-    if source.format == "urdf":
-        add_urdf_facts(source)
+    if urdf:
+        add_urdf_facts(source, parsed.files)
     source.scene.import_report = source.report
     return source.scene
 

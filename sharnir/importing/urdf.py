@@ -1,15 +1,10 @@
-"""URDF as MuJoCo can read it, and back: what its compiled model does not keep is taken from the file's own tree.
-
-MuJoCo wants inertias that are positive definite, and meshes as STL, OBJ or MSH. The text it is given therefore has
-stand-in inertias, which `set_inertias` replaces by the file's own, and no visual geometry.
+"""Numbers of a URDF that MuJoCo's model does not have: it is compiled with stand-in inertias, since MuJoCo refuses links
+without mass and inertias it finds odd, and gets the file's own here.
 """
 
 from __future__ import annotations
 
-import copy
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import mujoco
@@ -17,64 +12,12 @@ import numpy as np
 
 from sharnir.compiler.motions import Pose
 from sharnir.errors import fail
-from sharnir.importing.meshes import needs_conversion, stl_bytes
 from sharnir.rotations import Array, matrix_to_quat
-
-KEPT = {"link", "joint", "material"}  # of a robot; what else there is describes no mechanics
-NATIVE = {".stl", ".obj", ".msh"}
-# off every axis, so that MuJoCo takes no short cut that the true inertia would not allow
-STAND_IN = """<inertial><origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/><mass value="1"/>
-<inertia ixx="1" ixy="0" ixz="0" iyy="1.1" iyz="0" izz="1.2"/></inertial>"""
-
 
 class Inertial(NamedTuple):
     mass: float  # kg
     center: Array  # m, link frame
     inertia: Array  # [3, 3] kg m², about the centre, link axes
-
-
-def mujoco_urdf(tree: ET.Element, read: Callable[[str], bytes]) -> tuple[str, dict[str, bytes]]:
-    """The text for MuJoCo, and the files it names. read: bytes of a file as the URDF calls it."""
-    if tree.find("link") is None:
-        raise fail(f"robot {tree.get('name')!r}", "has no links", "none", "at least one link")
-    tree = copy.deepcopy(tree)
-    assets: dict[str, bytes] = {}
-    names: dict[str, str] = {}
-    for element in list(tree):
-        if element.tag not in KEPT:
-            tree.remove(element)
-    for link in tree.findall("link"):
-        for element in [*link.findall("visual"), *link.findall("inertial")]:
-            link.remove(element)
-        link.append(ET.fromstring(STAND_IN))
-        for mesh in link.iterfind("collision/geometry/mesh"):
-            file = mesh.get("filename", "")
-            if file not in names:
-                names[file], content = _asset(file, len(names), read)
-                assets[names[file]] = content
-            mesh.set("filename", names[file])
-    return ET.tostring(tree, encoding="unicode"), assets
-
-
-def _asset(file: str, number: int, read: Callable[[str], bytes]) -> tuple[str, bytes]:
-    """Name and content of a mesh that MuJoCo can read."""
-    suffix = PurePosixPath(file).suffix.lower()
-    content = read(file)
-    if suffix in NATIVE and not needs_conversion(suffix, content):
-        return f"mesh{number}{suffix}", content
-    return f"mesh{number}.stl", stl_bytes(file, content)
-
-
-def compiled_urdf(text: str, assets: dict[str, bytes], tree: ET.Element) -> Any:
-    """The mujoco.MjModel of what `mujoco_urdf` made, every link a body, with the file's own inertias."""
-    spec = mujoco.MjSpec.from_string(text, assets=assets)
-    spec.compiler.fusestatic = False
-    spec.compiler.discardvisual = False
-    for mesh in spec.meshes:
-        mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX  # any surface will do: it gives no mass here
-    model = spec.compile()
-    set_inertias(model, tree)
-    return model
 
 
 def set_inertias(model: Any, tree: ET.Element) -> None:
