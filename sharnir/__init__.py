@@ -79,9 +79,10 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Actuator", "Body", "Box", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame",
-    "Free", "HalfSpace", "HeightField", "Helical", "Keyframe", "Material", "MaterialPair", "Mesh", "Model", "ModelError",
-    "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved", "Scene", "Settings", "SharnirError",
-    "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Step", "Trajectory", "Universal", "Visual", "compile",
-    "distance", "get_precision", "load", "maximal", "ray_cast", "set_precision", "simulate",
+    "Actuator", "Body", "Box", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder",
+    "Cylindrical", "Fixed", "Frame", "Free", "HalfSpace", "HeightField", "Helical", "Keyframe", "Material",
+    "MaterialPair", "Mesh", "Model", "ModelError", "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved",
+    "Scene", "Settings", "SharnirError", "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Step",
+    "Trajectory", "Universal", "Visual", "compile", "distance", "get_precision", "load", "maximal", "ray_cast",
+    "set_precision", "simulate",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ def gear_matrix(model: Model) -> Reals:
 
 
 def positions(model: Model, q: Reals) -> Reals:
-    """[nc, worlds] position of every coordinate, from (q, loop q) [.., worlds]; 0 for rotations given by a quaternion."""
+    """[nc, worlds] position of every coordinate, from (q, loop q) [.., worlds]; 0 for those of a quaternion."""
     place = model.coordinate_positions
     return np.where(place[:, None] >= 0, q[place], 0.0) if len(q) else np.zeros((model.nc, q.shape[1]))
 

@@ -109,7 +109,8 @@ def simulate(
     most dt (s); for the others, "default" or "paper", with steps of at most dt (default 1 ms).
     times: where to record (s, increasing, within the run); if left out, some 400 evenly spaced, on the grid of a fixed
     step. The state at time 0 is always recorded first.
-    Actuators keep the inputs they start with. control(t, q, v): joint forces [nv] added to the model's own, asked at every evaluation, or step, and record.
+    Actuators keep the inputs they start with.
+    control(t, q, v): joint forces [nv] added to the model's own, asked at every evaluation, or step, and record.
     progress: show a bar. Ctrl-C ends the run and returns what was recorded; a SimulationError carries it as
     `trajectory`.
     """

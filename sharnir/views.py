@@ -174,7 +174,7 @@ class ActuatorView:
         """What it is given, held until changed."""
         return self._simulation._column(self._simulation.actuation.input)[self._number]
 
-    @input.setter
+    @input.setter  # noqa: A003
     def input(self, value: Any) -> None:
         array = self._simulation.actuation.input
         written(self._simulation, array, self._number, f"input of actuator {self.name!r}", value)

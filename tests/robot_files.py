@@ -34,7 +34,10 @@ def urdf_files() -> list[Robot]:
     files = importlib.metadata.distribution("example-robot-data")
     share = Path(str(files.locate_file("cmeel.prefix/share")))
     found = sorted((share / "example-robot-data" / "robots").rglob("*.urdf"))
-    return [Robot(f"example-robot-data/{p.relative_to(share / 'example-robot-data' / 'robots')}", p, (share,)) for p in found]
+    return [
+        Robot(f"example-robot-data/{p.relative_to(share / 'example-robot-data' / 'robots')}", p, (share,))
+        for p in found
+    ]
 
 
 def mjcf_files() -> list[Robot]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.limits import bounds
 from sharnir.compiler.checks import is_number, number, vector
+from sharnir.compiler.limits import bounds
 from sharnir.errors import fail, shown
 from sharnir.kinds import POSITION, VELOCITY
 from sharnir.model import index
@@ -113,7 +113,10 @@ def _actuator(actuator: Actuator, coordinates: Coordinates) -> tuple[list[tuple[
     gears = (1.0,) * count if actuator.gears is None else actuator.gears
     gears = vector(element, "gears", gears, count)
     ends = zip(actuator.joints, numbers, strict=True)
-    terms = [(coordinates.find(element, "coordinates", joint, k), float(g)) for (joint, k), g in zip(ends, gears, strict=True)]
+    terms = [
+        (coordinates.find(element, "coordinates", joint, k), float(g))
+        for (joint, k), g in zip(ends, gears, strict=True)
+    ]
     law: dict[str, Any] = {name: vector(element, name, getattr(actuator, name), 3) for name in ("gain", "bias")}
     for name in ("input_limits", "force_limits", "input_sum_limits"):
         law[name] = bounds(element, getattr(actuator, name), name)

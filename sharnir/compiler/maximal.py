@@ -138,7 +138,10 @@ def coordinates(model: Model, kept: Ints) -> dict[str, Any]:
     out["limit_angles"] = np.concatenate([no_limits, model.limit_angles[v]])
     number = np.full(model.nc, -1, dtype=np.int32)
     number[v] = 6 * model.nb + np.arange(len(v))
-    return out | {name: number[getattr(model, name)] for name in ("motor_coordinate", "coupling_coordinate", "actuator_coordinate")}
+    return out | {
+        name: number[getattr(model, name)]
+        for name in ("motor_coordinate", "coupling_coordinate", "actuator_coordinate")
+    }
 
 
 def picked(start: Ints, loop_start: Ints, kept: Ints) -> tuple[Ints, Ints]:

@@ -1,7 +1,8 @@
 """Joints as sequences of elementary motions, and where a joint's two frames are.
 
-A joint from frame P (on the parent) to frame C (on the child) is k₁ m₁ k₂ m₂ … : constant poses kⱼ and motions mⱼ, each a screw about z, a slide along z, a ball or a shift. The inverse is the inverses in reverse order, so a
-joint may be crossed in either direction of the tree without changing the meaning of its coordinates.
+A joint from frame P (on the parent) to frame C (on the child) is k₁ m₁ k₂ m₂ … : constant poses kⱼ and motions mⱼ,
+each a screw about z, a slide along z, a ball or a shift. The inverse is the inverses in reverse order, so a joint may
+be crossed in either direction of the tree without changing the meaning of its coordinates.
 """
 
 from __future__ import annotations

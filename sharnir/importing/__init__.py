@@ -13,11 +13,11 @@ from sharnir.importing.keyframes import add_keyframes
 from sharnir.importing.links import add_urdf_facts
 from sharnir.importing.options import add_options
 from sharnir.importing.parse import Parsed, parse
-from sharnir.importing.report import ImportReport, Omission
 from sharnir.importing.shapes import add_shapes
 from sharnir.importing.source import Source
 from sharnir.importing.tendons import add_tendons
 from sharnir.importing.urdf import set_inertias
+from sharnir.spec.report import ImportReport, Omission
 from sharnir.spec.scene import Scene
 
 

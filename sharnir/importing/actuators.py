@@ -8,11 +8,11 @@ import mujoco
 import numpy as np
 
 from sharnir.importing.bodies import BALL, FREE, SIZES
-from sharnir.importing.report import CHANGED, UNSEEN
 from sharnir.importing.source import Source
 from sharnir.importing.tendons import fixed_terms
 from sharnir.spec.actuators import Actuator
 from sharnir.spec.joints import Joint
+from sharnir.spec.report import CHANGED, UNSEEN
 
 TRN, DYN, GAIN, BIAS = mujoco.mjtTrn, mujoco.mjtDyn, mujoco.mjtGain, mujoco.mjtBias
 ON_JOINT = (int(TRN.mjTRN_JOINT), int(TRN.mjTRN_JOINTINPARENT))
@@ -95,9 +95,9 @@ def _actuator(source: Source, a: int, name: str, terms: Terms) -> Actuator:
     if m.actuator_actearly[a]:
         source.report.add("actuator", name, "its activation acts a step later", CHANGED)
     joints, coordinates, gears = zip(*terms, strict=True)
-    if not any(coordinates):
-        coordinates = None
-    return Actuator(name=name, joints=joints, coordinates=coordinates, gears=gears, **facts)
+    if any(coordinates):
+        facts["coordinates"] = coordinates
+    return Actuator(name=name, joints=joints, gears=gears, **facts)
 
 
 def _add_joint_limits(source: Source) -> None:

@@ -9,12 +9,12 @@ import numpy as np
 
 from sharnir.compiler.checks import inertia_matrix
 from sharnir.errors import ModelError
-from sharnir.importing.report import UNSEEN
 from sharnir.importing.source import Source, placed, unique, xyzw
 from sharnir.rotations import Array, matrix_to_quat
 from sharnir.spec.elements import Body, plain
-from sharnir.spec.scene import WORLD
 from sharnir.spec.joints import Compound, Fixed, Free, Joint, Prismatic, Revolute, Spherical, Step
+from sharnir.spec.report import UNSEEN
+from sharnir.spec.scene import WORLD
 
 FREE, BALL, SLIDE, HINGE = (int(k) for k in (
     mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL, mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE,

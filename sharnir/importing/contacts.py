@@ -7,7 +7,7 @@ e = exp(−π ζ / √(1 − ζ²)); `solimp` and the time constant, which say h
 from __future__ import annotations
 
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -146,13 +146,13 @@ def _add_pairs(source: Source, may: Array) -> None:
         ours = [bool(may[g, h]) and frozenset((a, b)) not in apart for g, h in pairs]
         if wanted == ours:
             continue
-        ends = {"first": source.body_names[a] if a else WORLD, "second": source.body_names[b]}
+        ends: dict[str, Any] = {"first": source.body_names[a] if a else WORLD, "second": source.body_names[b]}
         if not any(wanted) or all(wanted):
             source.scene.add(ContactPair(**ends, touch=any(wanted)))
             continue
         for (g, h), yes, is_ours in zip(pairs, wanted, ours, strict=True):
             if yes != is_ours:
-                numbers = {"first_shape": source.shapes[g][1], "second_shape": source.shapes[h][1]}
+                numbers: dict[str, Any] = {"first_shape": source.shapes[g][1], "second_shape": source.shapes[h][1]}
                 source.scene.add(ContactPair(**ends, touch=bool(yes), **numbers))
 
 

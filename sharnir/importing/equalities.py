@@ -12,13 +12,13 @@ import mujoco
 import numpy as np
 
 from sharnir.compiler.motions import HERE, Pose
-from sharnir.importing.report import UNSEEN
 from sharnir.importing.source import Source, placed
 from sharnir.importing.tendons import fixed_terms
 from sharnir.rotations import Array
 from sharnir.spec.actuators import Coupling
 from sharnir.spec.elements import Frame
 from sharnir.spec.joints import Fixed, Joint, Spherical
+from sharnir.spec.report import UNSEEN
 
 EQ, OBJ = mujoco.mjtEq, mujoco.mjtObj
 CONNECT, WELD, JOINT, TENDON = (int(k) for k in (EQ.mjEQ_CONNECT, EQ.mjEQ_WELD, EQ.mjEQ_JOINT, EQ.mjEQ_TENDON))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sharnir.importing.bodies import SIZES, positions
-from sharnir.importing.report import UNSEEN
 from sharnir.importing.source import Source
 from sharnir.spec.keyframes import Keyframe
+from sharnir.spec.report import UNSEEN
 
 
 def add_keyframes(source: Source) -> None:

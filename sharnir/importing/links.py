@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sharnir.compiler.motions import Pose
-from sharnir.importing.report import CHANGED, LOST, UNSEEN
 from sharnir.importing.source import Source
 from sharnir.importing.urdf import numbers, origin
 from sharnir.rotations import matrix_to_quat
 from sharnir.spec.elements import Box, Cylinder, Shape, Sphere, Visual
 from sharnir.spec.joints import Joint
+from sharnir.spec.report import CHANGED, LOST, UNSEEN
 
 GREY = (0.5, 0.5, 0.5, 1.0)
 
 
 def add_urdf_facts(source: Source, files: dict[str, Path]) -> None:
-    """Speed and force limits of joints; visuals of links, whose meshes lie in `files`; mimics that MuJoCo leaves out."""
+    """Speed and force limits of joints; visuals of links, whose meshes are `files`; mimics that MuJoCo leaves out."""
     joints: dict[str, Joint] = {joint.name: joint for joint in source.scene.joints}
     coupled = {coupling.follower for coupling in source.scene.couplings}
     for element in source.tree.findall("joint"):
@@ -94,9 +95,9 @@ def _add_visuals(
 
 def _visual(where: str, element: ET.Element, place: Pose, colors: dict[str, tuple[float, ...]]) -> Visual | None:
     pose = place @ origin(where, element)
-    at = {"position": pose.x, "orientation": matrix_to_quat(pose.R)}
+    at: dict[str, Any] = {"position": pose.x, "orientation": matrix_to_quat(pose.R)}
     material = element.find("material")
-    color = GREY
+    color: tuple[float, ...] = GREY
     if material is not None:
         color = _rgba(material) if material.find("color") is not None else colors.get(str(material.get("name")), GREY)
     geometry = element.find("geometry")
@@ -110,12 +111,12 @@ def _visual(where: str, element: ET.Element, place: Pose, colors: dict[str, tupl
     return None if shape is None else Visual(shape=shape, color=color)
 
 
-def _primitive(where: str, solid: ET.Element, at: dict[str, object]) -> Shape | None:
+def _primitive(where: str, solid: ET.Element, at: dict[str, Any]) -> Shape | None:
     if solid.tag == "box":
-        return Box(size=numbers(where, solid, "size", "", 3), **at)  # type: ignore[arg-type]
+        return Box(size=numbers(where, solid, "size", "", 3), **at)
     if solid.tag == "sphere":
-        return Sphere(radius=float(numbers(where, solid, "radius", "", 1)[0]), **at)  # type: ignore[arg-type]
+        return Sphere(radius=float(numbers(where, solid, "radius", "", 1)[0]), **at)
     if solid.tag == "cylinder":
         radius, length = (float(numbers(where, solid, name, "", 1)[0]) for name in ("radius", "length"))
-        return Cylinder(radius=radius, length=length, **at)  # type: ignore[arg-type]
+        return Cylinder(radius=radius, length=length, **at)
     return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from sharnir.importing.report import CHANGED, UNSEEN
 from sharnir.importing.source import Source
+from sharnir.spec.report import CHANGED, UNSEEN
 
 NOT_SEEN = {"cam": "camera", "light": "light", "skin": "skin", "numeric": "numeric", "text": "text", "tuple": "tuple"}
 
@@ -20,7 +20,9 @@ def add_options(source: Source) -> None:
     if moving and (m.opt.density > 0 or m.opt.viscosity > 0):
         report.add("option", "density, viscosity", "forces of a fluid on bodies are not known")
     if m.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_OVERRIDE):
-        report.add("option", "override", "contacts have the parameters of their geoms, not those of the option", CHANGED)
+        report.add(
+            "option", "override", "contacts have the parameters of their geoms, not those of the option", CHANGED
+        )
     for f in range(m.nflex):
         report.add("flex", source.name("flex", f), "bodies that deform are not known")
     for p in range(m.nplugin):

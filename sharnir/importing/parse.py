@@ -39,10 +39,11 @@ def parse(path: str | Path, roots: Sequence[str | Path] = (), **_limits: Any) ->
         tree = ET.parse(path).getroot()
         if tree.tag != "robot":
             return Parsed(mujoco.MjSpec.from_file(str(path)).compile(), "mjcf", path, tree)
-        files = {}
+        files: dict[str, Path] = {}
         for mesh in tree.iterfind("link/*/geometry/mesh"):
-            name = mesh.get("filename", "")
-            files |= {name: place for place in _places(name, path, roots) if place.is_file()}
+            for place in _places(mesh.get("filename", ""), path, roots):
+                if place.is_file():
+                    files[mesh.get("filename", "")] = place
         return Parsed(_compiled(tree, files), "urdf", path, tree, files)
     except ModelError:
         raise
@@ -91,6 +92,6 @@ def _asset(file: Path, number: int) -> tuple[str, bytes]:
         return f"mesh{number}{suffix}", content
     import trimesh
 
-    mesh = trimesh.load(io.BytesIO(content), file_type=suffix.lstrip("."), force="mesh")
+    mesh: Any = trimesh.load(io.BytesIO(content), file_type=suffix.lstrip("."), force="mesh")
     mesh = mesh.convex_hull if len(mesh.faces) > MOST_FACES else mesh
     return f"mesh{number}.stl", bytes(mesh.export(file_type="stl"))

@@ -13,7 +13,6 @@ import numpy as np
 
 from sharnir.collide.hulls import FLAT
 from sharnir.compiler.motions import Pose
-from sharnir.importing.report import CHANGED, UNSEEN
 from sharnir.importing.source import Source, placed
 from sharnir.rotations import Array, matrix_to_quat
 from sharnir.spec.elements import (
@@ -27,6 +26,7 @@ from sharnir.spec.elements import (
     Sphere,
     Visual,
 )  # fmt: skip
+from sharnir.spec.report import CHANGED, UNSEEN
 
 GEOM = mujoco.mjtGeom
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = (int(k) for k in (
@@ -75,7 +75,9 @@ def _shape(source: Source, g: int, pose: Pose, margin: float) -> Shape | None:
     m, kind, name = source.model, int(source.model.geom_type[g]), source.name("geom", g)
     at: dict[str, Any] = {"position": pose.x, "orientation": matrix_to_quat(pose.R)}
     if margin > 0 and kind not in ROUND:
-        source.report.add("geom", name, f"its margin of {margin:g} m moves its faces, and does not round edges", CHANGED)
+        source.report.add(
+            "geom", name, f"its margin of {margin:g} m moves its faces, and does not round edges", CHANGED
+        )
     size = np.asarray(m.geom_size[g], dtype=float) + margin
     if kind == SPHERE:
         return Sphere(radius=size[0], **at)

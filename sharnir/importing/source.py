@@ -9,9 +9,9 @@ import mujoco
 import numpy as np
 
 from sharnir.compiler.motions import Pose
-from sharnir.importing.report import ImportReport
 from sharnir.rotations import Array, quat_to_matrix
 from sharnir.spec.elements import Body
+from sharnir.spec.report import ImportReport
 from sharnir.spec.scene import WORLD, Scene
 
 BITS = mujoco.mjtDisableBit
@@ -32,8 +32,8 @@ def xyzw(quat: Array) -> Array:
 class Source:
     """An import under way. Bodies, joints and geoms are MuJoCo's, by number; body 0 is the world."""
 
-    def __init__(self, model: Any, format: str, tree: ET.Element, floating: bool = False) -> None:
-        self.model, self.format, self.tree, self.floating = model, format, tree, floating
+    def __init__(self, model: Any, kind: str, tree: ET.Element, floating: bool = False) -> None:
+        self.model, self.format, self.tree, self.floating = model, kind, tree, floating
         self.scene = Scene(name=model_name(model, tree))
         self.report = ImportReport()
         self.body_names = [WORLD, *unique([self.name("body", b) for b in range(1, model.nbody)], {WORLD})]

@@ -7,9 +7,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from sharnir.importing.report import UNSEEN
 from sharnir.importing.source import Source
 from sharnir.spec.elements import Spring
+from sharnir.spec.report import UNSEEN
 
 WRAP = mujoco.mjtWrap
 JOINT, SITE = int(WRAP.mjWRAP_JOINT), int(WRAP.mjWRAP_SITE)

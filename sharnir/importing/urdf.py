@@ -1,5 +1,7 @@
-"""Numbers of a URDF that MuJoCo's model does not have: it is compiled with stand-in inertias, since MuJoCo refuses links
-without mass and inertias it finds odd, and gets the file's own here.
+"""Numbers of a URDF that MuJoCo's model does not have.
+
+It is compiled with stand-in inertias, since MuJoCo refuses links without mass and inertias it finds odd; here it gets
+the file's own.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import numpy as np
 from sharnir.compiler.motions import Pose
 from sharnir.errors import fail
 from sharnir.rotations import Array, matrix_to_quat
+
 
 class Inertial(NamedTuple):
     mass: float  # kg

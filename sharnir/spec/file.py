@@ -41,11 +41,13 @@ SHAPE_TYPES: dict[str, type[Shape]] = {
     "convex_hull": ConvexHull, "height_field": HeightField, "mesh": Mesh,
 }  # fmt: skip
 SECTIONS = {
-    "body": Body, "joint": ALL_JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling, "shape": SHAPE_TYPES,
+    "body": Body, "joint": ALL_JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling,
+    "shape": SHAPE_TYPES,
     "contact_pair": ContactPair, "material_pair": MaterialPair, "visual": Visual,
     "actuator": Actuator, "keyframe": Keyframe,
 }  # fmt: skip
-TEXT = {"name", "kind", "file", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine", "first", "second"}
+TEXT = {"name", "kind", "file", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine"}
+TEXT |= {"first", "second"}
 TEXTS = {"joints"}
 FLAGS = {"touch", "integrates"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sharnir.errors import described, fail, shown, unknown
 from sharnir.spec.actuators import Actuator, Coupling, Motor
@@ -12,6 +12,7 @@ from sharnir.spec.elements import Body, Element, Shape, Spring, Vector, Visual, 
 from sharnir.spec.joints import Joint
 from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
+from sharnir.spec.report import ImportReport
 
 E = TypeVar("E", bound=Element)
 
@@ -25,8 +26,8 @@ LISTS: dict[str, type[Element]] = {
 
 @dataclass(kw_only=True)
 class Scene:
-    """Bodies, joints, springs, motors, actuators and couplings under gravity (m/s²), shapes fixed to the world, and what is said
-    of contact between two bodies or two materials. Bodies without a joint to anything float freely.
+    """Bodies, joints, springs, motors, actuators and couplings under gravity (m/s²), shapes fixed to the world, and
+    what is said of contact between two bodies or two materials. Bodies without a joint to anything float freely.
 
     visuals: what is seen of the world besides its shapes. timestep: s, that the scene's author had in mind; left out,
     whoever runs it chooses. import_report: what `sharnir.load` could not carry over from a file.
@@ -46,7 +47,7 @@ class Scene:
     actuators: list[Actuator] = field(default_factory=list)
     keyframes: list[Keyframe] = field(default_factory=list)
     timestep: float | None = None
-    import_report: list[Any] = field(default_factory=list, compare=False, repr=False)
+    import_report: ImportReport = field(default_factory=ImportReport, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         self.gravity = plain(self.gravity)
@@ -58,7 +59,10 @@ class Scene:
             if isinstance(element, kind):
                 getattr(self, name).append(element)
                 return element
-        allowed = "a Body, a joint, a Spring, a Motor, an Actuator, a Coupling, a shape, a Visual, a ContactPair, a MaterialPair or a Keyframe"
+        allowed = (
+            "a Body, a joint, a Spring, a Motor, an Actuator, a Coupling, a shape, a Visual, a ContactPair, "
+            "a MaterialPair or a Keyframe"
+        )
         raise fail(f"scene {shown(self.name)}", "cannot add this", described(element), allowed)
 
     def plain(self) -> Scene:

@@ -160,5 +160,3 @@ def test_a_model_in_urdf_moves_as_in_mujoco_and_pinocchio(robot):
         assert near(got.center[..., k], twin.center_of_mass())
         a = pin.aba(twin.model, twin.data, twin.q, twin.v, twin.T @ got.passive[:, k])
         assert near(twin.T @ got.a[:, k] + twin.drift, a, acceleration_tolerance(M))
-
-

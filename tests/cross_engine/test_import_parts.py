@@ -43,7 +43,11 @@ def forces_agree(p: Parsed, scene: sh.Scene, rng: np.random.Generator) -> None:
     for _ in range(5):
         data.qpos[:] = peer.qpos0 + rng.normal(size=peer.nq) * 0.3
         mujoco.mj_normalizeQuat(peer, data.qpos)
-        data.qvel[:], data.ctrl[:], data.act[:] = rng.normal(size=peer.nv), rng.normal(size=peer.nu), rng.normal(size=peer.na)
+        data.qvel[:], data.ctrl[:], data.act[:] = (
+            rng.normal(size=peer.nv),
+            rng.normal(size=peer.nu),
+            rng.normal(size=peer.na),
+        )
         mujoco.mj_forward(peer, data)
         q = data.qpos.copy()
         for kind, at in zip(peer.jnt_type, peer.jnt_qposadr, strict=True):
@@ -131,7 +135,7 @@ def pairs_in_mujoco(p: Parsed) -> set[frozenset[int]]:
 
 def pairs_here(p: Parsed) -> set[frozenset[int]]:
     """Pairs of geoms whose shapes may touch."""
-    import sharnir.importing as importing
+    from sharnir import importing
 
     made: list[Source] = []
 
@@ -160,8 +164,8 @@ FILTERED = """<mujoco><option>{flag}</option><worldbody>
   <body name="a"><freejoint/><geom name="a0" size="0.1"/><geom name="a1" size="0.1" contype="2" conaffinity="4"/>
     <body name="b"><joint/><geom name="b0" size="0.1" contype="4" conaffinity="1"/>
       <body name="c"><geom name="c0" size="0.1"/>
-        <body name="d"><joint/><geom name="d0" size="0.1"/><geom name="d1" size="0.1" contype="0" conaffinity="0"/></body>
-      </body></body></body>
+        <body name="d"><joint/><geom name="d0" size="0.1"/><geom name="d1" size="0.1" contype="0" conaffinity="0"/>
+      </body></body></body></body>
   <body name="e"><joint/><geom name="e0" size="0.1" contype="8" conaffinity="8"/><geom name="e1" size="0.1"/></body>
   <body name="f"><joint/><geom name="f0" size="0.1"/></body>
 </worldbody>
@@ -187,7 +191,8 @@ def test_coefficients_are_mixed_as_in_mujoco(tmp_path):
     text = """<mujoco><worldbody>
       <geom name="floor" type="plane" size="1 1 1" friction="0.5 0.3 0.02" condim="1"/>
       <body pos="0 0 0.09"><freejoint/><geom name="x" size="0.1" friction="0.8 0.01 0.05" condim="4"/></body>
-      <body pos="1 0 0.09"><freejoint/><geom name="y" size="0.1" friction="0.2 0.4 0.01" condim="6" priority="1"/></body>
+      <body pos="1 0 0.09"><freejoint/><geom name="y" size="0.1" friction="0.2 0.4 0.01" condim="6" priority="1"/>
+      </body>
       <body pos="2 0 0.09"><freejoint/><geom name="z" size="0.1" friction="0.9 0.4 0.01" condim="1"/></body>
       <body pos="3 0 0.09"><freejoint/><geom name="w" size="0.1" solref="0.02 0.3"/></body>
       <body pos="4 0 0.09"><freejoint/><geom name="v" size="0.1"/></body>
@@ -209,9 +214,10 @@ def test_coefficients_are_mixed_as_in_mujoco(tmp_path):
 
 LOOP = """<mujoco><worldbody>
   <body name="left" pos="0 0 0"><joint name="l" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 1" size="0.05"/>
-    <body name="top" pos="0 0 1"><joint name="t" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 1 0 0" size="0.05"/></body>
+    <body name="top" pos="0 0 1"><joint name="t" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 1 0 0" size="0.05"/>
+  </body></body>
+  <body name="right" pos="1 0 0"><joint name="r" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 1" size="0.05"/>
   </body>
-  <body name="right" pos="1 0 0"><joint name="r" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 1" size="0.05"/></body>
 </worldbody><option><flag contact="disable"/></option>
 <equality><connect body1="top" body2="right" anchor="1 0 0"/></equality></mujoco>"""
 
@@ -284,7 +290,9 @@ def test_heights_lie_where_mujoco_has_them(tmp_path):
     x, y = np.meshgrid(np.linspace(-3, 3, 4) * 0.999 + 0.1, np.linspace(-2, 2, 3) * 0.999 + 0.2)
     start, down = np.column_stack([x.ravel(), y.ravel(), np.full(12, 5.0)]), np.tile([0.0, 0, -1], (12, 1))
     ours, *_ = sh.ray_cast(model, model.q0, start, down, 10.0)
-    theirs = [mujoco.mj_ray(p.model, data, s, d, None, 1, -1, np.zeros(1, np.int32)) for s, d in zip(start, down, strict=True)]
+    theirs = [
+        mujoco.mj_ray(p.model, data, s, d, None, 1, -1, np.zeros(1, np.int32)) for s, d in zip(start, down, strict=True)
+    ]
     np.testing.assert_allclose(ours, theirs, atol=5e-3)
     assert np.ptp(theirs) > 0.4
 
@@ -304,8 +312,9 @@ def test_margins_hold_surfaces_apart(tmp_path):
 def test_keyframes_are_states_to_start_from(tmp_path):
     p = parsed(tmp_path, """<mujoco><worldbody><body><freejoint name="f"/><geom size="0.1"/><body><joint name="a"/>
       <joint name="b" axis="1 0 0"/><geom size="0.1"/></body></body></worldbody>
-      <actuator><motor name="m" joint="b"/></actuator>
-      <keyframe><key name="home" qpos="1 2 3 0 1 0 0 0.5 0.6" qvel="1 2 3 4 5 6 7 8" ctrl="9"/></keyframe></mujoco>""")  # fmt: skip
+      <actuator><motor name="m" joint="b"/></actuator><keyframe>
+      <key name="home" qpos="1 2 3 0 1 0 0 0.5 0.6" qvel="1 2 3 4 5 6 7 8" ctrl="9"/></keyframe>
+      </mujoco>""")  # fmt: skip
     model = sh.compile(scene_of(p).at("home"))
     assert model.q0.tolist() == [1, 2, 3, 1, 0, 0, 0, 0.5, 0.6]
     assert model.v0.tolist() == [1, 2, 3, 4, 5, 6, 7, 8] and model.actuator_input.tolist() == [9]

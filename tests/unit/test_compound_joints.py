@@ -120,7 +120,7 @@ def test_a_wrong_one_is_refused(change, message):
 
 
 def test_it_needs_generalised_coordinates():
-    with pytest.raises(ModelError, match="joint 'wrist': is a compound of several motions.*simgc"):
+    with pytest.raises(ModelError, match=r"joint 'wrist': is a compound of several motions.*simgc"):
         maximal(compile(compound()))
 
 

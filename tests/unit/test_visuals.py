@@ -20,7 +20,10 @@ def test_visuals_weigh_nothing_and_touch_nothing():
 
 def test_visuals_are_saved(tmp_path):
     scene = Scene(timestep=0.002)
-    visuals = [Visual(shape=Box(size=(1, 2, 3), position=(0, 0, 1)), color=GREEN), Visual(file="hand.stl", scale=(1, 2, 3))]
+    visuals = [
+        Visual(shape=Box(size=(1, 2, 3), position=(0, 0, 1)), color=GREEN),
+        Visual(file="hand.stl", scale=(1, 2, 3)),
+    ]
     scene.add(Body(name="seen", mass=1.0, inertia=(1, 1, 1), visuals=visuals))
     scene.add(Visual(file="floor.stl"))
     scene.save(tmp_path / "seen.toml")
