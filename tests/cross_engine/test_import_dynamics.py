@@ -9,10 +9,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from numpy.typing import NDArray
-from robot_files import Outcome, mjcf_files, outcome, urdf_files
 
 import sharnir as sh
 from sharnir import dynamics
+from sharnir.benchmarks.robot_files import Outcome, mjcf_files, outcome, urdf_files
 
 Array = NDArray[np.float64]
 STATES = 20

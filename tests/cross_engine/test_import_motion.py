@@ -6,9 +6,9 @@ import mujoco
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from robot_files import Robot, mjcf_files, outcome, urdf_files
 
 import sharnir as sh
+from sharnir.benchmarks.robot_files import Robot, mjcf_files, outcome, urdf_files
 
 Array = NDArray[np.float64]
 DURATION, TOLERANCE = 2.0, 1e-5

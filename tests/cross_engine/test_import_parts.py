@@ -6,11 +6,11 @@ import mujoco
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from robot_files import Outcome, mjcf_files, outcome
 
 import sharnir as sh
 from sharnir import dynamics
 from sharnir.actuation import actuator_forces, gear_matrix, positions
+from sharnir.benchmarks.robot_files import Outcome, mjcf_files, outcome
 from sharnir.collide.filters import filter_of
 from sharnir.importing import Parsed, parse, scene_of
 from sharnir.importing.source import Source
