@@ -41,6 +41,7 @@ from sharnir.spec.joints import (
 from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
 from sharnir.spec.scene import Scene
+from sharnir.spec.sensors import Sensor
 from sharnir.trajectory import Trajectory, simulate
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ __all__ = [
     "Actuator", "Body", "Box", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder",
     "Cylindrical", "Fixed", "Frame", "Free", "HalfSpace", "HeightField", "Helical", "Keyframe", "Material",
     "MaterialPair", "Mesh", "Model", "ModelError", "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved",
-    "Scene", "Settings", "SharnirError", "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Step",
+    "Scene", "Sensor", "Settings", "SharnirError", "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Step",
     "Trajectory", "Universal", "Visual", "compile", "distance", "get_precision", "load", "maximal", "ray_cast",
     "set_precision", "simulate",
 ]  # fmt: skip

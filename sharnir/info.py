@@ -32,6 +32,7 @@ def scene_table(scene: Scene) -> Table:
         "shapes": counted([type(s).__name__ for b in scene.bodies for s in b.shapes]),
         "shapes of the world": counted([type(s).__name__ for s in scene.shapes]),
         "visuals": str(len(scene.visuals) + sum(len(b.visuals) for b in scene.bodies)),
+        "sensors": counted([s.kind for s in scene.sensors]),
         "keyframes": ", ".join(k.name for k in scene.keyframes) or "none",
         "gravity": f"{scene.gravity} m/s²",
         "time step": "not stated" if scene.timestep is None else f"{scene.timestep:g} s",

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sharnir.errors import fail, shown, unknown
 from sharnir.kinds import BALL
+from sharnir.spec.sensors import Sensor
 
 Reals = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -48,6 +49,7 @@ class Model:
     joint_names: tuple[str, ...]  # by link, then those that close loops
     joint_types: tuple[str, ...]  # likewise
     spring_names: tuple[str, ...]
+    sensors: tuple[Sensor, ...]  # as described
 
     gravity: Reals  # [3] m/s²
     parent: Ints  # [nb] λ(i), -1 for the world

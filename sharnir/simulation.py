@@ -367,6 +367,12 @@ class Simulation:
         """An actuator: input and force."""
         return ActuatorView(self, name)
 
+    def sensor(self, name: str) -> Any:
+        """What a sensor shows now: a number or a vector (sharnir.Sensor)."""
+        from sharnir.observe.sensors import read
+
+        return read(self, name)
+
     def motor(self, name: str) -> MotorView:
         """A motor: target and force."""
         return MotorView(self, name)

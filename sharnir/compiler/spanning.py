@@ -29,7 +29,7 @@ def check_names(scene: Scene) -> None:
     """Names are text, unique per kind, and refer to what exists."""
     kinds: dict[str, Sequence[Any]] = {
         "body": scene.bodies, "joint": scene.joints, "spring": scene.springs, "motor": scene.motors,
-        "coupling": scene.couplings, "actuator": scene.actuators,
+        "coupling": scene.couplings, "actuator": scene.actuators, "sensor": scene.sensors,
     }  # fmt: skip
     for kind, elements in kinds.items():
         check_unique(kind, elements)

@@ -13,6 +13,7 @@ from sharnir.importing.keyframes import add_keyframes
 from sharnir.importing.links import add_urdf_facts
 from sharnir.importing.options import add_options
 from sharnir.importing.parse import Parsed, parse
+from sharnir.importing.sensors import add_sensors
 from sharnir.importing.shapes import add_shapes
 from sharnir.importing.source import Source
 from sharnir.importing.tendons import add_tendons
@@ -58,6 +59,7 @@ def scene_of(parsed: Parsed, *, merge_fixed: bool = False, floating: bool = Fals
     add_shapes(source)
     add_contacts(source)
     add_keyframes(source)
+    add_sensors(source)
     if urdf:
         add_urdf_facts(source, parsed.files)
     source.scene.import_report = source.report

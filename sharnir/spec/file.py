@@ -30,6 +30,7 @@ from sharnir.spec.elements import (
 from sharnir.spec.joints import ALL_JOINT_TYPES, Step
 from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
+from sharnir.spec.sensors import Sensor
 
 if TYPE_CHECKING:
     from sharnir.spec.scene import Scene
@@ -44,10 +45,10 @@ SECTIONS = {
     "body": Body, "joint": ALL_JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling,
     "shape": SHAPE_TYPES,
     "contact_pair": ContactPair, "material_pair": MaterialPair, "visual": Visual,
-    "actuator": Actuator, "keyframe": Keyframe,
+    "actuator": Actuator, "keyframe": Keyframe, "sensor": Sensor,
 }  # fmt: skip
 TEXT = {"name", "kind", "file", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine"}
-TEXT |= {"first", "second"}
+TEXT |= {"first", "second", "of"}
 TEXTS = {"joints"}
 FLAGS = {"touch", "integrates"}
 
@@ -69,8 +70,8 @@ def _table(element: Element, kind: str | None) -> dict[str, Any]:
             value = [_table(s, _type_name(s, SHAPE_TYPES, where)) for s in value]
         elif f.name in ("steps", "visuals"):
             value = [_table(s, None) for s in value]
-        elif f.name == "shape":
-            value = _table(value, _type_name(value, SHAPE_TYPES, "a visual"))
+        elif f.name in ("shape", "region"):
+            value = _table(value, _type_name(value, SHAPE_TYPES, f.name))
         table[f.name] = value
     return table
 
@@ -123,6 +124,7 @@ def write_scene(scene: Scene, path: Path) -> None:
         ("visual", [_table(v, None) for v in scene.visuals]),
         ("actuator", [_table(a, None) for a in scene.actuators]),
         ("keyframe", [_table(k, None) for k in scene.keyframes]),
+        ("sensor", [_table(s, None) for s in scene.sensors]),
     ]
     for section, tables in sections:
         for number, table in enumerate(tables):
@@ -209,7 +211,7 @@ def _value(key: str, value: Any, where: str) -> Any:
             raise ModelError(f"{where}: given {value!r}; allowed: a list of tables")
         kind = Step if key == "steps" else Visual
         return tuple(_element(s, kind, f"{where} {n}") for n, s in enumerate(value))
-    if key == "shape":
+    if key in ("shape", "region"):
         if not isinstance(value, dict):
             raise ModelError(f"{where}: given {value!r}; allowed: a table with the type and size of a shape")
         return _element(value, SHAPE_TYPES, where)

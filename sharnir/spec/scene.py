@@ -13,6 +13,7 @@ from sharnir.spec.joints import Joint
 from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
 from sharnir.spec.report import ImportReport
+from sharnir.spec.sensors import Sensor
 
 E = TypeVar("E", bound=Element)
 
@@ -20,7 +21,7 @@ WORLD = "world"
 LISTS: dict[str, type[Element]] = {
     "bodies": Body, "joints": Joint, "springs": Spring, "motors": Motor, "couplings": Coupling, "shapes": Shape,
     "contact_pairs": ContactPair, "material_pairs": MaterialPair,
-    "visuals": Visual, "actuators": Actuator, "keyframes": Keyframe,
+    "visuals": Visual, "actuators": Actuator, "keyframes": Keyframe, "sensors": Sensor,
 }  # fmt: skip
 
 
@@ -46,6 +47,7 @@ class Scene:
     visuals: list[Visual] = field(default_factory=list)
     actuators: list[Actuator] = field(default_factory=list)
     keyframes: list[Keyframe] = field(default_factory=list)
+    sensors: list[Sensor] = field(default_factory=list)
     timestep: float | None = None
     import_report: ImportReport = field(default_factory=ImportReport, compare=False, repr=False)
 
@@ -54,14 +56,14 @@ class Scene:
 
     def add(self, element: E) -> E:
         """Add a body, joint, spring, motor, actuator, coupling, shape or visual of the world, contact pair, material
-        pair or keyframe, in any order; returns it."""
+        pair, keyframe or sensor, in any order; returns it."""
         for name, kind in LISTS.items():
             if isinstance(element, kind):
                 getattr(self, name).append(element)
                 return element
         allowed = (
             "a Body, a joint, a Spring, a Motor, an Actuator, a Coupling, a shape, a Visual, a ContactPair, "
-            "a MaterialPair or a Keyframe"
+            "a MaterialPair, a Keyframe or a Sensor"
         )
         raise fail(f"scene {shown(self.name)}", "cannot add this", described(element), allowed)
 
