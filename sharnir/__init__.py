@@ -83,7 +83,7 @@ __all__ = [
     "Actuator", "Body", "Box", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder",
     "Cylindrical", "Fixed", "Frame", "Free", "HalfSpace", "HeightField", "Helical", "Keyframe", "Material",
     "MaterialPair", "Mesh", "Model", "ModelError", "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved",
-    "Scene", "Sensor", "Settings", "SharnirError", "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Step",
-    "Trajectory", "Universal", "Visual", "compile", "distance", "get_precision", "load", "maximal", "ray_cast",
+    "Scene", "Sensor", "Settings", "SharnirError", "Simulation", "SimulationError", "Sphere", "Spherical", "Spring",
+    "Step", "Trajectory", "Universal", "Visual", "compile", "distance", "get_precision", "load", "maximal", "ray_cast",
     "set_precision", "simulate",
 ]  # fmt: skip

@@ -33,6 +33,10 @@ def smooth_only(scene: sh.Scene) -> sh.Scene:
     return scene
 
 
+# links of grams on dampers: explicit methods take minutes, or links without mass whose motion is chaotic in two seconds
+STIFF = ("allegro", "icub", "human_description", "g1_29dof_with_hand", "drosophila", "tiago", "talos_full")
+
+
 class Torques:
     """Sums of sines, about as strong as what gives 2 rad/s² or m/s² to a joint alone."""
 
@@ -62,23 +66,34 @@ def run_mujoco(peer: mujoco.MjModel, torques: Torques, dt: float) -> mujoco.MjDa
 
 
 def check_motion(robot: Robot, dt: float) -> None:
+    """Ours against MuJoCo at step dt: within 1e-5, or within what MuJoCo's own step leaves, which falls as dt⁴."""
     found = outcome(robot)
     assert found.loaded, found.reason
     peer, model = found.parsed.model, sh.compile(smooth_only(found.scene))
-    M = np.zeros((peer.nv, peer.nv))
-    data = mujoco.MjData(peer)
+    data, M = mujoco.MjData(peer), np.zeros((peer.nv, peer.nv))
     mujoco.mj_forward(peer, data)
     mujoco.mj_fullM(peer, data, M)
     torques = Torques(1.0 / np.diag(np.linalg.inv(M)))
-    theirs = run_mujoco(peer, torques, dt)
     run = sh.simulate(model, DURATION, times=[DURATION], rtol=1e-11, control=lambda t, q, v: torques(t))
     position, _ = sh.dynamics.body_poses(model, run.q[-1])
-    moved, size = np.abs(run.q[-1] - model.q0).max(), max(1.0, np.abs(theirs.xpos).max())
-    assert moved > 0.05
-    assert np.abs(position - theirs.xpos[1:]).max() < TOLERANCE * size
-    assert np.abs(run.v[-1] - theirs.qvel).max() < TOLERANCE * max(1.0, np.abs(theirs.qvel).max())
+    theirs = run_mujoco(peer, torques, dt)
+    size = max(1.0, np.abs(theirs.xpos).max())
+    error = np.abs(position - theirs.xpos[1:]).max() / size
+    assert np.abs(run.v[-1]).max() > 0.01
+    if error > TOLERANCE:
+        coarse = np.abs(run_mujoco(peer, torques, 2 * dt).xpos - theirs.xpos).max() / size
+        assert error < 0.2 * coarse
 
 
 @pytest.mark.parametrize("name", SOME)
 def test_a_robot_moves_as_in_mujoco(name):
     check_motion(ALL[name], 2e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in ALL if not any(word in name for word in STIFF)])
+def test_every_robot_moves_as_in_mujoco(name):
+    found = outcome(ALL[name])
+    if not found.loaded or found.parsed.model.nv == 0:
+        pytest.skip(found.reason or "nothing moves")
+    check_motion(ALL[name], 1e-4)
