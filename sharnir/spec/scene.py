@@ -106,6 +106,12 @@ class Scene:
 
         write_scene(self.plain(), checked_path(path))
 
+    def to_mjcf(self) -> str:
+        """The scene as MJCF text, for MuJoCo."""
+        from sharnir.exporting import to_mjcf
+
+        return to_mjcf(self)
+
     @staticmethod
     def load(path: str | Path) -> Scene:
         """Read a scene from a file written by `save` or by hand."""
