@@ -13,7 +13,7 @@ from sharnir.importing.source import Source, placed, unique, xyzw
 from sharnir.rotations import Array, matrix_to_quat
 from sharnir.spec.elements import Body, plain
 from sharnir.spec.joints import Compound, Fixed, Free, Joint, Prismatic, Revolute, Spherical, Step
-from sharnir.spec.report import UNSEEN
+from sharnir.spec.report import CHANGED, UNSEEN
 from sharnir.spec.scene import WORLD
 
 FREE, BALL, SLIDE, HINGE = (int(k) for k in (
@@ -187,12 +187,17 @@ def positions(model: Any, joints: list[int], qpos: Array) -> Array:
 
 
 def _limits(source: Source, joints: list[int]) -> dict[str, Any]:
+    """Ranges of the coordinates of some joints."""
     m = source.model
-    pairs = []
+    pairs: list[tuple[float, float]] = []
     for j in joints:
         kind = int(m.jnt_type[j])
         if kind in (SLIDE, HINGE):
-            pairs.append(tuple(m.jnt_range[j].tolist()) if m.jnt_limited[j] else (-np.inf, np.inf))
+            lower, upper = m.jnt_range[j].tolist() if m.jnt_limited[j] else (-np.inf, np.inf)
+            pairs.append((lower, upper))
+            if not lower <= m.qpos0[m.jnt_qposadr[j]] <= upper:
+                reason = "starts outside its range, and is brought back without the push MuJoCo gives it"
+                source.report.add("joint", source.joint_names[j], reason, CHANGED)
             continue
         pairs += [(-np.inf, np.inf)] * SIZES[kind][1]
         if m.jnt_limited[j]:
