@@ -9,10 +9,9 @@ from sharnir.model import index
 from sharnir.spec.elements import Box, Capsule, Cylinder, Sphere
 from sharnir.spec.joints import Joint
 from sharnir.spec.scene import WORLD, Scene
-from sharnir.spec.sensors import SENSOR_KINDS, Sensor
+from sharnir.spec.sensors import OF_WORLD, SENSOR_KINDS, Sensor
 
 REGIONS = (Sphere, Box, Cylinder, Capsule)
-OF_WORLD = ("position", "orientation", "velocity", "angular_velocity", "touch")
 
 
 def checked_sensors(scene: Scene, joints: list[Joint]) -> tuple[Sensor, ...]:

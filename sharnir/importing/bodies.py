@@ -197,7 +197,8 @@ def _limits(source: Source, joints: list[int]) -> dict[str, Any]:
             pairs.append((lower, upper))
             if not lower <= m.qpos0[m.jnt_qposadr[j]] <= upper:
                 reason = "starts outside its range, and is brought back without the push MuJoCo gives it"
-                source.report.add("joint", source.joint_names[j], reason, CHANGED)
+                effect = CHANGED if source.format == "mjcf" else UNSEEN  # a URDF says nothing of a start
+                source.report.add("joint", source.joint_names[j], reason, effect)
             continue
         pairs += [(-np.inf, np.inf)] * SIZES[kind][1]
         if m.jnt_limited[j]:

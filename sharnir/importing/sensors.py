@@ -13,7 +13,7 @@ from sharnir.rotations import matrix_to_quat
 from sharnir.spec.elements import Box, Capsule, Cylinder, Shape, Sphere
 from sharnir.spec.report import UNSEEN
 from sharnir.spec.scene import WORLD
-from sharnir.spec.sensors import Sensor
+from sharnir.spec.sensors import OF_WORLD, Sensor
 
 SENSOR, OBJ, GEOM = mujoco.mjtSensor, mujoco.mjtObj, mujoco.mjtGeom
 KINDS = {
@@ -26,7 +26,7 @@ KINDS = {
     SENSOR.mjSENS_SUBTREELINVEL: "subtree_velocity",
 }  # fmt: skip
 BY_NUMBER = {int(kind): name for kind, name in KINDS.items()}
-OF_JOINTS = ("force", "torque")
+OF_WHOLE = ("force", "torque", "subtree_center", "subtree_velocity")  # of a body with a joint of its own
 
 
 def add_sensors(source: Source) -> None:
@@ -59,7 +59,7 @@ def _facts(source: Source, s: int) -> dict[str, Any] | None:
         return None
     body, pose = found
     carrier = source.carrier[body]
-    if kind in (*OF_JOINTS, "subtree_center", "subtree_velocity") and carrier != body:
+    if (carrier == 0 and kind not in OF_WORLD) or (carrier != body and kind in OF_WHOLE):
         return None
     in_carrier = (
         (source.pose(carrier).inverse() if carrier else Pose(np.eye(3), np.zeros(3))) @ source.pose(body) @ pose

@@ -13,6 +13,8 @@ SENSOR_KINDS = {
     "force": "body", "torque": "body", "touch": "body", "subtree_center": "body", "subtree_velocity": "body",
 }  # fmt: skip
 
+OF_WORLD = ("position", "orientation", "velocity", "angular_velocity", "touch")  # kinds that the world has too
+
 
 @dataclass(kw_only=True)
 class Sensor(Element):
