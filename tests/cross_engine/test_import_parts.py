@@ -384,3 +384,42 @@ def test_a_sensor_of_nothing_is_refused(tmp_path, sensor, message):
     scene.add(sensor)
     with pytest.raises(sh.ModelError, match=message):
         sh.compile(scene)
+
+
+JOINTED = """<mujoco><compiler angle="radian"/><option gravity="1 2 -9"/><worldbody>
+<body pos="0 0 1" euler="0.1 0.2 0.3">
+  <joint name="a" type="slide" axis="1 1 0" ref="0.2" stiffness="3" springref="0.5" damping="0.1"/>
+  <joint name="b" axis="0 1 0" pos="0.1 0 0.2" ref="-0.3" stiffness="4" springref="-1" armature="0.2"/>
+  <geom type="box" size="0.1 0.2 0.3" pos="0.1 0 0"/>
+  <body pos="0.3 0 0" euler="0 0 1"><joint name="c" type="slide" axis="0 0 1" pos="0 0 0.1" damping="1"/>
+    <joint name="d" type="ball" pos="0.05 0.1 0" stiffness="2" damping="0.3" armature="0.1"/>
+    <geom type="capsule" size="0.05 0.2" pos="0 0.1 0.1"/>
+    <body pos="0 0.4 0"><geom size="0.1"/>
+      <body pos="0.2 0 0"><joint name="e" type="ball" springref="0"/><joint name="f" type="slide" axis="1 0 0"/>
+        <geom size="0.08" pos="0 0.1 0"/></body></body></body>
+</body><body pos="3 0 0"><freejoint/><geom type="ellipsoid" size="0.1 0.2 0.3"/></body></worldbody></mujoco>"""
+
+
+def test_joints_of_every_kind_on_one_body_move_as_in_mujoco(tmp_path):
+    """Slides, hinges and balls in one body, with reference positions and springs at rest elsewhere."""
+    p = parsed(tmp_path, JOINTED)
+    scene = scene_of(p)
+    peer, data = p.model, mujoco.MjData(p.model)
+    model = sh.compile(scene)
+    peer.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    rng = np.random.default_rng(4)
+    massive = [body.name for body in scene.bodies if body.mass > 0]
+    for _ in range(5):
+        data.qpos[:], data.qvel[:] = rng.normal(size=peer.nq), rng.normal(size=peer.nv)
+        mujoco.mj_normalizeQuat(peer, data.qpos)
+        mujoco.mj_forward(peer, data)
+        q = data.qpos.copy()
+        for kind, at in zip(peer.jnt_type, peer.jnt_qposadr, strict=True):
+            first = {int(mujoco.mjtJoint.mjJNT_FREE): at + 3, int(mujoco.mjtJoint.mjJNT_BALL): at}.get(int(kind))
+            if first is not None:
+                q[first : first + 4] = np.roll(q[first : first + 4], -1)
+        a = dynamics.aba(model, q, data.qvel, dynamics.passive_forces(model, q, data.qvel))
+        np.testing.assert_allclose(a, data.qacc, rtol=1e-9, atol=1e-9)
+        x, _ = dynamics.body_poses(model, q)
+        np.testing.assert_allclose(x[[model.body(name) for name in massive]], data.xpos[1:], atol=1e-12)
+    np.testing.assert_allclose(model.q0[:2], [0.2, -0.3])

@@ -118,3 +118,11 @@ def test_limits_of_no_width_are_none_and_said_to_be(tmp_path):
     assert [(e.name, e.effect) for e in scene.import_report] == [("j", "changed")]
     with pytest.raises(sh.ModelError, match="limits from 0 to 0 are taken for none"):
         robot(tmp_path, link("base"), link("arm"), joint("j", "revolute", "base", "arm", zero), strict=True)
+
+
+def test_an_inertia_may_be_given_in_turned_axes(tmp_path):
+    """Turned by 90° about z, what was the moment about x is that about y, the joint's axis."""
+    turned = '<inertia ixx="1" iyy="2" izz="2.5" ixy="0" ixz="0" iyz="0"/>'
+    arm = link("arm", inertia=turned).replace('<origin xyz="0 0 0"/>', f'<origin rpy="0 0 {np.pi / 2}"/>')
+    model = sh.compile(robot(tmp_path, link("base"), arm, joint("j", "continuous", "base", "arm")))
+    np.testing.assert_allclose(dynamics.crba(model, np.zeros(1)), [[1.0]], rtol=1e-12)
