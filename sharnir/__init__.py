@@ -9,7 +9,7 @@ from sharnir.compiler.maximal import maximal
 from sharnir.errors import ModelError, ModelFileError, SharnirError, SimulationError
 from sharnir.model import Model
 from sharnir.precision import get_precision, set_precision
-from sharnir.spec.actuators import Coupling, Motor
+from sharnir.spec.actuators import Actuator, Coupling, Motor
 from sharnir.spec.elements import (
     Body,
     Box,
@@ -23,8 +23,10 @@ from sharnir.spec.elements import (
     Mesh,
     Sphere,
     Spring,
+    Visual,
 )  # fmt: skip
 from sharnir.spec.joints import (
+    Compound,
     Cylindrical,
     Fixed,
     Free,
@@ -33,10 +35,13 @@ from sharnir.spec.joints import (
     Prismatic,
     Revolute,
     Spherical,
+    Step,
     Universal,
 )  # fmt: skip
+from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
 from sharnir.spec.scene import Scene
+from sharnir.spec.sensors import Sensor
 from sharnir.trajectory import Trajectory, simulate
 
 if TYPE_CHECKING:
@@ -44,6 +49,7 @@ if TYPE_CHECKING:
     from sharnir import scenes as scenes
     from sharnir.collide.rays import distance as distance
     from sharnir.collide.rays import ray_cast as ray_cast
+    from sharnir.importing import load as load
     from sharnir.saved import Saved as Saved
     from sharnir.simulation import Report as Report
     from sharnir.simulation import Settings as Settings
@@ -62,6 +68,10 @@ def __getattr__(name: str) -> Any:
         from sharnir import simulation
 
         return getattr(simulation, name)
+    if name == "load":
+        from sharnir.importing import load
+
+        return load
     if name in ("distance", "ray_cast"):
         from sharnir.collide import rays
 
@@ -70,9 +80,10 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Body", "Box", "Capsule", "ContactPair", "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "Fixed", "Frame",
-    "Free", "HalfSpace", "HeightField", "Helical", "Material", "MaterialPair", "Mesh", "Model", "ModelError",
-    "ModelFileError", "Motor", "Planar", "Prismatic", "Report", "Revolute", "Saved", "Scene", "Settings",
-    "SharnirError", "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Trajectory", "Universal",
-    "compile", "distance", "get_precision", "maximal", "ray_cast", "set_precision", "simulate",
+    "Actuator", "Body", "Box", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder",
+    "Cylindrical", "Fixed", "Frame", "Free", "HalfSpace", "HeightField", "Helical", "Keyframe", "Material",
+    "MaterialPair", "Mesh", "Model", "ModelError", "ModelFileError", "Motor", "Planar", "Prismatic", "Report",
+    "Revolute", "Saved", "Scene", "Sensor", "Settings", "SharnirError", "Simulation", "SimulationError", "Sphere",
+    "Spherical", "Spring", "Step", "Trajectory", "Universal", "Visual", "compile", "distance", "get_precision", "load",
+    "maximal", "ray_cast", "set_precision", "simulate",
 ]  # fmt: skip

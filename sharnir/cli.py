@@ -1,10 +1,11 @@
-"""The command `sharnir`: list, run, view, bench, doctor."""
+"""The command `sharnir`: list, info, run, view, bench, doctor."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,10 +14,14 @@ from rich.console import Console
 from rich.table import Table
 
 from sharnir.errors import ModelError, SharnirError, unknown
+from sharnir.spec.report import UNSEEN
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, invoke_without_command=True)
 out = Console()
 ALL = "all"
+ROBOTS = (".urdf", ".xml", ".mjcf")
+SCENE_HELP = "A named scene, a scene file (.toml), a robot (.urdf, .xml)"
+Roots = Annotated[list[Path] | None, typer.Option("--root", help="A folder where files of a robot may lie.")]
 
 
 def main() -> None:
@@ -57,7 +62,7 @@ def list_scenes() -> None:
 
 @app.command()
 def run(
-    scene: Annotated[str, typer.Argument(help="A named scene, a scene file (.toml), or 'all'.")],
+    scene: Annotated[str, typer.Argument(help=f"{SCENE_HELP}, or 'all'.")],
     solver: Annotated[str | None, typer.Option(help="simgc (default), simmc or exact.")] = None,
     method: Annotated[
         str | None, typer.Option(help="default, paper; exact: dop853, radau, rk4 (with --dt), euler.")
@@ -70,6 +75,7 @@ def run(
     plot: Annotated[bool, typer.Option("--plot", help="Save a plot.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Save a table of numbers.")] = False,
     folder: Annotated[Path, typer.Option("--out", help="Where to save.")] = Path("out"),
+    root: Roots = None,
 ) -> None:
     """Simulate a scene and report on it. Interrupted, it keeps what was recorded and ends with status 130."""
     from sharnir import scenes
@@ -96,7 +102,7 @@ def run(
     saved: list[Path] = []
     finished = True
     for name in scenes.names() if scene == ALL else [scene]:
-        built, length, step = build(name, parameter or [])
+        built, length, step = build(name, parameter or [], root or [])
         length = length if duration is None else duration
         step = step if dt is None and not exact else dt
         trajectory = simulate(
@@ -125,11 +131,14 @@ def file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).strip(".") or "scene"
 
 
-def build(name: str, parameters: list[str]) -> tuple[Any, float, float | None]:
-    """A scene by name or file, how long to run it, and a step for it."""
+def build(name: str, parameters: list[str], roots: Sequence[Path] = ()) -> tuple[Any, float, float | None]:
+    """A scene by name or file, how long to run it, and a step for it. What a robot loses is printed."""
     from sharnir import scenes
     from sharnir.spec.scene import Scene
 
+    if name.lower().endswith(ROBOTS):
+        scene = robot(name, parameters, roots)
+        return scene, 10.0, scene.timestep
     if name.endswith(".toml"):
         if parameters:
             raise ModelError(f"--set: a scene file has no parameters: given {parameters}; allowed: none")
@@ -144,6 +153,32 @@ def build(name: str, parameters: list[str]) -> tuple[Any, float, float | None]:
         values[key] = int(number) if number.is_integer() and "." not in value else number
     found = scenes.find(name)
     return scenes.make(name, **values), found.duration, found.dt
+
+
+def robot(name: str, parameters: list[str], roots: Sequence[Path]) -> Any:
+    """The scene of a URDF or MJCF file."""
+    from sharnir.importing import load
+
+    if parameters:
+        raise ModelError(f"--set: a robot file has no parameters: given {parameters}; allowed: none")
+    scene = load(name, roots)
+    for entry in scene.import_report:
+        if entry.effect != UNSEEN:
+            out.print(f"{entry.effect}: {entry}", highlight=False, markup=False)
+    return scene
+
+
+@app.command()
+def info(scene: Annotated[str, typer.Argument(help=f"{SCENE_HELP}.")], root: Roots = None) -> None:
+    """Show what a scene holds, and what a robot's file could not bring into it."""
+    from sharnir.importing import load
+    from sharnir.info import report_table, scene_table
+
+    built = load(scene, root or []) if scene.lower().endswith(ROBOTS) else build(scene, [])[0]
+    out.print(scene_table(built))
+    report = report_table(built)
+    if report is not None:
+        out.print(report)
 
 
 def summary(trajectory: Any) -> list[str]:
@@ -162,17 +197,18 @@ def summary(trajectory: Any) -> list[str]:
 
 @app.command()
 def view(
-    scene: Annotated[str, typer.Argument(help="A named scene or a scene file (.toml).")],
+    scene: Annotated[str, typer.Argument(help=f"{SCENE_HELP}.")],
     solver: Annotated[str, typer.Option(help="simgc or simmc.")] = "simgc",
     dt: Annotated[float, typer.Option(help="Step, s.")] = 0.01,
     parameter: Annotated[list[str] | None, typer.Option("--set", help="A scene parameter, as n=20.")] = None,
     port: Annotated[int, typer.Option(help="Of the page on this machine; 0 for any that is free.")] = 8080,
+    root: Roots = None,
 ) -> None:
     """Watch a scene in a browser, in real time, until Ctrl-C."""
     from sharnir import viewer
     from sharnir.simulation import Simulation
 
-    built, *_ = build(scene, parameter or [])
+    built, *_ = build(scene, parameter or [], root or [])
     viewer.view(Simulation(built, solver=solver, dt=dt), port, lambda text: out.print(text, highlight=False))
 
 

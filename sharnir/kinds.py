@@ -17,6 +17,7 @@ DROP = 3  # a root: its parent is the world
 
 # Joints, in the order of sharnir.compiler.loops.LOOP_TYPES and sharnir.constraints.joints.ROWS.
 FIXED, REVOLUTE, PRISMATIC, HELICAL, CYLINDRICAL, UNIVERSAL, SPHERICAL, PLANAR, FREE = range(9)
+COMPOUND = 9  # several motions between two bodies: in the tree only
 
 # What the bounds of a velocity coordinate mean: nothing, its position, or an angle of a ball (sharnir.spec.joints).
 NO_LIMIT, PLAIN_LIMIT, TWIST_LIMIT, EULER_LIMIT, CONE_LIMIT = range(5)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sharnir.errors import fail, shown, unknown
 from sharnir.kinds import BALL
+from sharnir.spec.sensors import Sensor
 
 Reals = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -48,6 +49,7 @@ class Model:
     joint_names: tuple[str, ...]  # by link, then those that close loops
     joint_types: tuple[str, ...]  # likewise
     spring_names: tuple[str, ...]
+    sensors: tuple[Sensor, ...]  # as described
 
     gravity: Reals  # [3] m/s²
     parent: Ints  # [nb] λ(i), -1 for the world
@@ -100,6 +102,22 @@ class Model:
     motor_max_force: Reals  # [motors] N or N m
     motor_max_speed: Reals  # [motors] rad/s or m/s
     motor_response: Reals  # [motors] s
+
+    drive_max_force: Reals  # [nc] N or N m, of all that drives a coordinate
+    drive_max_speed: Reals  # [nc] m/s or rad/s
+
+    actuator_names: tuple[str, ...]
+    actuator_start: Ints  # [actuators + 1] first of its terms
+    actuator_coordinate: Ints  # [terms] c
+    actuator_gear: Reals  # [terms]
+    actuator_gain: Reals  # [actuators, 3] constant, by position, by rate
+    actuator_bias: Reals  # [actuators, 3]
+    actuator_input: Reals  # [actuators] at the start
+    actuator_input_limits: Reals  # [actuators, 2]
+    actuator_force_limits: Reals  # [actuators, 2]
+    actuator_input_sum_limits: Reals  # [actuators, 2]
+    actuator_response: Reals  # [actuators] s
+    actuator_integrates: Ints  # [actuators]
 
     coupling_names: tuple[str, ...]
     coupling_coordinate: Ints  # [couplings, 2] c of leader and follower
@@ -274,6 +292,12 @@ class Model:
         if name not in self.motor_names:
             raise unknown("motor", name, self.motor_names)
         return self.motor_names.index(name)
+
+    def actuator(self, name: str) -> int:
+        """Number of an actuator."""
+        if name not in self.actuator_names:
+            raise unknown("actuator", name, self.actuator_names)
+        return self.actuator_names.index(name)
 
     def coupling(self, name: str) -> int:
         """Number of a coupling."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sharnir.errors import ModelError, fail
-
-if TYPE_CHECKING:
-    from sharnir.solvers.impulse import Impulses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,22 +22,18 @@ class Saved:
     time: float  # s
     arrays: dict[str, Any]
 
-    def check(self, solver: str, model: str, impulses: Impulses) -> None:
-        """Whether a simulation can continue from this."""
-        from sharnir.constraints.work import STATE_SAVED
-
+    def check(self, solver: str, model: str, shapes: dict[str, tuple[int, ...]]) -> None:
+        """Whether a simulation whose arrays have these shapes can continue from this."""
         where = "saved state"
         if self.solver != solver:
             raise fail(where, "belongs to another solver", repr(self.solver), repr(solver))
         if self.model != model:
             raise fail(where, "belongs to another model", self.model, model)
-        if set(self.arrays) != set(STATE_SAVED):
-            raise fail(where, "is not complete", ", ".join(self.arrays), ", ".join(STATE_SAVED))
+        if set(self.arrays) != set(shapes):
+            raise fail(where, "is not complete", ", ".join(self.arrays), ", ".join(shapes))
         for name, values in self.arrays.items():
-            array = getattr(impulses.state, name, None)
-            wanted = None if array is None else tuple(array.shape)
-            if wanted != np.shape(values):
-                raise fail(where, f"{name} has the wrong shape", list(np.shape(values)), str(wanted))
+            if shapes[name] != np.shape(values):
+                raise fail(where, f"{name} has the wrong shape", list(np.shape(values)), str(shapes[name]))
             if not np.isfinite(values).all():
                 raise fail(where, f"{name} is not finite", "NaN or inf", "finite numbers")
 

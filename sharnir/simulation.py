@@ -19,7 +19,7 @@ from sharnir.saved import Saved
 from sharnir.solvers.settings import Settings, settings_from
 from sharnir.spec.scene import Scene
 from sharnir.touches import Contact, check_room, contacts_of
-from sharnir.views import BodyView, JointView, MotorView
+from sharnir.views import ActuatorView, BodyView, JointView, MotorView
 
 SOLVERS = ("simgc", "simmc")
 REASONS = ("converged", "sweeps", "time")
@@ -75,6 +75,7 @@ class Simulation:
         self, scene: Scene | Model, *, solver: str = "simgc", dt: float = 0.01, worlds: int = 1, device: str = "cpu",
         contacts: int | None = None, pairs: int | None = None, **settings: Any,
     ) -> None:  # fmt: skip
+        from sharnir.actuation import Actuation
         from sharnir.dynamics.evaluator import checked_device
         from sharnir.solvers.impulse import Impulses
 
@@ -96,6 +97,7 @@ class Simulation:
             max(1e-6, np.abs(self.inner.loop_pos).max(initial=0.0), np.abs(self.inner.part_pos).max(initial=0.0))
         )
         self.counts = Counts()
+        self.actuation = Actuation(self.inner, self.worlds)
         self._controllers: list[tuple[Controller, float, float]] = []
         self._dt = self._checked_dt(dt)
         self.reset()
@@ -111,6 +113,7 @@ class Simulation:
         columns = (np.tile(x[:, None], (1, self.worlds)) for x in (m.q0, m.v0, m.loop_q0))
         for name, values in (("control", 0.0), ("f_ext", 0.0)):
             getattr(self.impulses.state, name).fill_(values)
+        self.actuation.reset()
         self.impulses.state.target.assign(np.tile(m.motor_target[:, None], (1, self.worlds)))
         self.impulses.set(self.settings, self._dt)
         self.impulses.start(*columns)
@@ -127,14 +130,16 @@ class Simulation:
             "dt": self._dt,
             "time": self.time,
         }
-        return Saved(arrays=self.impulses.saved(), **facts)
+        return Saved(arrays=self.impulses.saved() | self.actuation.saved(), **facts)
 
     def restore(self, saved: Saved) -> None:
         """Continue from what `save` returned, of this or another simulation of the same model."""
         if not isinstance(saved, Saved):
             raise fail("restore", "not a saved state", shown(saved), "what Simulation.save returns")
-        saved.check(self.solver, self.model.fingerprint, self.impulses)
+        present = self.impulses.saved() | self.actuation.saved()
+        saved.check(self.solver, self.model.fingerprint, {name: x.shape for name, x in present.items()})
         self.impulses.restore(saved.arrays)
+        self.actuation.restore(saved.arrays)
         self.dt = saved.dt
         self._set_time(saved.time)
         self._controllers = [(f, period, self.time) for f, period, _ in self._controllers]
@@ -184,6 +189,9 @@ class Simulation:
         report = None
         while steps > 0:
             chunk = min(steps, self._call_controllers(), 256 if like is None else 1)
+            if self.model.actuator_names:
+                chunk = 1 if self.actuation.every_step else chunk
+                self.actuation.apply(self)
             report = self._advance(chunk, like)
             steps -= chunk
         assert report is not None
@@ -229,7 +237,7 @@ class Simulation:
     def add_controller(self, function: Controller, rate: float | None = None) -> None:
         """Call function(simulation) `rate` times a second of simulated time, or before every step; first at once.
 
-        It reads what it likes and writes `control`, motors' targets and applied wrenches.
+        It reads what it likes and writes `control`, motors' targets, actuators' inputs and applied wrenches.
         """
         if not callable(function):
             raise fail("add_controller", "cannot be called", shown(function), "a function of the simulation")
@@ -327,6 +335,11 @@ class Simulation:
         return np.asarray(values[:, 0] if self.worlds == 1 else values)
 
     @property
+    def applied_control(self) -> Any:
+        """Warp array [nc, worlds] of the forces on coordinates that a user applies."""
+        return self.actuation.control if self.model.actuator_names else self.impulses.state.control
+
+    @property
     def q(self) -> Reals:
         """Positions of the solver's model (`inner`), [nq] or [nq, worlds]."""
         return self._column(self.impulses.state.q)
@@ -349,6 +362,16 @@ class Simulation:
     def body(self, name: str) -> BodyView:
         """A body: pose, velocity, applied wrench."""
         return BodyView(self, name)
+
+    def actuator(self, name: str) -> ActuatorView:
+        """An actuator: input and force."""
+        return ActuatorView(self, name)
+
+    def sensor(self, name: str) -> Any:
+        """What a sensor shows now: a number or a vector (sharnir.Sensor)."""
+        from sharnir.observe.sensors import read
+
+        return read(self, name)
 
     def motor(self, name: str) -> MotorView:
         """A motor: target and force."""

@@ -111,6 +111,7 @@ def simulate(
     most dt (s); for the others, "default" or "paper", with steps of at most dt (default 1 ms).
     times: where to record (s, increasing, within the run); if left out, some 400 evenly spaced, on the grid of a fixed
     step. The state at time 0 is always recorded first.
+    Actuators keep the inputs they start with.
     control(t, q, v): joint forces [nv] added to the model's own, asked at every evaluation, or step, and record.
     contacts, pairs: room for points of contact and for pairs of shapes near each other, as in `Simulation`.
     progress: show a bar. Ctrl-C ends the run and returns what was recorded; a SimulationError carries it as
@@ -135,6 +136,7 @@ def simulate(
         room = {"contacts": contacts, "pairs": pairs}
         return record_run(model, recorded, solver, method, dt, control, room, progress)
     check_exact_knows(model)
+    control = with_actuators(model, control)
     return exact_run(model, recorded, method, {"rtol": rtol, "atol": atol, "dt": dt}, control, progress)
 
 
@@ -146,11 +148,32 @@ def check_exact_knows(model: Model) -> None:
     rubbing = np.flatnonzero(model.friction > 0)
     touching = filter_of(model).any()
     has = [("limits", len(limited) > 0), ("dry friction", len(rubbing) > 0), ("motors", len(model.motor_names) > 0),
-           ("couplings", len(model.coupling_names) > 0), ("contact", touching)]  # fmt: skip
+           ("couplings", len(model.coupling_names) > 0), ("contact", touching),
+           ("actuators that lag or integrate", bool(model.actuator_response.any() or model.actuator_integrates.any())),
+           ("actuators of joints that close loops", bool((model.actuator_coordinate >= model.nv).any()))]  # fmt: skip
     given = [name for name, there in has if there]
     if given:
         allowed = "scenes without, or solver 'simgc' or 'simmc'"
         raise fail(f"model {model.name!r}", "the exact solver does not know all of it", ", ".join(given), allowed)
+
+
+def with_actuators(model: Model, control: Control | None) -> Control | None:
+    """Control with the forces of the actuators at the inputs they start with."""
+    if not model.actuator_names:
+        return control
+    from sharnir.actuation import actuator_forces, gear_matrix, positions
+
+    gears = gear_matrix(model)
+    u = np.clip(model.actuator_input, *model.actuator_input_limits.T)[:, None]
+
+    def both(t: float, q: Reals, v: Reals) -> Reals:
+        loops = np.zeros((int(model.loop_q_start[-1]), 1))
+        coordinates = positions(model, np.concatenate([q[:, None], loops]))
+        rates = np.concatenate([v[:, None], np.zeros((model.nc - model.nv, 1))])
+        force = actuator_forces(model, gears, coordinates, rates, u)[1][: model.nv, 0]
+        return force if control is None else force + control(t, q, v)
+
+    return both
 
 
 def exact_run(

@@ -62,13 +62,13 @@ class JointView:
 
     @property
     def control(self) -> Reals:
-        """Forces on its coordinates, N or N m, held until changed."""
-        return self._simulation._column(self._simulation.impulses.state.control)[self._coordinates]
+        """Forces on its coordinates besides those of drives, N or N m, held until changed."""
+        return self._simulation._column(self._simulation.applied_control)[self._coordinates]
 
     @control.setter
     def control(self, values: Any) -> None:
-        state = self._simulation.impulses.state
-        written(self._simulation, state.control, self._coordinates, f"control of joint {self.name!r}", values)
+        array = self._simulation.applied_control
+        written(self._simulation, array, self._coordinates, f"control of joint {self.name!r}", values)
 
     @property
     def wrench(self) -> Reals:
@@ -160,6 +160,30 @@ class MotorView:
         """What it gave in the last step, N or N m."""
         c = int(self._simulation.inner.motor_coordinate[self._number])
         return line_force(self._simulation, self._simulation.impulses.lines.of_coordinate.get(c), ACT_MOTOR)
+
+
+class ActuatorView:
+    """An actuator of a simulation."""
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self._simulation, self.name = simulation, name
+        self._number = simulation.inner.actuator(name)
+
+    @property
+    def input(self) -> Any:
+        """What it is given, held until changed."""
+        return self._simulation._column(self._simulation.actuation.input)[self._number]
+
+    @input.setter  # noqa: A003
+    def input(self, value: Any) -> None:
+        array = self._simulation.actuation.input
+        written(self._simulation, array, self._number, f"input of actuator {self.name!r}", value)
+
+    @property
+    def force(self) -> Any:
+        """What it gave in the last step along its path, N or N m."""
+        force = self._simulation.actuation.force[self._number]
+        return force[0] if self._simulation.worlds == 1 else force
 
 
 class BodyView:

@@ -119,7 +119,7 @@ def _refuse(model: Model, what: str) -> Exception:
     return fail(f"MuJoCo twin of {model.name!r}", "has no equivalent", what, "what MuJoCo has")
 
 
-def _wxyz(R: Array) -> Array:
+def wxyz(R: Array) -> Array:
     return np.roll(matrix_to_quat(R), 1)
 
 
@@ -130,21 +130,21 @@ def _add_link(model: Model, i: int, parent: Any) -> Any:
     for e in parts:
         pose = pose @ Pose(model.part_rot[e], model.part_pos[e])
         places.append(pose)
-    body = parent.add_body(name=model.body_names[i], pos=pose.x, quat=_wxyz(pose.R))
+    body = parent.add_body(name=model.body_names[i], pos=pose.x, quat=wxyz(pose.R))
     body.mass, body.ipos = model.mass[i], model.com[i]
-    body.inertia, body.iquat = _principal(model.inertia[i])
+    body.inertia, body.iquat = principal(model.inertia[i])
     body.explicitinertial = True
-    if _is_free(model, i):
+    if is_free(model, i):
         body.add_joint(
-            name=_motion_name(model, parts[0], 0), type=JOINT.mjJNT_FREE, align=0, **_properties(model, i, 0, 6)
+            name=_motion_name(model, parts[0], 0), type=JOINT.mjJNT_FREE, align=0, **properties(model, i, 0, 6)
         )
         return body
     for e, place in zip(parts, places, strict=True):
-        _add_motion(model, i, e, pose.inverse() @ place, body)
+        add_motion(model, i, e, pose.inverse() @ place, body)
     return body
 
 
-def _is_free(model: Model, i: int) -> bool:
+def is_free(model: Model, i: int) -> bool:
     """Whether the link flies in the world's own axes, as MuJoCo's free joint does."""
     e, end = model.part_start[i], model.part_start[i + 1]
     if model.parent[i] >= 0 or model.part_kind[e:end].tolist() != [kinds.SHIFT, kinds.BALL] or model.part_sign[e] < 0:
@@ -152,7 +152,7 @@ def _is_free(model: Model, i: int) -> bool:
     return not model.part_pos[e:end].any() and np.array_equal(model.part_rot[e:end], [np.eye(3)] * 2)
 
 
-def _add_motion(model: Model, i: int, e: int, place: Pose, body: Any) -> None:
+def add_motion(model: Model, i: int, e: int, place: Pose, body: Any) -> None:
     """An elementary motion as joints; place: its frame in the link frame, at zero coordinates."""
     kind, sign, first = int(model.part_kind[e]), float(model.part_sign[e]), int(model.part_v[e] - model.dof_start[i])
     if kind == kinds.SCREW and model.part_pitch[e] != 0:
@@ -160,14 +160,14 @@ def _add_motion(model: Model, i: int, e: int, place: Pose, body: Any) -> None:
     if kind == kinds.BALL:
         if sign < 0 or e + 1 < model.part_start[i + 1]:
             raise _refuse(model, f"the rotation of {model.joint_names[i]!r}, crossed from child to parent")
-        name, more = _motion_name(model, e, 0), _properties(model, i, first, 3)
+        name, more = _motion_name(model, e, 0), properties(model, i, first, 3)
         body.add_joint(name=name, type=JOINT.mjJNT_BALL, pos=place.x, **more)
         return
     columns = {kinds.STILL: (), kinds.SCREW: (2,), kinds.SLIDE: (2,), kinds.SHIFT: (0, 1, 2)}[kind]
     for k, column in enumerate(columns):
         body.add_joint(
             name=_motion_name(model, e, k), type=JOINT.mjJNT_HINGE if kind == kinds.SCREW else JOINT.mjJNT_SLIDE,
-            pos=place.x, axis=sign * place.R[:, column], **_properties(model, i, first + k, 1),
+            pos=place.x, axis=sign * place.R[:, column], **properties(model, i, first + k, 1),
         )  # fmt: skip
 
 
@@ -176,7 +176,7 @@ def _motion_name(model: Model, e: int, k: int) -> str:
     return f"v{model.part_v[e] + k}"
 
 
-def _properties(model: Model, i: int, first: int, size: int) -> dict[str, Any]:
+def properties(model: Model, i: int, first: int, size: int) -> dict[str, Any]:
     """Springs, dampers, rotor, friction and limits of `size` coordinates of link i that make one joint in MuJoCo."""
     d = slice(int(model.dof_start[i]) + first, int(model.dof_start[i]) + first + size)
     values = {}
@@ -194,14 +194,14 @@ def _properties(model: Model, i: int, first: int, size: int) -> dict[str, Any]:
     return out
 
 
-def _principal(inertia: Array) -> tuple[Array, Array]:
+def principal(inertia: Array) -> tuple[Array, Array]:
     """Principal moments, such that MuJoCo accepts them, and the quaternion of their axes."""
     moments, axes = np.linalg.eigh(inertia)
     if np.linalg.det(axes) < 0:
         axes[:, 0] *= -1
     moments = np.maximum(moments, LEAST_INERTIA)
     moments[0] = max(moments[0], (moments[2] - moments[1]) * (1 + 1e-15))
-    return moments, _wxyz(axes)
+    return moments, wxyz(axes)
 
 
 def _add_shapes(model: Model, bodies: dict[int, Any]) -> None:
@@ -217,20 +217,20 @@ def _add_shapes(model: Model, bodies: dict[int, Any]) -> None:
             raise _refuse(model, "shapes of the world with different friction")
         friction = 0.0 if link < 0 else float(on[0])
         bodies[link].add_geom(
-            type=GEOMS[kind], size=_half_size(kind, model.shape_size[k]), pos=model.shape_pos[k],
-            quat=_wxyz(model.shape_rot[k]), friction=[friction, 0.0, 0.0],
+            type=GEOMS[kind], size=half_size(kind, model.shape_size[k]), pos=model.shape_pos[k],
+            quat=wxyz(model.shape_rot[k]), friction=[friction, 0.0, 0.0],
             contype=int(model.shape_filter[k, 0]), conaffinity=int(model.shape_filter[k, 1]),
         )  # fmt: skip
 
 
-def _half_size(kind: int, size: Array) -> Array:
+def half_size(kind: int, size: Array) -> Array:
     if kind == kinds.HALF_SPACE:
         return np.array([0.0, 0.0, 1.0])  # without end
     return size / 2 if kind == kinds.BOX else size * [1.0, 0.5, 0.0]
 
 
 def _site(body: Any, name: str, place: Array, R: Array | None = None) -> str:
-    body.add_site(name=name, pos=place, quat=_wxyz(np.eye(3) if R is None else R))
+    body.add_site(name=name, pos=place, quat=wxyz(np.eye(3) if R is None else R))
     return name
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.actuators import Coordinates, coupling_arrays, motor_arrays
+from sharnir.compiler.actuators import Coordinates, actuator_arrays, coupling_arrays, drive_limits, motor_arrays
 from sharnir.compiler.checks import number, quaternion, vector
 from sharnir.compiler.coordinates import coordinate_arrays, zero
 from sharnir.compiler.loops import check_loops_close, joint_arrays, loop_arrays
@@ -24,15 +24,16 @@ from sharnir.compiler.motions import (
     world_frames,
 )  # fmt: skip
 from sharnir.compiler.numeric import check_inertia_is_regular, link_poses
-from sharnir.compiler.shapes import shape_arrays
+from sharnir.compiler.sensors import checked_sensors
+from sharnir.compiler.shapes import dimensions, shape_arrays
 from sharnir.compiler.spanning import Link, SpanningTree, check_names, span
 from sharnir.compiler.velocities import consistent_velocities
 from sharnir.errors import described, fail, shown
 from sharnir.kinds import ADD, CARRY, DROP, STORE
 from sharnir.model import Model
 from sharnir.rotations import quat_to_matrix
-from sharnir.spec.elements import Body
-from sharnir.spec.joints import JOINT_TYPES, Free, Joint, Universal
+from sharnir.spec.elements import Body, Visual
+from sharnir.spec.joints import ALL_JOINT_TYPES, Compound, Free, Joint, Universal
 from sharnir.spec.scene import WORLD, Scene
 
 GAP_TOLERANCE = 1e-6  # m and rad, for frames that must coincide
@@ -45,6 +46,7 @@ def compile(scene: Scene) -> Model:
     scene = scene.plain()
     check_names(scene)
     check_types(scene)
+    check_visuals(scene)
     tree = span(scene)
     reference = reference_poses(tree)
     fields: dict[str, Any] = {
@@ -67,7 +69,10 @@ def compile(scene: Scene) -> Model:
     fields |= loop_arrays(fields, joints, nb)
     fields |= spring_arrays(scene, index, in_link)
     fields |= shape_arrays([link.body for link in tree.links], scene, index, in_link)
-    fields |= motor_arrays(scene, Coordinates(joints)) | coupling_arrays(scene, Coordinates(joints))
+    fields |= drive_limits(joints)
+    fields |= motor_arrays(scene, Coordinates(joints), fields) | coupling_arrays(scene, Coordinates(joints))
+    fields |= actuator_arrays(scene, Coordinates(joints))
+    fields["sensors"] = checked_sensors(scene, joints)
     written = {id(j) for j in scene.joints}
     model = Model(
         body_names=tuple(link.body.name for link in tree.links),
@@ -87,17 +92,44 @@ def compile(scene: Scene) -> Model:
 
 def check_types(scene: Scene) -> None:
     for joint in scene.joints:
-        if type(joint) not in JOINT_TYPES.values():
-            raise fail(f"joint {joint.name!r}", "unknown type", type(joint).__name__, ", ".join(JOINT_TYPES))
+        if type(joint) not in ALL_JOINT_TYPES.values():
+            raise fail(f"joint {joint.name!r}", "unknown type", type(joint).__name__, ", ".join(ALL_JOINT_TYPES))
         if isinstance(joint, Universal) and joint.x_axis is not None:
             allowed = "axis and axis2, which fix the frame"
             raise fail(f"joint {joint.name!r}", "x_axis means nothing here", shown(joint.x_axis), allowed)
+        if isinstance(joint, Compound):
+            check_compound(joint)
+            continue
         in_world = [n for n in ("anchor", "axis", "x_axis", "axis2") if getattr(joint, n, None) is not None]
         if in_world and (is_in_body_frames(joint) or isinstance(joint, Free)):
             where = "parent_frame, child_frame" if is_in_body_frames(joint) else "Free, which lies between body frames"
             raise fail(
                 f"joint {joint.name!r}", "is placed twice", f"{', '.join(in_world)} and {where}", "one of the two"
             )
+
+
+def check_visuals(scene: Scene) -> None:
+    """What is only seen is judged too: someone will want to see it."""
+    carried = [(f"body {b.name!r}", v) for b in scene.bodies for v in b.visuals]
+    for k, (where, visual) in enumerate([*carried, *(("world", v) for v in scene.visuals)]):
+        element = f"{where}, visual {k}"
+        if not isinstance(visual, Visual) or (visual.shape is None) == (visual.file is None):
+            raise fail(element, "is not one of shape and file", described(visual), "a Visual with a shape or a file")
+        if visual.shape is not None:
+            dimensions(element, visual.shape)
+        elif not isinstance(visual.file, str):
+            raise fail(element, "file is not text", described(visual.file), "the path of a mesh")
+        quaternion(element, "orientation", visual.orientation)
+        for name, size in (("position", 3), ("scale", 3), ("color", 4)):
+            vector(element, name, getattr(visual, name), size)
+
+
+def check_compound(joint: Compound) -> None:
+    """Its steps place it, and nothing else."""
+    placing = ("anchor", "axis", "x_axis", "parent_frame", "child_frame")
+    given = [n for n in placing if getattr(joint, n) is not None]
+    if given:
+        raise fail(f"joint {joint.name!r}", "is placed twice", f"{', '.join(given)} and steps", "steps only")
 
 
 def body_pose(body: Body) -> Pose:
@@ -163,16 +195,16 @@ def tree_arrays(tree: SpanningTree, frames: list[tuple[Pose, Pose]]) -> dict[str
     bodies = []
     for i, (link, ends) in enumerate(zip(tree.links, frames, strict=True)):
         (P, C), sequence = ends, motions(link.joint)
-        left = np.eye(3)
+        left = HERE
         if link.reverse:
             P, C = C, P
             sequence, left = reversed_motions(sequence)
         q, v = starts["q_start"][-1], starts["dof_start"][-1]
         before = body_in_link[link.parent] @ P
         for m in sequence:
-            parts.append((m, before @ Pose(m.before, np.zeros(3)), q + m.q, v + m.v))
+            parts.append((m, before @ m.before, q + m.q, v + m.v))
             before = HERE
-        body = Pose(left, np.zeros(3)) @ C.inverse()
+        body = left @ C.inverse()
         body_in_link[link.body.name] = body
         mass = mass_properties(link.body)
         bodies.append((mass.mass, body.x + body.R @ mass.com, body.R @ mass.inertia @ body.R.T, body.R, body.x))

@@ -1,4 +1,4 @@
-"""Motors and couplings as arrays over velocity coordinates: those of the tree, then those of loop joints."""
+"""Motors, actuators and couplings as arrays over velocity coordinates: those of the tree, then those of loop joints."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.checks import number
-from sharnir.errors import fail
+from sharnir.compiler.checks import is_number, number, vector
+from sharnir.compiler.limits import bounds
+from sharnir.errors import fail, shown
 from sharnir.kinds import POSITION, VELOCITY
 from sharnir.model import index
-from sharnir.spec.actuators import Coupling, Motor
+from sharnir.spec.actuators import Actuator, Coupling, Motor
 from sharnir.spec.joints import Free, Joint, Spherical
 from sharnir.spec.scene import Scene
 
@@ -35,7 +36,23 @@ class Coordinates:
         return c
 
 
-def motor_arrays(scene: Scene, coordinates: Coordinates) -> dict[str, Any]:
+def drive_limits(joints: list[Joint]) -> dict[str, Any]:
+    """Largest force and speed of whatever drives a coordinate, [nc]."""
+    return {
+        f"drive_{name}": np.concatenate([np.zeros(0), *(_at_most(j, name) for j in joints)])
+        for name in ("max_force", "max_speed")
+    }
+
+
+def _at_most(joint: Joint, name: str) -> Any:
+    element, value = f"joint {joint.name!r}", getattr(joint, name)
+    values = (value,) * joint.nv if is_number(value) else value
+    if not isinstance(values, tuple) or len(values) != joint.nv:
+        raise fail(element, f"{name} has the wrong shape", shown(value), f"one number, or {joint.nv}")
+    return np.array([number(element, name, x, least=0, infinite=(np.inf,)) for x in values], dtype=float)
+
+
+def motor_arrays(scene: Scene, coordinates: Coordinates, limits: dict[str, Any]) -> dict[str, Any]:
     """Coordinates, modes, targets and bounds of the motors."""
     rows = [_motor(motor, coordinates) for motor in scene.motors]
     drives: dict[int, str] = {}
@@ -44,6 +61,9 @@ def motor_arrays(scene: Scene, coordinates: Coordinates) -> dict[str, Any]:
             given = f"joint {motor.joint!r}, coordinate {motor.coordinate}"
             raise fail(f"motor {motor.name!r}", f"drives what motor {drives[c]!r} drives", given, "one motor for each")
         drives[c] = motor.name
+    for c, _, values in rows:
+        for name in ("max_force", "max_speed"):
+            values[name] = min(values[name], float(limits[f"drive_{name}"][c]))
     return {
         "motor_names": tuple(m.name for m in scene.motors),
         "motor_coordinate": np.array([c for c, _, _ in rows], dtype=np.int32),
@@ -67,6 +87,42 @@ def _motor(motor: Motor, coordinates: Coordinates) -> tuple[int, int, dict[str, 
         values[name] = number(element, name, getattr(motor, name), above=0, infinite=(np.inf,))
     values["response"] = number(element, "response", motor.response, least=0)
     return c, mode, values
+
+
+def actuator_arrays(scene: Scene, coordinates: Coordinates) -> dict[str, Any]:
+    """Coordinates and gears of the actuators, one after another, and their laws."""
+    rows = [_actuator(actuator, coordinates) for actuator in scene.actuators]
+    flat = [term for terms, _ in rows for term in terms]
+    shapes = {"gain": (3,), "bias": (3,), "input_limits": (2,), "force_limits": (2,), "input_sum_limits": (2,)}
+    return {
+        "actuator_names": tuple(a.name for a in scene.actuators),
+        "actuator_start": np.cumsum([0, *(len(terms) for terms, _ in rows)], dtype=np.int32),
+        "actuator_coordinate": np.array([c for c, _ in flat], dtype=np.int32),
+        "actuator_gear": np.array([gear for _, gear in flat], dtype=float),
+        "actuator_integrates": np.array([bool(a.integrates) for a in scene.actuators], dtype=np.int32),
+        **{f"actuator_{name}": np.array([law[name] for _, law in rows], dtype=float).reshape(-1, *shapes.get(name, ()))
+           for name in (*shapes, "input", "response")},
+    }  # fmt: skip
+
+
+def _actuator(actuator: Actuator, coordinates: Coordinates) -> tuple[list[tuple[int, float]], dict[str, Any]]:
+    element, count = f"actuator {actuator.name!r}", len(actuator.joints)
+    numbers = (0,) * count if actuator.coordinates is None else actuator.coordinates
+    if not isinstance(numbers, tuple) or len(numbers) != count:
+        raise fail(element, "coordinates has the wrong shape", shown(numbers), f"{count}, one for each joint")
+    gears = (1.0,) * count if actuator.gears is None else actuator.gears
+    gears = vector(element, "gears", gears, count)
+    ends = zip(actuator.joints, numbers, strict=True)
+    terms = [
+        (coordinates.find(element, "coordinates", joint, k), float(g))
+        for (joint, k), g in zip(ends, gears, strict=True)
+    ]
+    law: dict[str, Any] = {name: vector(element, name, getattr(actuator, name), 3) for name in ("gain", "bias")}
+    for name in ("input_limits", "force_limits", "input_sum_limits"):
+        law[name] = bounds(element, getattr(actuator, name), name)
+    law["input"] = number(element, "input", actuator.input)
+    law["response"] = number(element, "response", actuator.response, least=0)
+    return terms, law
 
 
 def coupling_arrays(scene: Scene, coordinates: Coordinates) -> dict[str, Any]:

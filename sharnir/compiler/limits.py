@@ -47,18 +47,21 @@ def bound_pairs(element: str, joint: Joint) -> Array:
         allowed = {0: "nothing: there are no coordinates", 1: "a pair (lower, upper)"}
         problem = "limits has the wrong shape"
         raise fail(element, problem, shown(value), allowed.get(size, f"{size} pairs (lower, upper)"))
-    return np.array([_bounds(element, pair) for pair in pairs]).reshape(size, 2)
+    return np.array([bounds(element, pair) for pair in pairs]).reshape(size, 2)
 
 
 def _is_list(value: Any, size: int) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and len(value) == size
 
 
-def _bounds(element: str, pair: Any) -> tuple[float, float]:
-    lower, upper = (number(element, "limits component", x, infinite=(-np.inf, np.inf)) for x in pair)
+def bounds(element: str, pair: Any, field: str = "limits") -> tuple[float, float]:
+    """A pair (lower, upper), judged."""
+    allowed = "(lower, upper) with lower ≤ upper, lower < inf and upper > -inf"
+    if not _is_list(pair, 2):
+        raise fail(element, f"{field} has the wrong shape", shown(pair), allowed)
+    lower, upper = (number(element, f"{field} component", x, infinite=(-np.inf, np.inf)) for x in pair)
     if not lower <= upper or lower == np.inf or upper == -np.inf:
-        allowed = "(lower, upper) with lower ≤ upper, lower < inf and upper > -inf"
-        raise fail(element, "limits leave nothing", shown(pair), allowed)
+        raise fail(element, f"{field} leave nothing", shown(pair), allowed)
     return lower, upper
 
 

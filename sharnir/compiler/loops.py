@@ -11,6 +11,7 @@ from sharnir.errors import fail
 from sharnir.model import Model
 from sharnir.rotations import Array
 from sharnir.spec.joints import (
+    Compound,
     Cylindrical,
     Fixed,
     Free,
@@ -27,6 +28,7 @@ from sharnir.spec.joints import (
 LOOP_TYPES: tuple[type[Joint], ...] = (
     Fixed, Revolute, Prismatic, Helical, Cylindrical, Universal, Spherical, Planar, Free,
 )  # fmt: skip
+KINDS = (*LOOP_TYPES, Compound)  # in the order of sharnir.kinds
 
 
 def joint_arrays(
@@ -35,7 +37,7 @@ def joint_arrays(
     """Kinds, links and frames of all joints, from parent to child as described."""
     ends = [(in_link[j.parent] @ P, in_link[j.child] @ C) for j, (P, C) in zip(joints, frames, strict=True)]
     return {
-        "joint_kind": np.array([LOOP_TYPES.index(type(j)) for j in joints], dtype=np.int32),
+        "joint_kind": np.array([KINDS.index(type(j)) for j in joints], dtype=np.int32),
         "joint_link": np.array([[index[j.parent], index[j.child]] for j in joints], dtype=np.int32).reshape(-1, 2),
         "joint_rot": np.array([[P.R, C.R] for P, C in ends]).reshape(-1, 2, 3, 3),
         "joint_pos": np.array([[P.x, C.x] for P, C in ends]).reshape(-1, 2, 3),
@@ -45,6 +47,10 @@ def joint_arrays(
 
 def loop_arrays(fields: dict[str, Any], joints: list[Joint], links: int) -> dict[str, Any]:
     """Those of the joints that close loops, the ones beyond the first `links`, and where their coordinates start."""
+    for joint in joints[links:]:
+        if isinstance(joint, Compound):
+            problem, allowed = "a compound joint cannot close a loop", "another joint of the loop without a position"
+            raise fail(f"joint {joint.name!r}", problem, f"{joint.nv} steps", allowed)
     names = ("kind", "link", "rot", "pos", "pitch")
     return {
         **{f"loop_{name}": fields[f"joint_{name}"][links:].copy() for name in names},

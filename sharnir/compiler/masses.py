@@ -30,12 +30,26 @@ def parallel_axis(mass: float, r: Array) -> Array:
     return mass * (r @ r * np.eye(3) - np.outer(r, r))
 
 
-def solid(element: str, shape: Shape) -> tuple[float, Array, Hull | None]:
-    """Volume (m³), inertia per unit density about the centre (m⁵, [3, 3], shape axes), and the hull if it is one."""
+def check_moves(element: str, shape: Shape) -> int:
+    """Kind of a shape that may be part of a body."""
     kind = shape_kind(element, shape)
     if kind in STILL:
         name = SHAPES[kind].__name__
         raise fail(element, f"a {STILL[kind]} cannot move", name, f"{name} among the scene's shapes only")
+    return kind
+
+
+def shape_list(element: str, shapes: Sequence[Shape]) -> Sequence[Shape]:
+    """The shapes of a body, a tuple."""
+    if not isinstance(shapes, tuple):
+        allowed = "a list of Sphere, Box, Cylinder, Capsule, ConvexHull"
+        raise fail(element, "shapes is not a list", shown(shapes), allowed)
+    return shapes
+
+
+def solid(element: str, shape: Shape) -> tuple[float, Array, Hull | None]:
+    """Volume (m³), inertia per unit density about the centre (m⁵, [3, 3], shape axes), and the hull if it is one."""
+    kind = check_moves(element, shape)
     if isinstance(shape, ConvexHull):
         hull = hull_of(element, shape)
         return hull.volume, hull.inertia, hull
@@ -65,12 +79,8 @@ def round_or_box(kind: int, size: Array) -> tuple[float, Array]:
 
 def from_shapes(element: str, shapes: Sequence[Shape]) -> MassProperties:
     """Sum of the shapes, each with its density and pose."""
-    if not isinstance(shapes, tuple):
-        raise fail(
-            element, "shapes is not a list", shown(shapes), "a list of Sphere, Box, Cylinder, Capsule, ConvexHull"
-        )
     parts = []
-    for k, shape in enumerate(shapes):
+    for k, shape in enumerate(shape_list(element, shapes)):
         name = f"{element}, shape {k}"
         volume, moments, hull = solid(name, shape)
         density = number(name, "density", shape.density, least=0)
@@ -84,11 +94,23 @@ def from_shapes(element: str, shapes: Sequence[Shape]) -> MassProperties:
     return MassProperties(mass, com, inertia)
 
 
+def stated(element: str, body: Body) -> MassProperties:
+    """Those of a body that states them all: its shapes weigh nothing."""
+    for k, shape in enumerate(shape_list(element, body.shapes)):
+        check_moves(f"{element}, shape {k}", shape)
+    mass = number(element, "mass", body.mass, least=0)
+    return MassProperties(
+        mass, vector(element, "center_of_mass", body.center_of_mass, 3), inertia_matrix(element, body.inertia)
+    )
+
+
 def mass_properties(body: Body) -> MassProperties:
     element = f"body {body.name!r}"
+    if body.mass is not None and body.center_of_mass is not None and body.inertia is not None:
+        return stated(element, body)
     solid_ = from_shapes(element, body.shapes)
     if body.mass is not None and body.shapes and solid_.mass == 0:  # their form counts, not their density
-        solid_ = from_shapes(element, [replace(shape, density=1.0) for shape in body.shapes])
+        solid_ = from_shapes(element, tuple(replace(shape, density=1.0) for shape in body.shapes))
     if body.mass is None and not body.shapes:
         raise fail(element, "mass is missing", "neither mass nor shapes", "a mass ≥ 0, or shapes with a density")
     mass = solid_.mass if body.mass is None else number(element, "mass", body.mass, least=0)

@@ -12,7 +12,7 @@ from sharnir.compiler.numeric import REGULAR, link_poses, tree_pivots
 from sharnir.compiler.spanning import free_name
 from sharnir.compiler.velocities import link_jacobians
 from sharnir.errors import described, fail
-from sharnir.kinds import BALL, DROP, FREE, NO_LIMIT, SHIFT
+from sharnir.kinds import BALL, COMPOUND, DROP, FREE, NO_LIMIT, SHIFT
 from sharnir.model import Ints, Model, Reals
 from sharnir.rotations import Array, matrix_to_quat
 
@@ -28,6 +28,7 @@ def maximal(model: Model) -> Model:
     if not isinstance(model, Model):
         raise fail("maximal", "not a model", described(model), "what sharnir.compile returns")
     check_bodies(model)
+    check_joints(model)
     poses = [Pose(R, x) for R, x in zip(model.body_rot, model.com, strict=True)]  # new link frames in the old ones
     back = [pose.inverse() for pose in poses]
     described_joints = np.flatnonzero(model.implicit_free == 0)
@@ -54,6 +55,14 @@ def check_bodies(model: Model) -> None:
             problem = "has no rotational inertia" + (" about some axis" if moments[2] > 0 else "")
             given = f"moments {', '.join(f'{max(m, 0.0):g}' for m in moments)} kg m²"
             raise fail(f"body {name!r}", problem, given, f"moments > 0 in maximal coordinates, {OTHERWISE}")
+
+
+def check_joints(model: Model) -> None:
+    """A joint between free bodies is a set of rows; those of a compound joint are not known."""
+    for name, kind in zip(model.joint_names, model.joint_kind, strict=True):
+        if kind == COMPOUND:
+            allowed = f"joints of one kind in maximal coordinates, {OTHERWISE}"
+            raise fail(f"joint {name!r}", "is a compound of several motions", "Compound", allowed)
 
 
 def free_links(model: Model, back: list[Pose]) -> dict[str, Any]:
@@ -124,10 +133,15 @@ def coordinates(model: Model, kept: Ints) -> dict[str, Any]:
     for name, nothing in (("limit_lower", -np.inf), ("limit_upper", np.inf), ("friction", 0.0)):
         out[name] = np.concatenate([np.full(6 * model.nb, nothing), getattr(model, name)[v]])
     no_limits = np.full(6 * model.nb, NO_LIMIT, dtype=np.int32)
+    for name in ("drive_max_force", "drive_max_speed"):
+        out[name] = np.concatenate([np.full(6 * model.nb, np.inf), getattr(model, name)[v]])
     out["limit_angles"] = np.concatenate([no_limits, model.limit_angles[v]])
     number = np.full(model.nc, -1, dtype=np.int32)
     number[v] = 6 * model.nb + np.arange(len(v))
-    return out | {name: number[getattr(model, name)] for name in ("motor_coordinate", "coupling_coordinate")}
+    return out | {
+        name: number[getattr(model, name)]
+        for name in ("motor_coordinate", "coupling_coordinate", "actuator_coordinate")
+    }
 
 
 def picked(start: Ints, loop_start: Ints, kept: Ints) -> tuple[Ints, Ints]:

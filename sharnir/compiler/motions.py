@@ -1,22 +1,24 @@
 """Joints as sequences of elementary motions, and where a joint's two frames are.
 
-A joint from frame P (on the parent) to frame C (on the child) is k₁ m₁ k₂ m₂ … : constant rotations kⱼ and motions
-mⱼ, each a screw about z, a slide along z, a ball or a shift. The inverse is the inverses in reverse order, so a
-joint may be crossed in either direction of the tree without changing the meaning of its coordinates.
+A joint from frame P (on the parent) to frame C (on the child) is k₁ m₁ k₂ m₂ … : constant poses kⱼ and motions mⱼ,
+each a screw about z, a slide along z, a ball or a shift. The inverse is the inverses in reverse order, so a joint may
+be crossed in either direction of the tree without changing the meaning of its coordinates.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from sharnir.compiler.checks import direction, number, vector
-from sharnir.errors import fail
+from sharnir.errors import ModelError, fail, shown, unknown
 from sharnir.kinds import BALL, SCREW, SHIFT, SLIDE, STILL
 from sharnir.rotations import Array, frame_matrix, quat_to_matrix, rotation_z
 from sharnir.spec.elements import Frame
 from sharnir.spec.joints import (
+    Compound,
     Cylindrical,
     Fixed,
     Free,
@@ -26,6 +28,7 @@ from sharnir.spec.joints import (
     Prismatic,
     Revolute,
     Spherical,
+    Step,
     Universal,
 )  # fmt: skip
 
@@ -52,7 +55,7 @@ HERE = Pose(E, np.zeros(3))
 
 
 class Motion(NamedTuple):
-    before: Array  # constant rotation in front of the motion
+    before: Pose  # constant pose in front of the motion
     kind: int
     q: int  # first coordinates, counted from the joint's
     v: int
@@ -72,33 +75,65 @@ class Motion(NamedTuple):
         return Pose(E, c) if self.kind == SHIFT else HERE
 
 
+def _turned(R: Array) -> Pose:
+    return Pose(R, np.zeros(3))
+
+
 _SEQUENCES: dict[type[Joint], list[Motion]] = {
-    Fixed: [Motion(E, STILL, 0, 0)],
-    Revolute: [Motion(E, SCREW, 0, 0)],
-    Prismatic: [Motion(E, SLIDE, 0, 0)],
-    Cylindrical: [Motion(E, SLIDE, 0, 0), Motion(E, SCREW, 1, 1)],
-    Universal: [Motion(E, SCREW, 0, 0), Motion(Z_TO_X, SCREW, 1, 1)],
-    Spherical: [Motion(E, BALL, 0, 0)],
-    Planar: [Motion(Z_TO_X, SLIDE, 0, 0), Motion(Z_TO_X.T @ Z_TO_Y, SLIDE, 1, 1), Motion(Z_TO_Y.T, SCREW, 2, 2)],
-    Free: [Motion(E, SHIFT, 0, 0), Motion(E, BALL, 3, 3)],
+    Fixed: [Motion(HERE, STILL, 0, 0)],
+    Revolute: [Motion(HERE, SCREW, 0, 0)],
+    Prismatic: [Motion(HERE, SLIDE, 0, 0)],
+    Cylindrical: [Motion(HERE, SLIDE, 0, 0), Motion(HERE, SCREW, 1, 1)],
+    Universal: [Motion(HERE, SCREW, 0, 0), Motion(_turned(Z_TO_X), SCREW, 1, 1)],
+    Spherical: [Motion(HERE, BALL, 0, 0)],
+    Planar: [
+        Motion(_turned(Z_TO_X), SLIDE, 0, 0),
+        Motion(_turned(Z_TO_X.T @ Z_TO_Y), SLIDE, 1, 1),
+        Motion(_turned(Z_TO_Y.T), SCREW, 2, 2),
+    ],
+    Free: [Motion(HERE, SHIFT, 0, 0), Motion(HERE, BALL, 3, 3)],
 }
+STEPS = {"hinge": SCREW, "slide": SLIDE}
 
 
 def motions(joint: Joint) -> list[Motion]:
     """The joint from parent to child."""
     if isinstance(joint, Helical):
         pitch = number(f"joint {joint.name!r}", "pitch", joint.pitch)
-        return [Motion(E, SCREW, 0, 0, pitch / (2 * np.pi))]
+        return [Motion(HERE, SCREW, 0, 0, pitch / (2 * np.pi))]
+    if isinstance(joint, Compound):
+        return compound_motions(joint)
     return _SEQUENCES[type(joint)]
 
 
-def reversed_motions(sequence: list[Motion]) -> tuple[list[Motion], Array]:
-    """The inverse of k₁m₁k₂m₂…: motions from child to parent, and the constant rotation left behind them."""
+def compound_motions(joint: Compound) -> list[Motion]:
+    """The steps, each behind the pose of its frame in the frame of the one before it."""
+    frames = step_frames(joint)
+    places = [HERE, *(a.inverse() @ b for a, b in pairwise(frames))]
+    return [Motion(p, STEPS[s.kind], k, k) for k, (p, s) in enumerate(zip(places, joint.steps, strict=True))]
+
+
+def step_frames(joint: Compound) -> list[Pose]:
+    """Frames of the steps in the world, in the reference configuration."""
+    element = f"joint {joint.name!r}"
+    if not isinstance(joint.steps, tuple) or not joint.steps or not all(isinstance(s, Step) for s in joint.steps):
+        raise fail(element, "steps is not a list of steps", shown(joint.steps), "at least one Step")
+    frames = []
+    for k, step in enumerate(joint.steps):
+        if not isinstance(step.kind, str) or step.kind not in STEPS:
+            raise ModelError(f"{element}, step {k}: {unknown('kind', step.kind, STEPS)}")
+        anchor = vector(f"{element}, step {k}", "anchor", step.anchor, 3)
+        frames.append(Pose(axes(f"{element}, step {k}", "", step.axis, None), anchor))
+    return frames
+
+
+def reversed_motions(sequence: list[Motion]) -> tuple[list[Motion], Pose]:
+    """The inverse of k₁m₁k₂m₂…: motions from child to parent, and the constant pose left behind them."""
     out = []
-    before = E
+    before = HERE
     for m in reversed(sequence):
         out.append(m._replace(before=before, sign=-m.sign))
-        before = m.before.T
+        before = m.before.inverse()
     return out, before
 
 
@@ -106,7 +141,7 @@ def relative_pose(sequence: list[Motion], q: Array) -> Pose:
     """Pose of the last frame in the first at coordinates q."""
     pose = HERE
     for m in sequence:
-        pose = pose @ Pose(m.before, np.zeros(3)) @ m.pose(q)
+        pose = pose @ m.before @ m.pose(q)
     return pose
 
 
@@ -138,6 +173,9 @@ def axes(element: str, prefix: str, axis: object, x_axis: object) -> Array:
 def world_frames(joint: Joint) -> tuple[Pose, Pose]:
     """Frames P and C of a joint placed in the world, as they are there in the reference configuration."""
     element = f"joint {joint.name!r}"
+    if isinstance(joint, Compound):
+        frames = step_frames(joint)
+        return frames[0], frames[-1]
     anchor = np.zeros(3) if joint.anchor is None else vector(element, "anchor", joint.anchor, 3)
     if isinstance(joint, Universal):
         z = direction(element, "axis", (0.0, 0.0, 1.0) if joint.axis is None else joint.axis)

@@ -26,7 +26,7 @@ def link_poses(model: Model, q: Array) -> list[Pose]:
 
 def _motion(model: Model, e: int) -> Motion:
     kind, q, v = int(model.part_kind[e]), int(model.part_q[e]), int(model.part_v[e])
-    return Motion(np.eye(3), kind, q, v, float(model.part_pitch[e]), int(model.part_sign[e]))
+    return Motion(HERE, kind, q, v, float(model.part_pitch[e]), int(model.part_sign[e]))
 
 
 def link_axes(model: Model, i: int, poses: list[Pose], origin: Array) -> dict[int, Array]:

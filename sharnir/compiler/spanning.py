@@ -29,7 +29,7 @@ def check_names(scene: Scene) -> None:
     """Names are text, unique per kind, and refer to what exists."""
     kinds: dict[str, Sequence[Any]] = {
         "body": scene.bodies, "joint": scene.joints, "spring": scene.springs, "motor": scene.motors,
-        "coupling": scene.couplings,
+        "coupling": scene.couplings, "actuator": scene.actuators, "sensor": scene.sensors,
     }  # fmt: skip
     for kind, elements in kinds.items():
         check_unique(kind, elements)
@@ -43,6 +43,11 @@ def check_names(scene: Scene) -> None:
     joints = [j.name for j in scene.joints]
     for motor in scene.motors:
         check_known(f"motor {motor.name!r}", "joint", (motor.joint,), joints)
+    for actuator in scene.actuators:
+        if not isinstance(actuator.joints, tuple) or not actuator.joints:
+            allowed = "a list of the joints it acts on"
+            raise fail(f"actuator {actuator.name!r}", "joints is not a list of names", shown(actuator.joints), allowed)
+        check_known(f"actuator {actuator.name!r}", "joint", actuator.joints, joints)
     for coupling in scene.couplings:
         check_known(f"coupling {coupling.name!r}", "joint", (coupling.leader, coupling.follower), joints)
 
@@ -69,7 +74,8 @@ def check_known(element: str, kind: str, given: tuple[str, ...], names: list[str
 
 def span(scene: Scene) -> SpanningTree:
     """Shortest paths to the world over the joints worth most: those with a stated position, which then holds whatever
-    the order of description, before others, and free joints last. Bodies without any get a free joint of their own."""
+    the order of description, before others, and free joints without one last. Bodies without any joint get a free one
+    of their own."""
     neighbours: dict[str, list[Joint]] = {WORLD: [], **{b.name: [] for b in scene.bodies}}
     for joint in scene.joints:
         neighbours[joint.parent].append(joint)
@@ -104,9 +110,9 @@ def span(scene: Scene) -> SpanningTree:
 
 
 def _worth(joint: Joint) -> int:
-    if isinstance(joint, Free):
-        return 2
-    return 1 if joint.position is None else 0
+    if joint.position is not None:
+        return 0
+    return 2 if isinstance(joint, Free) else 1
 
 
 def free_name(body: str, taken: Container[str]) -> str:

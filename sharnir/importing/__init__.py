@@ -1,1 +1,69 @@
-"""Model files of others: checked, parsed by MuJoCo in a process of its own, handed over as a compiled model."""
+"""Robots from URDF and MJCF files: `sharnir.load`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sharnir.importing.actuators import add_actuators
+from sharnir.importing.bodies import add_bodies
+from sharnir.importing.contacts import add_contacts
+from sharnir.importing.equalities import add_equalities
+from sharnir.importing.keyframes import add_keyframes
+from sharnir.importing.links import add_urdf_facts
+from sharnir.importing.options import add_options
+from sharnir.importing.parse import Parsed, parse
+from sharnir.importing.sensors import add_sensors
+from sharnir.importing.shapes import add_shapes
+from sharnir.importing.source import Source
+from sharnir.importing.tendons import add_tendons
+from sharnir.importing.urdf import set_inertias
+from sharnir.spec.report import ImportReport, Omission
+from sharnir.spec.scene import Scene
+
+
+def load(
+    path: str | Path,
+    roots: Sequence[str | Path] = (),
+    *,
+    strict: bool = False,
+    merge_fixed: bool = False,
+    floating: bool = False,
+) -> Scene:
+    """A scene from a URDF or MJCF file, with the file's names and coordinates: q and v are MuJoCo's qpos and qvel but
+    for the order of quaternions.
+
+    roots: folders below which files may lie; `package://name/…` is looked for in them. strict: refuse what the scene
+    cannot represent as it is, instead of listing it in `scene.import_report`. merge_fixed: let bodies without joints
+    become part of those that carry them. floating: let the root links of a URDF float freely; otherwise they are fixed
+    to the world.
+    """
+    parsed = parse(path, tuple(roots))
+    scene = scene_of(parsed, merge_fixed=merge_fixed, floating=floating)
+    if strict:
+        scene.import_report.check(str(path))
+    return scene
+
+
+def scene_of(parsed: Parsed, *, merge_fixed: bool = False, floating: bool = False) -> Scene:
+    """The scene of a file that was read. The model of a URDF gets the inertias of the file."""
+    urdf = parsed.format == "urdf"
+    if urdf:
+        set_inertias(parsed.model, parsed.tree)
+    source = Source(parsed.model, parsed.format, parsed.tree, floating and urdf)
+    add_options(source)
+    add_bodies(source, merge_fixed)
+    add_equalities(source)
+    add_tendons(source)
+    add_actuators(source)
+    add_shapes(source)
+    add_contacts(source)
+    add_keyframes(source)
+    add_sensors(source)
+    if urdf:
+        add_urdf_facts(source, parsed.files)
+    source.scene.import_report = source.report
+    return source.scene
+
+
+__all__ = ["ImportReport", "Omission", "Parsed", "load", "parse", "scene_of"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from sharnir.spec.elements import Element
+from sharnir.spec.elements import Element, Vector
 
 
 @dataclass(kw_only=True)
@@ -27,6 +28,36 @@ class Motor(Element):
     max_force: float = inf
     max_speed: float = inf
     response: float = 0.05
+
+
+@dataclass(kw_only=True)
+class Actuator(Element):
+    """A force on joint coordinates that follows an input: f = (g₀ + g₁ s + g₂ ṡ) u + b₀ + b₁ s + b₂ ṡ.
+
+    It acts on s = Σ gearₖ qₖ, the path it works along: coordinate k gets gearₖ f. Gain (1, 0, 0) is a plain force;
+    gain (kp, 0, 0) and bias (0, −kp, −kv) a servo that seeks the position u. It is evaluated once a step; a Motor,
+    which knows no gains, is solved together with all that resists it.
+
+    joints: names, one or several. coordinates: index of the velocity coordinate in each, counted from the joint's
+    first; left out, 0. gears: N by N, N m by N, …; left out, 1. gain: g₀, g₁, g₂. bias: b₀, b₁, b₂. Of rotations given
+    by a quaternion, q counts as 0.
+    input: what it is given at the start. input_limits, force_limits: (lower, upper) to which the input and f are
+    clamped. response: s, time constant by which u follows the input; 0 for at once. integrates: u is the integral of
+    the input, starting at 0, kept within input_sum_limits.
+    """
+
+    name: str
+    joints: Sequence[str]
+    coordinates: Sequence[int] | None = None
+    gears: Vector | None = None
+    gain: Vector = (1.0, 0.0, 0.0)
+    bias: Vector = (0.0, 0.0, 0.0)
+    input: float = 0.0
+    input_limits: Vector = (-inf, inf)
+    force_limits: Vector = (-inf, inf)
+    response: float = 0.0
+    integrates: bool = False
+    input_sum_limits: Vector = (-inf, inf)
 
 
 @dataclass(kw_only=True)

@@ -150,6 +150,22 @@ class Mesh(Shape):
 
 
 @dataclass(kw_only=True)
+class Visual(Element):
+    """What is seen of a body, or of the world, and neither touches nor weighs: a shape, or a mesh in a file.
+
+    shape: with its own pose. file: path of a mesh. position (m), orientation (quaternion x, y, z, w), scale (along
+    x, y, z): of the file's mesh in the body frame or the world. color: red, green, blue, opacity, 0 to 1.
+    """
+
+    shape: Shape | None = None
+    file: str | None = None
+    position: Vector = (0.0, 0.0, 0.0)
+    orientation: Vector = (0.0, 0.0, 0.0, 1.0)
+    scale: Vector = (1.0, 1.0, 1.0)
+    color: Vector = (0.5, 0.5, 0.5, 1.0)
+
+
+@dataclass(kw_only=True)
 class Body(Element):
     """A rigid body.
 
@@ -160,6 +176,7 @@ class Body(Element):
     position, orientation: pose in the world in the reference configuration, m and quaternion (x, y, z, w), where
         (0, 0, 0, 1) is no turn;
         left out, a joint given in body frames places the body, or it sits at the origin.
+    visuals: what is seen of it besides its shapes, or instead of them.
     """
 
     name: str
@@ -169,6 +186,7 @@ class Body(Element):
     shapes: Sequence[Shape] = ()
     position: Vector | None = None
     orientation: Vector | None = None
+    visuals: Sequence[Visual] = ()
 
 
 @dataclass(kw_only=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sharnir.errors import ModelError, described, fail, shown, unknown
-from sharnir.spec.actuators import Coupling, Motor
+from sharnir.spec.actuators import Actuator, Coupling, Motor
 from sharnir.spec.elements import (
     Body,
     Box,
@@ -25,9 +25,12 @@ from sharnir.spec.elements import (
     Shape,
     Sphere,
     Spring,
+    Visual,
 )  # fmt: skip
-from sharnir.spec.joints import JOINT_TYPES
+from sharnir.spec.joints import ALL_JOINT_TYPES, Step
+from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
+from sharnir.spec.sensors import Sensor
 
 if TYPE_CHECKING:
     from sharnir.spec.scene import Scene
@@ -39,11 +42,15 @@ SHAPE_TYPES: dict[str, type[Shape]] = {
     "convex_hull": ConvexHull, "height_field": HeightField, "mesh": Mesh,
 }  # fmt: skip
 SECTIONS = {
-    "body": Body, "joint": JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling, "shape": SHAPE_TYPES,
-    "contact_pair": ContactPair, "material_pair": MaterialPair,
+    "body": Body, "joint": ALL_JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling,
+    "shape": SHAPE_TYPES,
+    "contact_pair": ContactPair, "material_pair": MaterialPair, "visual": Visual,
+    "actuator": Actuator, "keyframe": Keyframe, "sensor": Sensor,
 }  # fmt: skip
-TEXT = {"name", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine", "first", "second"}
-FLAGS = {"touch"}
+TEXT = {"name", "kind", "file", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine"}
+TEXT |= {"first", "second", "of"}
+TEXTS = {"joints"}
+FLAGS = {"touch", "integrates"}
 
 
 def _table(element: Element, kind: str | None) -> dict[str, Any]:
@@ -61,6 +68,10 @@ def _table(element: Element, kind: str | None) -> dict[str, Any]:
             if not isinstance(value, tuple):
                 raise fail(where, "shapes cannot be saved", shown(value), "a list of shapes")
             value = [_table(s, _type_name(s, SHAPE_TYPES, where)) for s in value]
+        elif f.name in ("steps", "visuals"):
+            value = [_table(s, None) for s in value]
+        elif f.name in ("shape", "region"):
+            value = _table(value, _type_name(value, SHAPE_TYPES, f.name))
         table[f.name] = value
     return table
 
@@ -99,16 +110,21 @@ def _lines(table: dict[str, Any], where: str) -> list[str]:
 
 def write_scene(scene: Scene, path: Path) -> None:
     head = {"format": FORMAT, "version": VERSION, "name": scene.name, "gravity": scene.gravity}
+    head |= {} if scene.timestep is None else {"timestep": scene.timestep}
     lines = _lines(head, f"scene {scene.name!r}")
     sections: list[tuple[str, list[dict[str, Any]]]] = [
         ("body", [_table(b, None) for b in scene.bodies]),
-        ("joint", [_table(j, _type_name(j, JOINT_TYPES, f"joint {shown(j.name)}")) for j in scene.joints]),
+        ("joint", [_table(j, _type_name(j, ALL_JOINT_TYPES, f"joint {shown(j.name)}")) for j in scene.joints]),
         ("spring", [_table(s, None) for s in scene.springs]),
         ("motor", [_table(m, None) for m in scene.motors]),
         ("coupling", [_table(c, None) for c in scene.couplings]),
         ("shape", [_table(s, _type_name(s, SHAPE_TYPES, f"shape {k}")) for k, s in enumerate(scene.shapes)]),
         ("contact_pair", [_table(p, None) for p in scene.contact_pairs]),
         ("material_pair", [_table(p, None) for p in scene.material_pairs]),
+        ("visual", [_table(v, None) for v in scene.visuals]),
+        ("actuator", [_table(a, None) for a in scene.actuators]),
+        ("keyframe", [_table(k, None) for k in scene.keyframes]),
+        ("sensor", [_table(s, None) for s in scene.sensors]),
     ]
     for section, tables in sections:
         for number, table in enumerate(tables):
@@ -140,6 +156,8 @@ def read_scene(path: Path) -> Scene:
         scene.name = _text(document.pop("name"), f"scene file {path}: name")
     if "gravity" in document:
         scene.gravity = _numbers(document.pop("gravity"), f"scene file {path}: gravity")
+    if "timestep" in document:
+        scene.timestep = _numbers(document.pop("timestep"), f"scene file {path}: timestep")
     for section, types in SECTIONS.items():
         tables = document.pop(section, [])
         if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
@@ -147,7 +165,7 @@ def read_scene(path: Path) -> Scene:
         for number, table in enumerate(tables):
             scene.add(_element(table, types, f"scene file {path}: {section} {table.get('name', number)!r}"))
     for key in document:
-        raise ModelError(f"scene file {path}: {unknown('key', key, ['name', 'gravity', *SECTIONS])}")
+        raise ModelError(f"scene file {path}: {unknown('key', key, ['name', 'gravity', 'timestep', *SECTIONS])}")
     return scene
 
 
@@ -176,6 +194,10 @@ def _element(table: dict[str, Any], types: Any, where: str) -> Any:
 def _value(key: str, value: Any, where: str) -> Any:
     if key in TEXT:
         return _text(value, where)
+    if key in TEXTS:
+        if not isinstance(value, list):
+            raise ModelError(f"{where}: given {value!r}; allowed: a list of names")
+        return tuple(_text(v, where) for v in value)
     if key in FLAGS:
         if not isinstance(value, bool):
             raise ModelError(f"{where}: given {value!r}; allowed: true or false")
@@ -184,6 +206,15 @@ def _value(key: str, value: Any, where: str) -> Any:
         if not isinstance(value, list) or not all(isinstance(s, dict) for s in value):
             raise ModelError(f"{where}: given {value!r}; allowed: a list of tables")
         return tuple(_element(s, SHAPE_TYPES, f"{where} {n}") for n, s in enumerate(value))
+    if key in ("steps", "visuals"):
+        if not isinstance(value, list) or not all(isinstance(s, dict) for s in value):
+            raise ModelError(f"{where}: given {value!r}; allowed: a list of tables")
+        kind = Step if key == "steps" else Visual
+        return tuple(_element(s, kind, f"{where} {n}") for n, s in enumerate(value))
+    if key in ("shape", "region"):
+        if not isinstance(value, dict):
+            raise ModelError(f"{where}: given {value!r}; allowed: a table with the type and size of a shape")
+        return _element(value, SHAPE_TYPES, where)
     if key in ("parent_frame", "child_frame"):
         if not isinstance(value, dict):
             raise ModelError(f"{where}: given {value!r}; allowed: a table with anchor, axis, x_axis")

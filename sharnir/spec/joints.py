@@ -13,12 +13,14 @@ frame in the parent's.
 | Planar      | x, y, angle about z     | their rates                                                   |
 | Spherical   | quaternion (x, y, z, w) | angular velocity in the child's joint frame, rad/s            |
 | Free        | x, y, z, quaternion     | linear velocity in the parent's frame, angular in the child's |
+| Compound    | one of each of its steps| their rates                                                   |
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,6 +53,8 @@ class Joint(Element):
       "euler": angles a, b, c of R = Rx(a) Ry(b) Rz(c), bounds within ±π and those of b within ±π/2;
       "cone": pairs x and y are (-s, s) with 0 < s < π, half-angles of an elliptic cone in which the child's z axis
         swings; pair z is the range of the twist about that axis, bounds within ±π.
+    max_force, max_speed: what drives of the joint can do, N or N m and m/s or rad/s, one number or one per coordinate
+    of v: motors have no more of either, actuators no more force together.
     """
 
     name: str
@@ -71,6 +75,8 @@ class Joint(Element):
     friction: Numbers = 0.0
     limits: Sequence[Any] | NDArray[np.float64] | None = None
     limit_angles: str = "twist"
+    max_force: Numbers = inf
+    max_speed: Numbers = inf
 
     nq: ClassVar[int] = 0
     nv: ClassVar[int] = 0
@@ -153,7 +159,43 @@ class Free(Joint):
     nv: ClassVar[int] = 6
 
 
+@dataclass(kw_only=True)
+class Step(Element):
+    """One motion of a Compound joint, as it lies in the world in the reference configuration.
+
+    kind: "hinge" (turns about `axis` through `anchor`) or "slide" (moves along `axis`). anchor: m. name: by which its
+    coordinate may be found, besides its place among the steps; left out, it has none.
+    """
+
+    kind: str = "hinge"
+    anchor: Vector = (0.0, 0.0, 0.0)
+    axis: Vector = (0.0, 0.0, 1.0)
+    name: str | None = None
+
+
+@dataclass(kw_only=True)
+class Compound(Joint):
+    """Hinges and slides one after another, from the parent to the child, with nothing between them.
+
+    steps: its motions, the parent's first, each placed in the world. Every step moves those that follow. Only in the
+    tree: such a joint closes no loop, and needs generalised coordinates.
+    """
+
+    steps: Sequence[Step]
+
+    @property
+    def nq(self) -> int:  # type: ignore[override]
+        """Number of position coordinates."""
+        return len(self.steps)
+
+    @property
+    def nv(self) -> int:  # type: ignore[override]
+        """Number of velocity coordinates."""
+        return len(self.steps)
+
+
 JOINT_TYPES: dict[str, type[Joint]] = {
     t.__name__.lower(): t
     for t in (Fixed, Revolute, Prismatic, Helical, Cylindrical, Universal, Spherical, Planar, Free)
 }
+ALL_JOINT_TYPES: dict[str, type[Joint]] = {**JOINT_TYPES, "compound": Compound}  # also those that close no loops

@@ -6,11 +6,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from sharnir.errors import described, fail, shown
-from sharnir.spec.actuators import Coupling, Motor
-from sharnir.spec.elements import Body, Element, Shape, Spring, Vector, plain
+from sharnir.errors import described, fail, shown, unknown
+from sharnir.spec.actuators import Actuator, Coupling, Motor
+from sharnir.spec.elements import Body, Element, Shape, Spring, Vector, Visual, plain
 from sharnir.spec.joints import Joint
+from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
+from sharnir.spec.report import ImportReport
+from sharnir.spec.sensors import Sensor
 
 E = TypeVar("E", bound=Element)
 
@@ -18,13 +21,18 @@ WORLD = "world"
 LISTS: dict[str, type[Element]] = {
     "bodies": Body, "joints": Joint, "springs": Spring, "motors": Motor, "couplings": Coupling, "shapes": Shape,
     "contact_pairs": ContactPair, "material_pairs": MaterialPair,
+    "visuals": Visual, "actuators": Actuator, "keyframes": Keyframe, "sensors": Sensor,
 }  # fmt: skip
 
 
 @dataclass(kw_only=True)
 class Scene:
-    """Bodies, joints, springs, motors and couplings under gravity (m/s²), shapes fixed to the world, and what is said
-    of contact between two bodies or two materials. Bodies without a joint to anything float freely."""
+    """Bodies, joints, springs, motors, actuators and couplings under gravity (m/s²), shapes fixed to the world, and
+    what is said of contact between two bodies or two materials. Bodies without a joint to anything float freely.
+
+    visuals: what is seen of the world besides its shapes. timestep: s, that the scene's author had in mind; left out,
+    whoever runs it chooses. import_report: what `sharnir.load` could not carry over from a file.
+    """
 
     name: str = "scene"
     gravity: Vector = (0.0, 0.0, -9.81)
@@ -36,18 +44,27 @@ class Scene:
     shapes: list[Shape] = field(default_factory=list)
     contact_pairs: list[ContactPair] = field(default_factory=list)
     material_pairs: list[MaterialPair] = field(default_factory=list)
+    visuals: list[Visual] = field(default_factory=list)
+    actuators: list[Actuator] = field(default_factory=list)
+    keyframes: list[Keyframe] = field(default_factory=list)
+    sensors: list[Sensor] = field(default_factory=list)
+    timestep: float | None = None
+    import_report: ImportReport = field(default_factory=ImportReport, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         self.gravity = plain(self.gravity)
 
     def add(self, element: E) -> E:
-        """Add a body, joint, spring, motor, coupling, shape of the world, contact pair or material pair, in any order;
-        returns it."""
+        """Add a body, joint, spring, motor, actuator, coupling, shape or visual of the world, contact pair, material
+        pair, keyframe or sensor, in any order; returns it."""
         for name, kind in LISTS.items():
             if isinstance(element, kind):
                 getattr(self, name).append(element)
                 return element
-        allowed = "a Body, a joint, a Spring, a Motor, a Coupling, a shape, a ContactPair or a MaterialPair"
+        allowed = (
+            "a Body, a joint, a Spring, a Motor, an Actuator, a Coupling, a shape, a Visual, a ContactPair, "
+            "a MaterialPair, a Keyframe or a Sensor"
+        )
         raise fail(f"scene {shown(self.name)}", "cannot add this", described(element), allowed)
 
     def plain(self) -> Scene:
@@ -63,13 +80,37 @@ class Scene:
                 if not isinstance(element, kind):
                     raise fail(where, f"{name} holds something else", described(element), f"a list of {kind.__name__}")
         copies = {f: [replace(e) for e in getattr(self, f)] for f in LISTS}
-        return Scene(name=self.name, gravity=self.gravity, **copies)
+        return Scene(
+            name=self.name, gravity=self.gravity, timestep=self.timestep, import_report=self.import_report, **copies
+        )
+
+    def at(self, name: str) -> Scene:
+        """A copy that starts from a keyframe."""
+        scene = self.plain()
+        frames = {k.name: k for k in scene.keyframes}
+        if name not in frames:
+            raise unknown("keyframe", name, frames)
+        frame, joints = frames[name], {j.name: j for j in scene.joints}
+        for joint, position, velocity in zip(frame.joints, frame.positions, frame.velocities, strict=True):
+            if joint not in joints:
+                raise unknown("joint", joint, joints)
+            joints[joint].position, joints[joint].velocity = position, velocity
+        inputs = [a.input for a in scene.actuators] if frame.inputs is None else frame.inputs
+        for actuator, value in zip(scene.actuators, inputs, strict=True):
+            actuator.input = value
+        return scene
 
     def save(self, path: str | Path) -> None:
         """Write the scene to a TOML file, without loss."""
         from sharnir.spec.file import write_scene
 
         write_scene(self.plain(), checked_path(path))
+
+    def to_mjcf(self) -> str:
+        """The scene as MJCF text, for MuJoCo."""
+        from sharnir.exporting import to_mjcf
+
+        return to_mjcf(self)
 
     @staticmethod
     def load(path: str | Path) -> Scene:

@@ -74,8 +74,8 @@ def test_an_object_is_grasped_lifted_moved_and_put_down_without_slip(scene, solv
 
 @both
 def test_an_arm_carries_an_object_on_an_arc_in_long_steps(solver):
-    """1.3 rad/s at 10 ms: what joints and contacts are led to seek must fit together, or nothing meets it (M-66). How many
-    steps of 1050 end capped is chance, 3 to 170 in steps that differ by a millionth; most times few."""
+    """1.3 rad/s at 10 ms: what joints and contacts are led to seek must fit together, or nothing meets it (M-66). How
+    many steps of 1050 end capped is chance, 3 to 170 in steps that differ by a millionth; most times few."""
     capped = []
     for k in range(5):
         sim, slips, _ = carried("grasp_arm", solver, dt=0.01 * (1 + 1e-6 * k))

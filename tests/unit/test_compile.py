@@ -11,6 +11,7 @@ from scipy.integrate import quad
 from scipy.spatial.transform import Rotation
 
 from sharnir import (
+    Actuator,
     Body,
     Box,
     Capsule,
@@ -141,6 +142,7 @@ def rich_model():
     scene.add(block("floating"))
     scene.add(Motor(name="motor", joint="loop", velocity=1.0))
     scene.add(Coupling(name="gear", leader="loop", follower="loop", follower_coordinate=1))
+    scene.add(Actuator(name="drive", joints=["loop"]))
     scene.add(Body(name="ball", shapes=[Sphere(radius=0.1)]))
     scene.add(ContactPair(first="ball", second="world", touch=False))
     scene.add(HalfSpace())

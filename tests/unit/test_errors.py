@@ -82,6 +82,7 @@ SPRING = {"parent_anchor": VECTOR, "child_anchor": VECTOR, "stiffness": 1.0, "da
 FRAME = {"anchor": VECTOR, "axis": VECTOR, "x_axis": (0.3, 0.2, 0.1)}
 NOT_NUMERIC = {"name", "parent", "child", "shapes", "parent_frame", "child_frame", "material", "group", "mask"}
 NOT_NUMERIC |= {"limits", "limit_angles"}  # see test_limits.py
+NOT_NUMERIC |= {"max_force", "max_speed", "visuals"}  # see test_actuator_laws.py and test_visuals.py
 
 
 def joint_values(kind):

@@ -1,0 +1,174 @@
+"""Geometry: MuJoCo's geoms as shapes that touch, or that are only seen.
+
+A geom's margin is the distance at which MuJoCo holds surfaces apart, and the margins of two geoms add up: shapes are
+larger by it all round. Its gap moves nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from sharnir.collide.hulls import FLAT
+from sharnir.compiler.motions import Pose
+from sharnir.importing.source import Source, placed
+from sharnir.rotations import Array, matrix_to_quat
+from sharnir.spec.elements import (
+    Box,
+    Capsule,
+    ConvexHull,
+    Cylinder,
+    HalfSpace,
+    HeightField,
+    Shape,
+    Sphere,
+    Visual,
+)  # fmt: skip
+from sharnir.spec.report import CHANGED, UNSEEN
+
+GEOM = mujoco.mjtGeom
+PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = (int(k) for k in (
+    GEOM.mjGEOM_PLANE, GEOM.mjGEOM_HFIELD, GEOM.mjGEOM_SPHERE, GEOM.mjGEOM_CAPSULE, GEOM.mjGEOM_ELLIPSOID,
+    GEOM.mjGEOM_CYLINDER, GEOM.mjGEOM_BOX, GEOM.mjGEOM_MESH,
+))  # fmt: skip
+ROUND = (SPHERE, CAPSULE, PLANE)  # larger all round, they are still of their kind
+BALL_POINTS = 256  # of a polyhedron that stands for an ellipsoid
+BALL_ERROR = 0.0074  # of its radius, by which it is off, inside or outside
+
+
+def add_shapes(source: Source) -> None:
+    """Shapes and visuals of all geoms; `source.shapes` says which geom became which shape."""
+    bodies = {body.name: body for body in source.scene.bodies}
+    shapes: dict[str, list[Shape]] = {name: [] for name in bodies}
+    visuals: dict[str, list[Visual]] = {name: [] for name in bodies}
+    for g in range(source.model.ngeom):
+        carrier, pose = source.place(int(source.model.geom_bodyid[g]))
+        pose = pose @ placed(source.model.geom_pos[g], source.model.geom_quat[g])
+        if not touches(source, g):
+            visual = _visual(source, g, pose)
+            if visual is not None:
+                (source.scene.visuals if carrier == 0 else visuals[source.body_names[carrier]]).append(visual)
+            continue
+        shape = _shape(source, g, pose, source.model.geom_margin[g])
+        if shape is None:
+            continue
+        there = source.scene.shapes if carrier == 0 else shapes[source.body_names[carrier]]
+        _set_surface_velocity(source, g, shape)
+        source.shapes[g] = (carrier, len(there))
+        there.append(shape)
+    for name, body in bodies.items():
+        body.shapes, body.visuals = tuple(shapes[name]), tuple(visuals[name])
+
+
+def touches(source: Source, g: int) -> bool:
+    """Whether a geom may touch any other, by its bits or by a pair."""
+    m = source.model
+    if not source.on("contact"):
+        return False
+    return bool(m.geom_contype[g] or m.geom_conaffinity[g] or g in m.pair_geom1 or g in m.pair_geom2)
+
+
+def _shape(source: Source, g: int, pose: Pose, margin: float) -> Shape | None:
+    """A geom as a shape at `pose`, larger by `margin`; None where there is no such shape, which is reported."""
+    m, kind, name = source.model, int(source.model.geom_type[g]), source.name("geom", g)
+    at: dict[str, Any] = {"position": pose.x, "orientation": matrix_to_quat(pose.R)}
+    if margin > 0 and kind not in ROUND:
+        source.report.add(
+            "geom", name, f"its margin of {margin:g} m moves its faces, and does not round edges", CHANGED
+        )
+    size = np.asarray(m.geom_size[g], dtype=float) + margin
+    if kind == SPHERE:
+        return Sphere(radius=size[0], **at)
+    if kind == CAPSULE:
+        return Capsule(radius=size[0], length=2 * (size[1] - margin), **at)
+    if kind == CYLINDER:
+        return Cylinder(radius=size[0], length=2 * size[1], **at)
+    if kind == BOX:
+        return Box(size=2 * size, **at)
+    if kind == ELLIPSOID:
+        off = BALL_ERROR * size.max()
+        source.report.add("geom", name, f"an ellipsoid is a polyhedron, within {off:.1g} m of it", CHANGED)
+        return ConvexHull(points=ball_points() * size, **at)
+    if kind == PLANE:
+        return HalfSpace(**at | {"position": pose.x + margin * pose.R[:, 2]})
+    if kind == MESH:
+        return _hull(source, g, at, margin)
+    if kind == HFIELD:
+        return _height_field(source, g, at, margin)
+    source.report.add("geom", name, f"a geom of type {GEOM(kind).name[7:].lower()} is not known")
+    return None
+
+
+def _set_surface_velocity(source: Source, g: int, shape: Shape) -> None:
+    """A belt's motion over the geom, in its axes."""
+    velocity = np.asarray(source.model.geom_surfacevel[g], dtype=float)
+    if velocity[3:].any():
+        reason = "a surface that turns over its geom is not known; one that slides is"
+        source.report.add("geom", source.name("geom", g), reason)
+    if velocity[:3].any():
+        shape.surface_velocity = tuple(velocity[:3].tolist())
+
+
+def ball_points() -> Array:
+    """[n, 3] points spread evenly over a sphere whose polyhedron is as far inside the unit sphere as outside."""
+    k = np.arange(BALL_POINTS) + 0.5
+    z = 1 - 2 * k / BALL_POINTS
+    turn = np.pi * (1 + np.sqrt(5)) * k
+    r = np.sqrt(1 - z * z)
+    return (1 + BALL_ERROR) * np.column_stack([r * np.cos(turn), r * np.sin(turn), z])
+
+
+def _hull(source: Source, g: int, at: dict[str, Any], margin: float) -> Shape | None:
+    m, mesh = source.model, int(source.model.geom_dataid[g])
+    vertices = m.mesh_vert[m.mesh_vertadr[mesh] : m.mesh_vertadr[mesh] + m.mesh_vertnum[mesh]].astype(float)
+    points = corners(vertices)
+    if points is None:
+        source.report.add("geom", source.name("geom", g), "its mesh lies in one plane, which is no solid")
+        return None
+    if margin > 0:
+        center = points.mean(axis=0)
+        points = center + (points - center) * (1 + margin / np.linalg.norm(points - center, axis=1).mean())
+    return ConvexHull(points=points, **at)
+
+
+def corners(vertices: Array) -> Array | None:
+    """Those of [n, 3] points that are corners of their hull; None if they lie in one plane."""
+    from scipy.spatial import ConvexHull as Qhull
+    from scipy.spatial import QhullError
+
+    spread = vertices - vertices.mean(axis=0)
+    size = np.abs(spread).max(initial=0.0)
+    if size == 0 or np.linalg.svd(spread / size, compute_uv=False)[2] < FLAT:
+        return None
+    try:
+        return np.asarray(vertices[Qhull(spread / size).vertices])
+    except QhullError:
+        return None
+
+
+def _height_field(source: Source, g: int, at: dict[str, Any], margin: float) -> Shape | None:
+    """Rows of MuJoCo's follow each other along y, ours along x."""
+    m, field = source.model, int(source.model.geom_dataid[g])
+    if source.place(int(m.geom_bodyid[g]))[0] != 0:
+        source.report.add("geom", source.name("geom", g), "a height field on a body that moves is not known")
+        return None
+    rows, columns, first = int(m.hfield_nrow[field]), int(m.hfield_ncol[field]), int(m.hfield_adr[field])
+    x, y, height, _ = m.hfield_size[field]
+    data = m.hfield_data[first : first + rows * columns].reshape(rows, columns).astype(float)
+    return HeightField(heights=margin + height * data.T, size=(2 * x, 2 * y), **at)
+
+
+def _visual(source: Source, g: int, pose: Pose) -> Visual | None:
+    """A geom that nothing touches."""
+    m, kind = source.model, int(source.model.geom_type[g])
+    color = tuple(float(c) for c in (m.mat_rgba[m.geom_matid[g]] if m.geom_matid[g] >= 0 else m.geom_rgba[g]))
+    if kind in (MESH, HFIELD):
+        reason = "is seen only, and the scene shows no such surface"
+        source.report.add("geom", source.name("geom", g), reason, UNSEEN)
+        return None
+    before = len(source.report)
+    shape = _shape(source, g, pose, 0.0)
+    del source.report[before:]
+    return None if shape is None else Visual(shape=shape, color=color)
