@@ -86,8 +86,9 @@ def _without_coordinate(implicit: bool) -> Any:
                 put(ws.E, d, w, get(ws.E, d, w) + ahead)
                 u = u + real(0.25) * (real(1.0) - lean) * get(ws.hb, d, w) * item(v, d, w)
             hc = get(ws.hc, d, w)
-            iD = with_damping(hc, D)
+            iD = real(1.0) / D
             if hc > real(0.0):
+                iD = with_damping(hc, D)
                 share = damping_share(hc, D)
                 put(ws.E, d, w, get(ws.E, d, w) + share * hc)
                 u = u - (real(1.0) - share) * hc * item(v, d, w)
