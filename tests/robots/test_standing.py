@@ -1,6 +1,6 @@
 """Robots of others stand under position control as they do in MuJoCo; a passive humanoid falls and comes to rest.
 
-MuJoCo's contacts are springs: robots sink into the ground, and feet creep until no friction holds them. So there are two
+MuJoCo's contacts are springs: robots sink into the ground, and feet creep until no friction holds them. There are two
 peers: MuJoCo as it comes, and with contacts as firm as its step allows, which hold what ours hold.
 """
 
