@@ -99,6 +99,8 @@ def add_link(model: Model, i: int, parent: Any, frames: dict[int, Pose], names: 
             joint.name = names[c]
             if joint.type != mujoco.mjtJoint.mjJNT_BALL:
                 joint.springref = float(model.rest[model.coordinate_q(c)])
+                if np.isfinite(most := float(model.drive_max_force[c])):
+                    joint.actfrclimited, joint.actfrcrange = TRUE, [-most, most]
     return body
 
 

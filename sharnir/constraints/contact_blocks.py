@@ -37,7 +37,7 @@ def block_of_contact(plan: Plan, state: State, work: Work, c: int, held: int, w:
     k = products(plan, work, c, 0, held, w)
     K = mat33(k[0], k[5], k[4], k[5], k[1], k[3], k[4], k[3], k[2])
     inverse = mat33()
-    if wp.determinant(K) > REDUNDANT * k[0] * k[1] * k[2]:
+    if wp.min(k[0], wp.min(k[1], k[2])) > NOTHING and wp.determinant(K) > REDUNDANT * k[0] * k[1] * k[2]:
         inverse = wp.inverse(K)
     at = CONTACT_K * c
     i = int(0)

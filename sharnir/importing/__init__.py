@@ -29,6 +29,7 @@ def load(
     strict: bool = False,
     merge_fixed: bool = False,
     floating: bool = False,
+    exclude_overlapping: bool = True,
 ) -> Scene:
     """A scene from a URDF or MJCF file, with the file's names and coordinates: q and v are MuJoCo's qpos and qvel but
     for the order of quaternions.
@@ -36,16 +37,19 @@ def load(
     roots: folders below which files may lie; `package://name/…` is looked for in them. strict: refuse what the scene
     cannot represent as it is, instead of listing it in `scene.import_report`. merge_fixed: let bodies without joints
     become part of those that carry them. floating: let the root links of a URDF float freely; otherwise they are fixed
-    to the world.
+    to the world. exclude_overlapping: let links of a URDF that overlap at the start not touch each other, which the
+    report lists; of an MJCF nothing is excluded but what it says itself.
     """
     parsed = parse(path, tuple(roots))
-    scene = scene_of(parsed, merge_fixed=merge_fixed, floating=floating)
+    scene = scene_of(parsed, merge_fixed=merge_fixed, floating=floating, exclude_overlapping=exclude_overlapping)
     if strict:
         scene.import_report.check(str(path))
     return scene
 
 
-def scene_of(parsed: Parsed, *, merge_fixed: bool = False, floating: bool = False) -> Scene:
+def scene_of(
+    parsed: Parsed, *, merge_fixed: bool = False, floating: bool = False, exclude_overlapping: bool = True
+) -> Scene:
     """The scene of a file that was read. The model of a URDF gets the inertias of the file."""
     urdf = parsed.format == "urdf"
     if urdf:
@@ -57,7 +61,7 @@ def scene_of(parsed: Parsed, *, merge_fixed: bool = False, floating: bool = Fals
     add_tendons(source)
     add_actuators(source)
     add_shapes(source)
-    add_contacts(source)
+    add_contacts(source, urdf and exclude_overlapping)
     add_keyframes(source)
     add_sensors(source)
     if urdf:

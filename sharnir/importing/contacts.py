@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sharnir.importing.overlaps import Bools, Pair, overlapping_links
 from sharnir.importing.source import Source
 from sharnir.rotations import Array
 from sharnir.spec.elements import Material
@@ -30,14 +31,15 @@ class Surface(NamedTuple):
     solref: tuple[float, float]
 
 
-def add_contacts(source: Source) -> None:
-    """Groups, masks and materials of all shapes, and the pairs that these do not say."""
+def add_contacts(source: Source, exclude_overlapping: bool) -> None:
+    """Groups, masks and materials of all shapes, and the pairs that these do not say. exclude_overlapping: links that
+    overlap at the start do not touch."""
     if not source.shapes:
         return
     may = bits_allow(source)
     _set_groups(source)
     _set_materials(source)
-    _add_pairs(source, may)
+    _add_pairs(source, may, exclude_overlapping)
     used = {shape_at(source, g).material.name for g in source.shapes}  # type: ignore[attr-defined]
     pairs = source.scene.material_pairs
     source.scene.material_pairs = [p for p in pairs if p.first in used and p.second in used]
@@ -49,7 +51,7 @@ def shape_at(source: Source, g: int) -> object:
     return (source.scene.shapes if carrier == 0 else source.body(carrier).shapes)[index]
 
 
-def bits_allow(source: Source) -> Array:
+def bits_allow(source: Source) -> Bools:
     """[geoms, geoms] whether the bits of two geoms let them touch: one's type meets the other's affinity."""
     m = source.model
     one = (m.geom_contype[:, None].astype(np.int64) & m.geom_conaffinity[None, :].astype(np.int64)) != 0
@@ -132,28 +134,50 @@ def bounce(solref: Array) -> float:
 # pairs
 
 
-def _add_pairs(source: Source, may: Array) -> None:
+def _add_pairs(source: Source, may: Bools, exclude_overlapping: bool) -> None:
     """Contact pairs for bodies whose joints and masks say something else than MuJoCo's rules."""
     carriers: dict[int, list[int]] = {}
     for g, (carrier, _) in source.shapes.items():
         carriers.setdefault(carrier, []).append(g)
     apart = _joined(source)
-    listed = _listed(source)
-    excluded = {(int(s) & 0xFFFF, int(s) >> 16) for s in source.model.exclude_signature}
+    touch = _touching(source, may)
+    if exclude_overlapping:
+        touch &= ~_between(source, overlapping_links(source, touch))
     for a, b in combinations(sorted(carriers), 2):
         pairs = [(g, h) for g in carriers[a] for h in carriers[b]]
-        wanted = [(may[g, h] and not _filtered(source, g, h, excluded)) or (g, h) in listed for g, h in pairs]
+        wanted = [bool(touch[g, h]) for g, h in pairs]
         ours = [bool(may[g, h]) and frozenset((a, b)) not in apart for g, h in pairs]
         if wanted == ours:
             continue
         ends: dict[str, Any] = {"first": source.body_names[a] if a else WORLD, "second": source.body_names[b]}
-        if not any(wanted) or all(wanted):
+        if all(wanted) or (a and not any(wanted)):  # a user may add more to the world, which the file does not speak of
             source.scene.add(ContactPair(**ends, touch=any(wanted)))
             continue
         for (g, h), yes, is_ours in zip(pairs, wanted, ours, strict=True):
             if yes != is_ours:
                 numbers: dict[str, Any] = {"first_shape": source.shapes[g][1], "second_shape": source.shapes[h][1]}
                 source.scene.add(ContactPair(**ends, touch=bool(yes), **numbers))
+
+
+def _touching(source: Source, may: Bools) -> Bools:
+    """[geoms, geoms] whether MuJoCo lets two geoms touch: by their bits and its filters, or by a list of pairs."""
+    m, out = source.model, may.copy()
+    excluded = {(int(s) & 0xFFFF, int(s) >> 16) for s in m.exclude_signature}
+    for g, h in combinations(sorted(source.shapes), 2):
+        if _filtered(source, g, h, excluded):
+            out[g, h] = out[h, g] = False
+    for g, h in _listed(source):
+        out[g, h] = True
+    return out
+
+
+def _between(source: Source, links: set[Pair]) -> Bools:
+    """[geoms, geoms] whether two geoms belong to a pair of bodies."""
+    out = np.zeros((source.model.ngeom, source.model.ngeom), dtype=bool)
+    for a, b in links:
+        one, two = (source.model.geom_bodyid == k for k in (a, b))
+        out |= np.outer(one, two) | np.outer(two, one)
+    return out
 
 
 def _joined(source: Source) -> set[frozenset[int]]:

@@ -75,6 +75,17 @@ def test_a_damping_ratio_leaves_the_bounce_it_was_made_from():
         assert bounce(np.array([0.02, damping_ratio(e)])) == pytest.approx(e, abs=1e-12)
 
 
+def test_what_a_joint_lets_its_actuators_do_comes_back():
+    scene = sh.Scene(bodies=[sh.Body(name="arm", mass=1.0, inertia=(0.1, 0.1, 0.1))])
+    scene.add(sh.Revolute(name="elbow", parent="world", child="arm", max_force=2.0))
+    scene.add(sh.Actuator(name="servo", joints=["elbow"], input=5.0))
+    peer = mujoco.MjModel.from_xml_string(scene.to_mjcf())
+    data = mujoco.MjData(peer)
+    mujoco.mj_resetDataKeyframe(peer, data, 0)
+    mujoco.mj_forward(peer, data)
+    assert data.qfrc_actuator[0] == 2.0
+
+
 def test_what_mujoco_lacks_is_refused():
     scene = sh.Scene(name="screw")
     scene.add(sh.Body(name="nut", mass=1.0, inertia=(1, 1, 1)))
