@@ -24,7 +24,8 @@ UNREAD = {
 }
 MECHANICAL = {
     "mu1", "mu2", "mu", "fdir1", "kp", "kd", "maxVel", "minDepth", "maxContacts", "selfCollide", "self_collide",
-    "stopKp", "stopKd", "fudgeFactor", "dampingFactor", "turnGravityOff", "gravity", "kinematic", "initial_joint_position",
+    "stopKp", "stopKd", "fudgeFactor", "dampingFactor", "turnGravityOff", "gravity", "kinematic",
+    "initial_joint_position",
 }  # fmt: skip
 ON = ("1", "true", "yes")
 
