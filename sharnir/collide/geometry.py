@@ -26,6 +26,8 @@ class Geometry:
     hull_edge: indices  # [vertex + 1] first of its neighbours along edges, in `neighbour`
     neighbour: indices  # vertices, counted over all hulls
     vertex: wp.array(dtype=vec3)  # [vertex] m, shape frame
+    hull_fan: indices  # [vertex + 1] first of the faces it is a corner of, in `around`
+    around: indices  # faces, counted over all hulls
     face_corner: indices  # [face + 1] first of its corners, in `corner`
     corner: indices  # vertices, counted over all hulls, counter-clockwise seen from outside
     face_normal: wp.array(dtype=vec3)  # [face] outward, shape frame

@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 
 from sharnir.collide.geometry import Geometry
+from sharnir.collide.hulls import fans
 from sharnir.kinds import BOX, CAPSULE, CYLINDER, HEIGHT_FIELD, HULL, MESH, SPHERE
 from sharnir.maths import mat33, np_real, real, vec3
 
@@ -63,12 +64,13 @@ def ball_radii(model: Model) -> Reals:
 def _built(model: Model, device: str) -> Geometry:
     geo = Geometry()
     geo.count = len(model.shape_kind)
+    fan_start, around = fans(model.hull_corner_start, model.hull_corner, len(model.hull_vertex))
     pad = ROUNDING * np.maximum(np.abs(model.mesh_node_low), np.abs(model.mesh_node_high)).max(axis=1, keepdims=True)
     whole = {
         "kind": model.shape_kind, "link": model.shape_link, "data": model.shape_data,
         "hull_vertex": model.hull_vertex_start, "hull_face": model.hull_face_start,
         "hull_edge": model.hull_edge_start, "neighbour": model.hull_neighbour,
-        "face_corner": model.hull_corner_start, "corner": model.hull_corner,
+        "face_corner": model.hull_corner_start, "corner": model.hull_corner, "hull_fan": fan_start, "around": around,
         "field_start": model.field_start, "field_rows": model.field_shape[:, 0],
         "field_columns": model.field_shape[:, 1],
         "mesh_node": model.mesh_node_start, "node_skip": model.mesh_node_skip, "node_first": model.mesh_node_first,
