@@ -80,13 +80,14 @@ def both(entry: Entry) -> tuple[Scene, Any]:
         return scene_of(parsed), parsed.model
     scene = load(robot.path, robot.roots, merge_fixed=True, floating=entry.floats)
     scene.timestep = TIMESTEP
-    overlapping = _overlapping(compile(scene), _twin(scene))
-    for first, second in overlapping:
+    apart = {(pair.first, pair.second) for pair in scene.contact_pairs if not pair.touch}
+    for first, second in _overlapping(compile(scene), _twin(scene, apart)):
         scene.add(ContactPair(first=first, second=second, touch=False))
+        apart.add((first, second))
     if entry.floats:
         shapes = (*scene.shapes, *(shape for body in scene.bodies for shape in body.shapes))
         scene.add(HalfSpace(material=shapes[0].material))
-    return scene, _twin(scene, overlapping)
+    return scene, _twin(scene, apart)
 
 
 def _overlapping(model: Model, twin: Any) -> set[tuple[str, str]]:

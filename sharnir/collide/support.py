@@ -84,7 +84,7 @@ def on_rim(S: Placed, d: vec3):
 
 @wp.func
 def core_support_from(geo: Geometry, S: Placed, d: vec3, near: int):
-    """Point of the core farthest along d, world, m, and the vertex of a hull that it is; `near`: the last one, or −1."""
+    """Point of the core farthest along d, world, m, and the vertex of a hull it is; `near`: the last one, or −1."""
     zero = real(0.0)
     p = vec3()
     at = int(-1)
