@@ -39,7 +39,10 @@ class ModelFileError(ModelError):
         self.reason, self.allowed = reason, allowed
         place = f"{one_line(file)}:{line}" if line else one_line(file)
         what = f"{element} {shown(name)}" if name else f"{element} of {owner}" if owner else element
-        super().__init__(": ".join(t for t in (place, one_line(what), one_line(reason)) if t) + f"; allowed: {allowed}")
+        super().__init__(
+            ": ".join(t for t in (place, one_line(what), one_line(reason)) if t)
+            + (f"; allowed: {allowed}" if allowed else "")
+        )
 
 
 class SimulationError(SharnirError, RuntimeError):
@@ -77,6 +80,14 @@ def fail(element: str, problem: str, given: object, allowed: str) -> ModelError:
     return ModelError(
         f"{element}: {problem}: given {given if isinstance(given, str) else shown(given)}; allowed: {allowed}"
     )
+
+
+def of_file(error: ModelError, file: str) -> ModelFileError:
+    """The error of a model that was made of a file, with the file in front."""
+    if isinstance(error, ModelFileError):
+        return error
+    reason, _, allowed = str(error).partition("; allowed: ")
+    return ModelFileError(file, reason, allowed)
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> ModelError:

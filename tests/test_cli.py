@@ -143,3 +143,14 @@ def test_bench_contact_measures_all_cases_against_mujoco(tmp_path):
     assert 0.0 <= standing["sunk_ours"] < 1e-4
     assert standing["ours_spread"]["p25"] <= standing["ours_median"] <= standing["ours_spread"]["p75"]
     assert rows["growth from 10 mixed bodies to 40 mixed bodies"]["ours"] > 1.0
+
+
+def test_bench_robots_measures_files_against_mujoco(tmp_path):
+    result = json.loads(sharnir_command("bench", "robots", "--json", "--quick", cwd=tmp_path).stdout)
+    rows = {row["case"].split()[0]: row for row in result["rows"]}
+    assert {"humanoid", "Panda", "UR5", "solo12", "ANYmal", "Talos"} <= set(rows)
+    for row in rows.values():
+        assert row["ratio"] == pytest.approx(row["ours"] / row["peer"])
+        assert "mujoco 4" in row["peer_name"] and row["step_p99.9"] > 0
+    assert "27 degrees of freedom, 5 ms, EULER" in rows["humanoid"]["case"]
+    assert list(tmp_path.iterdir()) == []  # no MUJOCO_LOG.TXT

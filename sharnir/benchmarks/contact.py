@@ -44,8 +44,12 @@ class Case(NamedTuple):
     settle: float = 0.0  # s, before the rounds
     solvers: tuple[tuple[str, dict[str, Any]], ...] = (("simgc", {}),)  # with settings
     peer: str = "newton"
-    starts: tuple[Reals, ...] = ()  # positions: one to start from, or several to restart from in every chunk
+    starts: tuple[Reals, ...] = ()  # positions: one to start from, or several to restart from
+    chunks: int = 1  # between restarts
     settling: bool = False  # whether the way to rest is a row too
+    dt: float = DT
+    twin: Any = None  # MuJoCo's model, where it is not made of ours
+    pushes: tuple[tuple[Reals, Reals], ...] = ()  # forces on coordinates and inputs of actuators, in turns of chunks
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
@@ -121,32 +125,35 @@ def _postures(model: Model, count: int) -> Iterator[Reals]:
 
 def measured(case: Case) -> list[dict[str, Any]]:
     """Rows of a case, of every solver."""
-    ours = [Ours(case.model, solver, DT, settings) for solver, settings in case.solvers]
-    peer = peer_of(case.model, DT, case.peer)
+    ours = [Ours(case.model, solver, case.dt, settings) for solver, settings in case.solvers]
+    peer = peer_of(case.model, case.dt, case.peer) if case.twin is None else Peer(case.model, case.twin)
     runners: list[Runner] = [*ours, *([] if peer is None else [peer])]
     if len(case.starts) == 1:
         for runner in runners:
             runner.place(case.starts[0])
     rows = []
     if case.settle > 0:
-        _rounds(case, runners, round(case.settle / (DT * case.chunk)), restart=False)
+        _rounds(case, runners, round(case.settle / (case.dt * case.chunk)), restart=False)
         if case.settling:
             rows = [_row(case, mine, peer, ", settling", rests=False) for mine in ours]
         for runner in runners:
             runner.forget()
     restart = len(case.starts) > 1
     _rounds(case, runners, case.rounds, restart)
-    if not restart:
+    rests = not restart and not case.pushes
+    if rests:
         for runner in runners:
             runner.watch_rest()
-    return [_row(case, mine, peer, "", rests=not restart) for mine in ours] + rows
+    return [_row(case, mine, peer, "", rests) for mine in ours] + rows
 
 
 def _rounds(case: Case, runners: list[Runner], rounds: int, restart: bool) -> None:
     for k in range(rounds):
         for runner in runners:
-            if restart:
-                runner.place(case.starts[k % len(case.starts)])
+            if restart and k % case.chunks == 0:
+                runner.place(case.starts[k // case.chunks % len(case.starts)])
+            if case.pushes:
+                runner.push(*case.pushes[k % len(case.pushes)])
             runner.chunk(case.chunk)
 
 

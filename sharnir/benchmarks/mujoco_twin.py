@@ -68,7 +68,7 @@ def start(model: Model, peer: mujoco.MjModel, q: Array | None = None, v: Array |
     data.qpos[:] = to_qpos(model, model.q0 if q is None else q)
     data.qvel[:] = (model.v0 if v is None else v)[velocity_order(model)]
     data.qfrc_applied[:] = model.effort[velocity_order(model)]
-    data.ctrl[:] = model.motor_target
+    data.ctrl[: len(model.motor_target)] = model.motor_target
     mujoco.mj_forward(peer, data)
     return data
 

@@ -51,6 +51,10 @@ class Runner:
         """Start anew at rest at positions q [nq] of the scene's model."""
         raise NotImplementedError
 
+    def push(self, control: Reals, inputs: Reals) -> None:
+        """From now on these forces [nv] on the coordinates, and these inputs of the actuators."""
+        raise NotImplementedError
+
     def advance(self, steps: int) -> None:
         """Some steps and nothing else."""
         raise NotImplementedError
@@ -108,6 +112,13 @@ class Ours(Runner):
     def place(self, q: Reals) -> None:
         place(self.sim, q)
 
+    def push(self, control: Reals, inputs: Reals) -> None:
+        sim = self.sim
+        sim.applied_control.numpy()[: len(control), 0] = control
+        if len(inputs):
+            sim.actuation.input.numpy()[:, 0] = inputs
+            sim.actuation.apply(sim)
+
     def advance(self, steps: int) -> None:
         self.sim.impulses.step(steps)
 
@@ -156,24 +167,29 @@ class Ours(Runner):
 class Peer(Runner):
     """MuJoCo."""
 
-    def __init__(self, model: Model, dt: float, solver: str) -> None:
+    def __init__(self, model: Model, twin: Any) -> None:
+        """twin: the MjModel of a model."""
         import mujoco
 
-        from sharnir.benchmarks.mujoco_twin import start, to_qpos, twin
+        from sharnir.benchmarks.mujoco_twin import start, to_qpos, velocity_order
 
         self.mujoco = mujoco
+        solver = mujoco.mjtSolver(twin.opt.solver).name[6:].lower()
         self.name = f"mujoco {mujoco.__version__} {solver}"
-        self.twin = twin(model, dt)
-        self.twin.opt.solver = {"newton": mujoco.mjtSolver.mjSOL_NEWTON, "cg": mujoco.mjtSolver.mjSOL_CG}[solver]
+        self.twin = twin
         self.data = start(model, self.twin)
         self.began = start(model, self.twin)
-        self._to_qpos = lambda q: to_qpos(model, q)
-        super().__init__(dt)
+        self._to_qpos, self._order = lambda q: to_qpos(model, q), velocity_order(model)
+        super().__init__(float(twin.opt.timestep))
 
     def place(self, q: Reals) -> None:
         self.mujoco.mj_copyData(self.data, self.twin, self.began)
         self.data.qpos[:], self.data.qvel[:] = self._to_qpos(q), 0.0
         self.mujoco.mj_forward(self.twin, self.data)
+
+    def push(self, control: Reals, inputs: Reals) -> None:
+        self.data.qfrc_applied[:] = control[self._order]
+        self.data.ctrl[:] = inputs
 
     def advance(self, steps: int) -> None:
         self.mujoco.mj_step(self.twin, self.data, nstep=steps)
@@ -203,6 +219,11 @@ class Peer(Runner):
 def peer_of(model: Model, dt: float, solver: str) -> Peer | None:
     """MuJoCo on the same model, where it is installed."""
     try:
-        return Peer(model, dt, solver)
+        import mujoco
+
+        from sharnir.benchmarks.mujoco_twin import twin
     except ImportError:
         return None
+    built = twin(model, dt)
+    built.opt.solver = {"newton": mujoco.mjtSolver.mjSOL_NEWTON, "cg": mujoco.mjtSolver.mjSOL_CG}[solver]
+    return Peer(model, built)

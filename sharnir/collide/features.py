@@ -49,19 +49,15 @@ def best_face(geo: Geometry, S: Placed, d: vec3):
             normal = -normal
             face = 0
     elif S.kind == HULL:
-        far = hull_support(geo, S.data, e)
+        far = hull_support(geo, S.data, e, -1)
         most = real(-2.0)
-        f = geo.hull_face[S.data]
-        while f < geo.hull_face[S.data + 1]:
-            along = wp.dot(geo.face_normal[f], e)
-            if along > most:  # only faces at the farthest corner: others may look that way from behind it
-                c = geo.face_corner[f]
-                while c < geo.face_corner[f + 1]:
-                    if geo.corner[c] == far:
-                        most = along
-                        face = f
-                    c += 1
-            f += 1
+        i = geo.hull_fan[far]
+        while i < geo.hull_fan[far + 1]:  # only faces at the farthest corner: others may look that way from behind it
+            along = wp.dot(geo.face_normal[geo.around[i]], e)
+            if along > most:
+                most = along
+                face = geo.around[i]
+            i += 1
         normal = S.R * geo.face_normal[face]
     return face, normal, far
 

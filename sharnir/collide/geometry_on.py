@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 
 from sharnir.collide.geometry import Geometry
+from sharnir.collide.hulls import fans
 from sharnir.kinds import BOX, CAPSULE, CYLINDER, HEIGHT_FIELD, HULL, MESH, SPHERE
 from sharnir.maths import mat33, np_real, real, vec3
 
@@ -60,15 +61,33 @@ def ball_radii(model: Model) -> Reals:
     return out * (1 + ROUNDING)
 
 
+def half_boxes(model: Model) -> Reals:
+    """[shapes, 3] m, half the edges of a box about each shape's origin, along its axes, that holds it; that of the ball
+    for fields and meshes, 0 for half-spaces."""
+    out = np.repeat(ball_radii(model)[:, None], 3, axis=1)
+    for k, (kind, size) in enumerate(zip(model.shape_kind.tolist(), half_sizes(model), strict=True)):
+        if kind == BOX:
+            out[k] = size
+        elif kind == CYLINDER:
+            out[k] = size[0], size[0], size[1]
+        elif kind == CAPSULE:
+            out[k] = size[0], size[0], size[0] + size[1]
+        elif kind == HULL:
+            first, last = model.hull_vertex_start[model.shape_data[k] : model.shape_data[k] + 2]
+            out[k] = np.abs(model.hull_vertex[first:last]).max(axis=0)
+    return out * (1 + ROUNDING)
+
+
 def _built(model: Model, device: str) -> Geometry:
     geo = Geometry()
     geo.count = len(model.shape_kind)
+    fan_start, around = fans(model.hull_corner_start, model.hull_corner, len(model.hull_vertex))
     pad = ROUNDING * np.maximum(np.abs(model.mesh_node_low), np.abs(model.mesh_node_high)).max(axis=1, keepdims=True)
     whole = {
         "kind": model.shape_kind, "link": model.shape_link, "data": model.shape_data,
         "hull_vertex": model.hull_vertex_start, "hull_face": model.hull_face_start,
         "hull_edge": model.hull_edge_start, "neighbour": model.hull_neighbour,
-        "face_corner": model.hull_corner_start, "corner": model.hull_corner,
+        "face_corner": model.hull_corner_start, "corner": model.hull_corner, "hull_fan": fan_start, "around": around,
         "field_start": model.field_start, "field_rows": model.field_shape[:, 0],
         "field_columns": model.field_shape[:, 1],
         "mesh_node": model.mesh_node_start, "node_skip": model.mesh_node_skip, "node_first": model.mesh_node_first,
@@ -77,7 +96,7 @@ def _built(model: Model, device: str) -> Geometry:
         "mesh_near": model.mesh_ring,
     }  # fmt: skip
     vectors = {
-        "pos": model.shape_pos, "size": half_sizes(model), "vertex": model.hull_vertex,
+        "pos": model.shape_pos, "size": half_sizes(model), "box": half_boxes(model), "vertex": model.hull_vertex,
         "face_normal": model.hull_normal, "node_low": model.mesh_node_low - pad,
         "node_high": model.mesh_node_high + pad, "mesh_vertex": model.mesh_vertex,
     }  # fmt: skip

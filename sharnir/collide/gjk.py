@@ -5,7 +5,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collide.geometry import Geometry, Placed
-from sharnir.collide.support import TINY, centre, core_support
+from sharnir.collide.support import TINY, centre, core_support_from
 from sharnir.maths import DOUBLE, real, vec3, vec4
 
 FAR = 0  # farther apart than asked for
@@ -134,11 +134,15 @@ def distance(
     on_a = A.x
     count = int(0)
     state = int(APART)
+    near_a = int(-1)
+    near_b = int(-1)
     step = int(0)
     going = int(1)
     while going == 1 and step < STEPS:
-        a = core_support(geo, A, -v)
-        b = core_support(geo, B, v)
+        a, at_a = core_support_from(geo, A, -v, near_a)
+        b, at_b = core_support_from(geo, B, v, near_b)
+        near_a = at_a
+        near_b = at_b
         corner = a - b
         along = wp.dot(v, corner)
         squared = wp.length_sq(v)

@@ -132,6 +132,13 @@ def outlines(triangles: Whole) -> list[Whole]:
     return [np.array(loop, dtype=np.int32)] if len(loop) == count else [*triangles.astype(np.int32)]
 
 
+def fans(corner_start: Whole, corners: Whole, count: int) -> tuple[Whole, Whole]:
+    """Faces around each of `count` vertices: where they start, and the faces, in increasing order."""
+    faces = np.repeat(np.arange(len(corner_start) - 1, dtype=np.int32), np.diff(corner_start))
+    order = np.argsort(corners, kind="stable")
+    return np.searchsorted(corners[order], np.arange(count + 1)).astype(np.int32), faces[order]
+
+
 def edges(faces: list[Whole], count: int) -> list[Whole]:
     """Of each vertex, those it shares an edge with, in increasing order."""
     near: list[set[int]] = [set() for _ in range(count)]

@@ -35,12 +35,14 @@ def centre(S: Placed):
 
 
 @wp.func
-def hull_support(geo: Geometry, hull: int, d: vec3):
-    """Vertex (counted over all hulls) farthest along d, shape frame."""
+def hull_support(geo: Geometry, hull: int, d: vec3, near: int):
+    """Vertex (counted over all hulls) farthest along d, shape frame; `near`: one that may be near it, or −1."""
     first = geo.hull_vertex[hull]
     last = geo.hull_vertex[hull + 1]
     best = int(first)
-    most = wp.dot(geo.vertex[first], d)
+    if near >= 0 and last - first > FEW_CORNERS:
+        best = near
+    most = wp.dot(geo.vertex[best], d)
     i = int(first + 1)
     if last - first <= FEW_CORNERS:
         while i < last:
@@ -81,10 +83,11 @@ def on_rim(S: Placed, d: vec3):
 
 
 @wp.func
-def core_support(geo: Geometry, S: Placed, d: vec3):
-    """Point of the core farthest along d, world, m."""
+def core_support_from(geo: Geometry, S: Placed, d: vec3, near: int):
+    """Point of the core farthest along d, world, m, and the vertex of a hull it is; `near`: the last one, or −1."""
     zero = real(0.0)
     p = vec3()
+    at = int(-1)
     if S.kind == TRIANGLE:
         k = int(0)
         most = wp.dot(column(S.R, 0), d)
@@ -104,12 +107,20 @@ def core_support(geo: Geometry, S: Placed, d: vec3):
                 wp.where(e[2] < zero, -S.size[2], S.size[2]),
             )
         elif S.kind == HULL:
-            c = geo.vertex[hull_support(geo, S.data, e)]
+            at = hull_support(geo, S.data, e, near)
+            c = geo.vertex[at]
         elif S.kind == CAPSULE:
             c = vec3(zero, zero, wp.where(e[2] < zero, -S.size[1], S.size[1]))
         elif S.kind == CYLINDER:
             c = _rim_point(S, e)
         p = S.x + S.R * c
+    return p, at
+
+
+@wp.func
+def core_support(geo: Geometry, S: Placed, d: vec3):
+    """Point of the core farthest along d, world, m."""
+    p, at = core_support_from(geo, S, d, -1)
     return p
 
 

@@ -29,7 +29,7 @@ from sharnir.dynamics.forces import pivot
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import link_velocities
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.kinds import BOX, CAPSULE, HALF_SPACE, HEIGHT_FIELD
+from sharnir.kinds import BOX, CAPSULE, CYLINDER, HALF_SPACE, HEIGHT_FIELD, HULL
 from sharnir.maths import array2, column, mat33, real, vec3
 from sharnir.spans import indices
 
@@ -148,15 +148,21 @@ def placed(surfaces: Surfaces, places: Places, s: int, w: int):
 
 
 @wp.func
+def reach_along(box: vec3, x: real, y: real, z: real):
+    """How far a box of these half-extents reaches from its middle along (x, y, z) in its axes, m."""
+    return wp.abs(x) * box[0] + wp.abs(y) * box[1] + wp.abs(z) * box[2]
+
+
+@wp.func
 def half_extents(geo: Geometry, s: int, R: mat33):
     """Half the edges of the box along the world's axes that holds a shape; infinite for a half-space, m."""
     kind = geo.kind[s]
     size = geo.size[s]
     out = vec3(geo.radius[s], geo.radius[s], geo.radius[s])
-    if kind == BOX:
+    if kind == BOX or kind == CYLINDER or kind == HULL:
         k = int(0)
         while k < 3:
-            out[k] = wp.abs(R[k, 0]) * size[0] + wp.abs(R[k, 1]) * size[1] + wp.abs(R[k, 2]) * size[2]
+            out[k] = reach_along(geo.box[s], R[k, 0], R[k, 1], R[k, 2])
             k += 1
     elif kind == CAPSULE:
         z = column(R, 2) * size[1]
@@ -167,8 +173,31 @@ def half_extents(geo: Geometry, s: int, R: mat33):
 
 
 @wp.func
+def is_angular(kind: int):
+    return kind == BOX or kind == CYLINDER or kind == HULL
+
+
+@wp.func
+def boxes_meet(box_a: vec3, box_b: vec3, A: mat33, B: mat33, apart: vec3, margin: real):
+    """Whether no face of two boxes has the other box beyond it, by more than a margin. box_a, box_b: half-extents, m;
+    A, B: axes; apart: from the middle of a to that of b; world, m."""
+    turn = wp.transpose(A) * B
+    in_a = wp.transpose(A) * apart
+    in_b = wp.transpose(B) * apart
+    meet = bool(True)
+    k = int(0)
+    while k < 3:
+        over_a = reach_along(box_b, turn[k, 0], turn[k, 1], turn[k, 2])
+        over_b = reach_along(box_a, turn[0, k], turn[1, k], turn[2, k])
+        if wp.abs(in_a[k]) > box_a[k] + over_a + margin or wp.abs(in_b[k]) > box_b[k] + over_b + margin:
+            meet = bool(False)
+        k += 1
+    return meet
+
+
+@wp.func
 def may_touch(surfaces: Surfaces, places: Places, a: int, b: int, margin: real, w: int):
-    """Whether the balls around two shapes meet, or a ball reaches into a half-space, within a margin."""
+    """Whether the balls and boxes around two shapes meet, or a ball reaches into a half-space, within a margin."""
     apart = get3(places.x, b, w) - get3(places.x, a, w)
     reach = surfaces.geo.radius[a] + surfaces.geo.radius[b] + margin
     near = wp.dot(apart, apart) < reach * reach
@@ -178,6 +207,10 @@ def may_touch(surfaces: Surfaces, places: Places, a: int, b: int, margin: real, 
         near = wp.dot(column(get33(places.R, b, w), 2), -apart) < reach
     elif surfaces.geo.kind[a] == HEIGHT_FIELD or surfaces.geo.kind[b] == HEIGHT_FIELD:  # solid however deep
         near = bool(True)
+    elif near and (is_angular(surfaces.geo.kind[a]) or is_angular(surfaces.geo.kind[b])):
+        box_a = surfaces.geo.box[a]
+        box_b = surfaces.geo.box[b]
+        near = boxes_meet(box_a, box_b, get33(places.R, a, w), get33(places.R, b, w), apart, margin)
     return near
 
 

@@ -28,7 +28,7 @@ from sharnir.compiler.sensors import checked_sensors
 from sharnir.compiler.shapes import dimensions, shape_arrays
 from sharnir.compiler.spanning import Link, SpanningTree, check_names, span
 from sharnir.compiler.velocities import consistent_velocities
-from sharnir.errors import described, fail, shown
+from sharnir.errors import ModelError, described, fail, of_file, shown
 from sharnir.kinds import ADD, CARRY, DROP, STORE
 from sharnir.model import Model
 from sharnir.rotations import quat_to_matrix
@@ -43,7 +43,15 @@ def compile(scene: Scene) -> Model:
     """Check a scene and turn it into a Model; a ModelError says what is wrong with it."""
     if not isinstance(scene, Scene):
         raise fail("compile", "not a scene", described(scene), "a sharnir.Scene")
-    scene = scene.plain()
+    try:
+        return _compiled(scene.plain())
+    except ModelError as error:
+        if scene.import_report.file:
+            raise of_file(error, scene.import_report.file) from None
+        raise
+
+
+def _compiled(scene: Scene) -> Model:
     check_names(scene)
     check_types(scene)
     check_visuals(scene)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
+from sharnir.errors import ModelError, ModelFileError, of_file
 from sharnir.importing.actuators import add_actuators
 from sharnir.importing.bodies import add_bodies
 from sharnir.importing.contacts import add_contacts
 from sharnir.importing.equalities import add_equalities
+from sharnir.importing.extensions import report_extensions
 from sharnir.importing.keyframes import add_keyframes
 from sharnir.importing.links import add_urdf_facts
 from sharnir.importing.options import add_options
@@ -43,18 +47,30 @@ def load(
     parsed = parse(path, tuple(roots))
     scene = scene_of(parsed, merge_fixed=merge_fixed, floating=floating, exclude_overlapping=exclude_overlapping)
     if strict:
-        scene.import_report.check(str(path))
+        scene.import_report.check()
     return scene
 
 
 def scene_of(
     parsed: Parsed, *, merge_fixed: bool = False, floating: bool = False, exclude_overlapping: bool = True
 ) -> Scene:
-    """The scene of a file that was read. The model of a URDF gets the inertias of the file."""
+    """The scene of a file that was read, or a ModelFileError. The model of a URDF gets the inertias of the file."""
+    try:
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            return _mapped(parsed, merge_fixed, floating, exclude_overlapping)
+    except ModelError as error:
+        raise of_file(error, str(parsed.path)) from None
+    except (FloatingPointError, np.linalg.LinAlgError):
+        reason = "has numbers too large or too small to compute with"
+        raise ModelFileError(str(parsed.path), reason, "numbers of physical size") from None
+
+
+def _mapped(parsed: Parsed, merge_fixed: bool, floating: bool, exclude_overlapping: bool) -> Scene:
     urdf = parsed.format == "urdf"
     if urdf:
         set_inertias(parsed.model, parsed.tree)
     source = Source(parsed.model, parsed.format, parsed.tree, floating and urdf)
+    source.report.file = str(parsed.path)
     add_options(source)
     add_bodies(source, merge_fixed)
     add_equalities(source)
@@ -66,6 +82,7 @@ def scene_of(
     add_sensors(source)
     if urdf:
         add_urdf_facts(source, parsed.files)
+        report_extensions(source)
     source.scene.import_report = source.report
     return source.scene
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-import numpy as np
-
 from sharnir.compiler.checks import LARGEST
 from sharnir.errors import shown, unknown
 from sharnir.importing.caps import MAX_CHAIN
+from sharnir.importing.check_inertias import check_inertias
 from sharnir.importing.check_mjcf import check_node, number
 from sharnir.importing.documents import Documents
 from sharnir.importing.nodes import Node
@@ -55,8 +54,6 @@ POSITIVE = {
 NOT_NEGATIVE = {("mass", "value"), ("limit", "effort"), ("limit", "velocity"), ("capsule", "length"),
                 ("dynamics", "damping"), ("dynamics", "friction")}  # fmt: skip
 NEEDED = {"box": "size", "sphere": "radius", "mesh": "filename", "mass": "value"}
-ROUNDING = 1e-6  # of the largest moment: files keep six digits
-NOTHING = 1e-15  # kg m²: less than any body a file means
 
 
 def check_urdf(documents: Documents) -> None:
@@ -71,10 +68,8 @@ def check_urdf(documents: Documents) -> None:
         raise root.wrong("has no links", "at least one <link>")
     for joint in joints.values():
         _check_joint(joint, joints)
-    for link in links.values():
-        for inertial in nodes(link, "inertial"):
-            _check_inertia(link, inertial)
     _check_tree(root, links, joints)
+    check_inertias(links, joints)
     for tag in ("compiler", "option", "size"):
         for node in nodes(root, f"mujoco/{tag}"):
             check_node(node)
@@ -168,17 +163,6 @@ def _check_joint(joint: Node, joints: dict[str, Node]) -> None:
             raise joint.wrong(str(unknown("joint to mimic", mimic.get("joint"), joints)), "a joint of this file")
         if mimic.get("joint") == joint.get("name"):
             raise joint.wrong("mimics itself", "another joint of this file")
-
-
-def _check_inertia(link: Node, inertial: Node) -> None:
-    for inertia in nodes(inertial, "inertia"):
-        xx, yy, zz, xy, xz, yz = (number_of(inertia, k, 0.0) for k in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
-        least, _, most = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        if not least >= -ROUNDING * abs(most) - NOTHING:
-            raise link.wrong(
-                f"inertia is not positive: its principal moments go from {least:.6g} to {most:.6g} kg m²",
-                "principal moments >= 0",
-            )
 
 
 def _check_tree(root: Node, links: dict[str, Node], joints: dict[str, Node]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sharnir.compiler.checks import LARGEST
 from sharnir.compiler.motions import Pose
 from sharnir.importing.source import Source
 from sharnir.importing.urdf import numbers, origin
@@ -36,11 +37,12 @@ def add_urdf_facts(source: Source, files: dict[str, Path]) -> None:
 
 
 def _set_drive(joint: Joint, element: ET.Element) -> None:
-    """Effort and velocity of the joint's limit; 0, which would keep it from being driven, is taken for none given."""
-    where, limit = f"joint {joint.name!r}", element.find("limit")
-    effort, speed = (float(numbers(where, limit, name, "0", 1)[0]) for name in ("effort", "velocity"))
-    joint.max_force = effort if effort > 0 else np.inf
-    joint.max_speed = speed if speed > 0 else np.inf
+    """Effort and velocity of the joint's limit; 0, which would keep it from being driven, is taken for none given, and
+    so is what is beyond all sizes."""
+    limit = element.find("limit")
+    effort, speed = (float("0" if limit is None else limit.get(name, "0")) for name in ("effort", "velocity"))
+    joint.max_force = effort if 0 < effort < LARGEST else np.inf
+    joint.max_speed = speed if 0 < speed < LARGEST else np.inf
 
 
 def _report_limits(source: Source, joint: Joint, element: ET.Element) -> None:

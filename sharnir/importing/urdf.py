@@ -7,6 +7,8 @@ the file's own.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import mujoco
@@ -34,7 +36,19 @@ def set_inertias(model: Any, tree: ET.Element) -> None:
         model.body_iquat[body] = np.roll(matrix_to_quat(axes), 1)
     model.body_mass[0] = 0.0
     model.body_inertia[0] = 0.0
-    mujoco.mj_setConst(model, mujoco.MjData(model))
+    with _without_log():
+        mujoco.mj_setConst(model, mujoco.MjData(model))
+
+
+@contextmanager
+def _without_log() -> Iterator[None]:
+    """MuJoCo writes its warnings to a file in the working folder unless somebody takes them."""
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda _: None)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(before)
 
 
 def inertial(link: ET.Element) -> Inertial:

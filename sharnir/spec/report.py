@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sharnir.errors import ModelError
+from sharnir.errors import ModelFileError
 
 LOST = "lost"  # it moves, drives, holds or touches something, and the scene does not have it
 CHANGED = "changed"  # the scene has it in another form, and may move a little differently
@@ -24,7 +24,9 @@ class Omission(NamedTuple):
 
 
 class ImportReport(list[Omission]):
-    """The omissions of one import, in the order in which they were met."""
+    """The omissions of one import, in the order in which they were met. file: what was imported."""
+
+    file = ""
 
     def add(self, element: str, name: str, reason: str, effect: str = LOST) -> None:
         """Note an omission."""
@@ -35,9 +37,9 @@ class ImportReport(list[Omission]):
         """What would move, drive, hold or touch, and is not there."""
         return [entry for entry in self if entry.effect == LOST]
 
-    def check(self, path: str) -> None:
+    def check(self) -> None:
         """Raise for all that motion depends on, in one sentence."""
         wrong = [str(entry) for entry in self if entry.effect != UNSEEN]
         if wrong:
             shown = "; ".join(wrong[:5]) + (f"; and {len(wrong) - 5} more" if len(wrong) > 5 else "")
-            raise ModelError(f"{path}: cannot be represented as it is: {shown}; allowed: strict=False")
+            raise ModelFileError(self.file, f"cannot be represented as it is: {shown}", "strict=False")

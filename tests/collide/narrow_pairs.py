@@ -10,6 +10,7 @@ from scipy.spatial import ConvexHull
 
 from sharnir.access import get, get3, get_int, ints2
 from sharnir.collide.geometry import Found, Geometry, Placed
+from sharnir.collide.hulls import fans
 from sharnir.collide.narrow import touch
 from sharnir.maths import KERNEL_OPTIONS, array2, np_real, real, vec3
 from sharnir.spans import indices
@@ -119,6 +120,8 @@ class Hulls:
         geo.hull_vertex, geo.hull_face = ints(self.first), ints(self.faces_of)
         geo.hull_edge, geo.neighbour = ints(self.edge), ints(self.neighbour)
         geo.face_corner, geo.corner = ints(self.face_corner), ints(self.corner)
+        start, around = fans(np.array(self.face_corner), np.array(self.corner, dtype=np.int32), len(self.vertex))
+        geo.hull_fan, geo.around = ints(start.tolist()), ints(around.tolist())
         geo.vertex, geo.face_normal = vectors(self.vertex), vectors(self.face_normal)
         return geo
 

@@ -5,7 +5,7 @@ import pytest
 from refusal import refused
 
 from sharnir import Body, Box, ConvexHull, Revolute, Scene, compile
-from sharnir.collide.hulls import convex_hull
+from sharnir.collide.hulls import convex_hull, fans
 from sharnir.kinds import HULL
 from sharnir.rotations import quat_to_matrix
 
@@ -79,6 +79,16 @@ def test_a_box_given_by_its_corners_is_that_box():
     models = [compile(Scene(bodies=[Body(name="a", shapes=[s])])) for s in (hull, box)]
     for name in ("mass", "com", "inertia", "shape_pos", "shape_rot"):
         np.testing.assert_allclose(*(getattr(m, name) for m in models), rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+def test_fans_are_the_faces_around_each_vertex():
+    hull = convex_hull(np.random.default_rng(3).normal(size=(40, 3)))
+    corners = np.concatenate(hull.faces)
+    starts = np.cumsum([0, *(len(face) for face in hull.faces)])
+    first, around = fans(starts, corners, len(hull.vertices))
+    for v in range(len(hull.vertices)):
+        expected = [k for k, face in enumerate(hull.faces) if v in face]
+        assert around[first[v] : first[v + 1]].tolist() == expected
 
 
 def test_hulls_are_arrays_of_the_model():

@@ -126,3 +126,60 @@ def test_an_inertia_may_be_given_in_turned_axes(tmp_path):
     arm = link("arm", inertia=turned).replace('<origin xyz="0 0 0"/>', f'<origin rpy="0 0 {np.pi / 2}"/>')
     model = sh.compile(robot(tmp_path, link("base"), arm, joint("j", "continuous", "base", "arm")))
     np.testing.assert_allclose(dynamics.crba(model, np.zeros(1)), [[1.0]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("none", ["inf", "1e300", "0"])
+def test_an_effort_or_velocity_without_end_is_no_limit(tmp_path, none):
+    limit = f'<limit lower="-1" upper="1" effort="{none}" velocity="{none}"/>'
+    scene = robot(tmp_path, link("base"), link("arm"), joint("j", "revolute", "base", "arm", limit))
+    elbow = next(j for j in scene.joints if j.name == "j")
+    assert elbow.max_force == elbow.max_speed == np.inf and elbow.limits == ((-1.0, 1.0),)
+    sh.compile(scene)
+
+
+def test_a_negative_inertia_counts_with_what_it_is_fixed_to(tmp_path):
+    """The arm's inertia makes up for that of the chip; the chip alone is refused, with its line."""
+    negative = FLAT.replace('ixx="0.001"', 'ixx="-0.001"')
+    weld = joint("weld", "fixed", "arm", "chip", at="0.2 0 0")
+    parts = [link("base"), link("arm"), link("chip", mass=0.1, inertia=negative), weld]
+    model = sh.compile(robot(tmp_path, *parts, joint("j", "continuous", "base", "arm")))
+    np.testing.assert_allclose(dynamics.crba(model, np.zeros(1)), [[0.1 + 0.001 + 0.1 * 0.04]], rtol=1e-13)
+    with pytest.raises(sh.ModelFileError, match=r"robot.urdf:1: link 'chip': inertia is not positive"):
+        robot(tmp_path, *parts[:3], joint("j", "fixed", "base", "arm"), weld.replace("fixed", "continuous"))
+
+
+def test_errors_of_a_loaded_scene_name_its_file(tmp_path):
+    light = link("arm", mass=0.0, inertia="")
+    scene = robot(tmp_path, link("base"), light, joint("j", "continuous", "base", "arm"))
+    with pytest.raises(
+        sh.ModelFileError, match=r"robot.urdf: joint 'j' of body 'arm': the joint-space inertia"
+    ) as error:
+        sh.compile(scene)
+    assert error.value.file == str(tmp_path / "robot.urdf") and error.value.allowed
+
+
+def test_numbers_too_large_to_compute_with_are_refused(tmp_path):
+    far = joint("j", "fixed", "base", "arm", at="1e50 0 0")
+    parts = [link("base"), link("arm", inertia=FLAT, mass=1e40, at="1e50 0 0"), far]
+    with pytest.raises(sh.ModelFileError, match=r"robot\.urdf: "):
+        sh.compile(robot(tmp_path, *parts, floating=True))
+
+
+def test_what_is_for_others_is_in_the_report(tmp_path):
+    extensions = """<gazebo reference="arm"><mu1>2</mu1></gazebo><transmission name="t"/>"""
+    more = "<self_filter/><gravity>{}</gravity><kinematic>{}</kinematic>"
+    parts = [link("base"), joint("j", "continuous", "base", "arm", '<safety_controller k_velocity="1"/>'), extensions]
+    usual = robot(tmp_path, *parts, link("arm", more=more.format(1, 0)))
+    found = {(e.element, e.effect) for e in usual.import_report}
+    unseen = {(tag, "unseen") for tag in ("transmission", "self_filter", "safety_controller")}
+    assert found == {("gazebo", "changed"), *unseen}
+    odd = robot(tmp_path, *parts, link("arm", more=more.format("false", "true")))
+    assert [(e.element, e.name) for e in odd.import_report.lost] == [("link", "arm")] * 2
+
+
+def test_no_log_is_written_where_the_user_works(tmp_path, monkeypatch):
+    """MuJoCo warns of bodies without inertia."""
+    monkeypatch.chdir(tmp_path)
+    light = link("arm", mass=0.0, inertia="")
+    robot(tmp_path, link("base"), light, joint("j", "continuous", "base", "arm"))
+    assert [p.name for p in tmp_path.iterdir()] == ["robot.urdf"]
