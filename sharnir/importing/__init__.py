@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sharnir.errors import ModelError, ModelFileError, of_file
+from sharnir.errors import ModelError, ModelFileError, fail, of_file, shown
 from sharnir.importing.actuators import add_actuators
 from sharnir.importing.bodies import add_bodies
 from sharnir.importing.contacts import add_contacts
@@ -44,6 +44,14 @@ def load(
     to the world. exclude_overlapping: let links of a URDF that overlap at the start not touch each other, which the
     report lists; of an MJCF nothing is excluded but what it says itself.
     """
+    flags = {"strict": strict, "merge_fixed": merge_fixed, "floating": floating}
+    for name, flag in (flags | {"exclude_overlapping": exclude_overlapping}).items():
+        if not isinstance(flag, bool):
+            raise fail("load", f"{name} is neither", shown(flag), "True or False")
+    if not isinstance(path, (str, Path)):
+        raise fail("load", "path is none", shown(path), "the path of a URDF or MJCF file")
+    if not isinstance(roots, (list, tuple)) or not all(isinstance(root, (str, Path)) for root in roots):
+        raise fail("load", "roots are no list of folders", shown(roots), "a list of paths, as roots=[folder]")
     parsed = parse(path, tuple(roots))
     scene = scene_of(parsed, merge_fixed=merge_fixed, floating=floating, exclude_overlapping=exclude_overlapping)
     if strict:

@@ -183,3 +183,20 @@ def test_no_log_is_written_where_the_user_works(tmp_path, monkeypatch):
     light = link("arm", mass=0.0, inertia="")
     robot(tmp_path, link("base"), light, joint("j", "continuous", "base", "arm"))
     assert [p.name for p in tmp_path.iterdir()] == ["robot.urdf"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"path": 7}, "path is none: given 7"),
+        ({"roots": "folder"}, "roots are no list of folders: given 'folder'"),
+        ({"roots": 3}, "roots are no list of folders: given 3"),
+        ({"roots": [3]}, "roots are no list of folders"),
+        ({"strict": "yes"}, "strict is neither: given 'yes'; allowed: True or False"),
+        ({"floating": 1}, "floating is neither"),
+    ],
+)
+def test_what_load_cannot_take_is_refused(given, said):
+    with pytest.raises(sh.ModelError, match="load: ") as caught:
+        sh.load(**({"path": "robot.urdf"} | given))
+    assert said in str(caught.value)
