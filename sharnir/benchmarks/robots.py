@@ -22,12 +22,10 @@ from sharnir.exporting import TIMESTEP
 from sharnir.importing import load, parse, scene_of
 from sharnir.model import Model, Reals
 from sharnir.spec.elements import HalfSpace
-from sharnir.spec.pairs import ContactPair
 from sharnir.spec.scene import Scene
 
 FALL = 1.2  # s
 PART = 0.4  # s of a fall that are timed at once, and pushed alike
-OVERLAP = 1e-3  # m; bodies that are deeper in each other at the start do not touch, in both
 CLEARANCE = 0.05  # m between the floor and what falls
 PUSH = 0.1  # of the largest input of an actuator
 TORQUE = 0.02  # of the largest effort of a joint
@@ -81,22 +79,10 @@ def both(entry: Entry) -> tuple[Scene, Any]:
     scene = load(robot.path, robot.roots, merge_fixed=True, floating=entry.floats)
     scene.timestep = TIMESTEP
     apart = {(pair.first, pair.second) for pair in scene.contact_pairs if not pair.touch}
-    for first, second in _overlapping(compile(scene), _twin(scene, apart)):
-        scene.add(ContactPair(first=first, second=second, touch=False))
-        apart.add((first, second))
     if entry.floats:
         shapes = (*scene.shapes, *(shape for body in scene.bodies for shape in body.shapes))
         scene.add(HalfSpace(material=shapes[0].material))
     return scene, _twin(scene, apart)
-
-
-def _overlapping(model: Model, twin: Any) -> set[tuple[str, str]]:
-    """Bodies that are inside each other where the robot starts: their geometry is coarse, and they would fight."""
-    data = mujoco.MjData(twin)
-    data.qpos[:] = to_qpos(model, _within_limits(model))
-    mujoco.mj_forward(twin, data)
-    deep = data.contact.geom[data.contact.dist < -OVERLAP]
-    return {(twin.body(a).name, twin.body(b).name) for a, b in np.sort(twin.geom_bodyid[deep]).tolist()}
 
 
 def _twin(scene: Scene, apart: Iterable[tuple[str, str]] = ()) -> Any:
