@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import warp as wp
@@ -27,6 +28,24 @@ class Launch(NamedTuple):
         load(self.kernel, device, self.block)
 
 
+class Repeat(NamedTuple):
+    """Launches that are repeated as long as `going` [1], which they set, is not 0: the device decides."""
+
+    launches: list[Launch]
+    going: Any
+
+    def start(self, worlds: int, device: str) -> None:
+        wp.capture_while(self.going, self._once, worlds=worlds, device=device)
+
+    def _once(self, worlds: int, device: str) -> None:
+        for launch in self.launches:
+            launch.start(worlds, device)
+
+    def load(self, device: str) -> None:
+        for launch in self.launches:
+            launch.load(device)
+
+
 class Graphs:
     """Captured launches on one device. A plain launch costs several microseconds from Python, a replay about one."""
 
@@ -38,15 +57,16 @@ class Graphs:
         """Run a kernel over `dim` worlds. Arguments are frozen at the first call with a key."""
         self.launch_all(key, [Launch(kernel, arguments)], dim)
 
-    def launch_all(self, key: Any, launches: list[Launch], worlds: int, times: int = 1) -> None:
+    def launch_all(self, key: Any, launches: Sequence[Launch | Repeat], worlds: int, times: int = 1) -> None:
         """Run some kernels one after the other, some times over."""
         graph = self._graphs.get(key)
         if graph is None:
             for launch in launches:
                 launch.load(self.device)
             with wp.ScopedCapture(device=self.device) as capture:
-                for launch in launches * times:
-                    launch.start(worlds, self.device)
+                for _ in range(times):
+                    for launch in launches:
+                        launch.start(worlds, self.device)
             graph = self._graphs[key] = capture.graph
         wp.capture_launch(graph)
 

@@ -23,7 +23,7 @@ LANE = f"const int lane = threadIdx.x & {LANES - 1};"
 indices = wp.array(dtype=int)
 
 
-def _added(*names: str) -> str:
+def added(*names: str) -> str:
     """Sums over a team's threads; all get the same."""
     add = " ".join(f"{x} += __shfl_xor_sync(team, {x}, o);" for x in names)
     return f"for (int o = {LANES // 2}; o > 0; o /= 2) {{ {add} }}"
@@ -37,7 +37,7 @@ def _added(*names: str) -> str:
 #if {TEAMED}
     {LANE}
     for (int k = lane; k < length; k += {LANES}) sum += row[k*n] * x[at[k]*n];
-    {_added("sum")}
+    {added("sum")}
 #elif defined(__CUDA_ARCH__)
     for (int first_k = 0; first_k < length; first_k += 8) {{
         int j[8];
@@ -57,14 +57,14 @@ def row_dot(W: array2, start: int, length: int, index: indices, first: int, z: a
     ...
 
 
-def _batched(count: str, load: str, store: str, plain: str) -> str:
+def batched(count: str, load: str, store: str, plain: str) -> str:
     """A loop that reads and writes. On a GPU eight entries are read before the first is written, or each would wait for
     the one before it to arrive from memory; entries of a row are different ones."""
     return f"""{MEET}
 #if {TEAMED}
     {LANE}
     for (int k = lane; k < {count}; k += {LANES}) {{
-        {C_REAL} y[1], v[1];
+        {C_REAL} y[1], v[1], u[1];
         const int j = 0;
         {load}
         {store}
@@ -72,7 +72,7 @@ def _batched(count: str, load: str, store: str, plain: str) -> str:
     __syncwarp(team);
 #elif defined(__CUDA_ARCH__)
     for (int first_k = 0; first_k < {count}; first_k += 8) {{
-        {C_REAL} y[8], v[8];
+        {C_REAL} y[8], v[8], u[8];
         #pragma unroll
         for (int j = 0; j < 8; ++j) {{ const int k = first_k + j; if (k < {count}) {{ {load} }} }}
         #pragma unroll
@@ -84,7 +84,7 @@ def _batched(count: str, load: str, store: str, plain: str) -> str:
 """
 
 
-@wp.func_native(_ROW + _batched(
+@wp.func_native(_ROW + batched(
     "length", "y[j] = x[at[k]*n] + row[k*n] * factor;", "x[at[k]*n] = y[j];", "x[at[k]] += row[k] * factor;"
 ))  # fmt: skip
 def row_add(W: array2, start: int, length: int, index: indices, first: int, factor: real, z: array2, w: int):
@@ -105,7 +105,7 @@ def row_add(W: array2, start: int, length: int, index: indices, first: int, fact
         const {C_REAL} y = x[at[k]*n];
         a += row[k*n] * y; b += second[k*n] * y; c += third[k*n] * y;
     }}
-    {_added("a", "b", "c")}
+    {added("a", "b", "c")}
 #elif defined(__CUDA_ARCH__)
     for (int first_k = 0; first_k < length; first_k += 8) {{  // indices first: nothing waits for one after another
         int j[8];
@@ -137,7 +137,7 @@ def three_dot(W: array2, start: int, length: int, index: indices, first: int, z:
     const {C_REAL}* second = row + length*n;
     const {C_REAL}* third = second + length*n;
 """
-    + _batched(
+    + batched(
         "length",
         "y[j] = x[at[k]*n] + row[k*n] * factor[0] + second[k*n] * factor[1] + third[k*n] * factor[2];",
         "x[at[k]*n] = y[j];",
@@ -170,7 +170,7 @@ _TWO = f"""
 #if {TEAMED}
     {LANE}
     for (int k = lane; k < length; k += {LANES}) sum += a[k*n] * b[k*n];
-    {_added("sum")}
+    {added("sum")}
 #else
     for (int k = 0; k < length; ++k) sum += a[k*n] * b[k*n];
 #endif
@@ -209,7 +209,7 @@ def row_product(W: array2, first: int, second: int, length: int, w: int):
 
 
 @wp.func_native(
-    _TWO + _batched("length", "y[j] = b[k*n] + factor * a[k*n];", "b[k*n] = y[j];", "b[k] += factor * a[k];")
+    _TWO + batched("length", "y[j] = b[k*n] + factor * a[k*n];", "b[k*n] = y[j];", "b[k] += factor * a[k];")
 )
 def column_add(A: array2, first: int, factor: real, B: array2, second: int, length: int, w: int):
     """B[second + k] += factor A[first + k]."""
@@ -218,7 +218,7 @@ def column_add(A: array2, first: int, factor: real, B: array2, second: int, leng
 
 @wp.func_native(
     "const long long n = source.shape[1];"
-    + _batched(
+    + batched(
         "count",
         "y[j] = source.data[k*n + w];",
         "target.data[k*n + w] = y[j];",
@@ -232,7 +232,7 @@ def copy(source: array2, target: array2, count: int, w: int):
 
 @wp.func_native(
     "const long long n = x.shape[1];"
-    + _batched(
+    + batched(
         "count",
         """const long long at = k*n + w; const REAL now = x.data[at]; const REAL ahead = beta * way.data[at];
            v[j] = now - old.data[at] + ahead; y[j] = now + ahead;""",
@@ -256,7 +256,7 @@ def _between(source: str, target: str, factor: str = "") -> str:
 #else
     const long long n = source.shape[1];
 #endif
-""" + _batched(
+""" + batched(
         "count", f"y[j] = source.data[k*n + w]{factor};", "target.data[k*n + w] = y[j];", f"to[k] = from[k]{factor};"
     )
 
@@ -279,7 +279,7 @@ def copy_items(source: array2, target: array2, count: int, w: int):
     ...
 
 
-@wp.func_native("const long long n = target.shape[1];" + _batched(
+@wp.func_native("const long long n = target.shape[1];" + batched(
     "count", "y[j] = 0;", "target.data[k*n + w] = y[j];", "target.data[k] = 0;"
 ))  # fmt: skip
 def clear(target: array2, count: int, w: int):
@@ -298,7 +298,7 @@ def clear(target: array2, count: int, w: int):
         const {C_REAL} d = x.data[k*n + w] - y.data[k*n + w];
         sum += d * d;
     }}
-    {_added("sum")}
+    {added("sum")}
 #elif defined(__CUDA_ARCH__)
     const long long n = x.shape[1];
     for (int k = 0; k < count; ++k) {{

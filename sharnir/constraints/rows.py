@@ -223,20 +223,34 @@ def wake_lines(
     tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real, w: int
 ):
     """Prepare limits that were out of reach and would be passed with v_next; how many."""
+    passed = int(0)
+    l = int(0)
+    while l < plan.lines:  # most often none, which is seen without waiting for one line after the other
+        passed += passes_limit(plan, state, work, l, dt, w)
+        l += 1
     woken = int(0)
     l = int(0)
-    while l < plan.lines:
-        if plan.line_acts[l] == HOLD and get(work.K, l, w) == real(0.0):
-            g = get(work.g, l, w)
-            end = get(work.g_next, l, w)
-            if plan.line_kind[l] == TREE_DOF:
-                end = g + dt * item(state.v_next, plan.line_of[2 * l], w)
-            if end < wp.min(plan.line_lower[l], g) or end > wp.max(plan.line_upper[l], g):
-                prepare_line(tree, ws, loops, plan, state, work, l, g, h, dt, real(1.0), 1, w)
-                if get(work.K, l, w) > real(0.0):
-                    woken += 1
+    while l < plan.lines and passed > 0:
+        if passes_limit(plan, state, work, l, dt, w) == 1:
+            prepare_line(tree, ws, loops, plan, state, work, l, get(work.g, l, w), h, dt, real(1.0), 1, w)
+            if get(work.K, l, w) > real(0.0):
+                woken += 1
         l += 1
     return woken
+
+
+@wp.func
+def passes_limit(plan: Plan, state: State, work: Work, l: int, dt: real, w: int):
+    """1 where a limit was out of reach and would be passed with v_next."""
+    out = int(0)
+    if plan.line_acts[l] == HOLD:
+        g = get(work.g, l, w)
+        end = get(work.g_next, l, w)
+        if plan.line_kind[l] == TREE_DOF:
+            end = g + dt * item(state.v_next, plan.line_of[2 * l], w)
+        beyond = end < wp.min(plan.line_lower[l], g) or end > wp.max(plan.line_upper[l], g)
+        out = wp.where(beyond and get(work.K, l, w) == real(0.0), 1, 0)
+    return out
 
 
 @wp.func

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import get, item, set_item
-from sharnir.maths import array2, real, vec3
+from sharnir.access import TEAMED, item, set_item
+from sharnir.maths import C_REAL, array2, real, vec3
+from sharnir.spans import added, batched
 
 
 @wp.func
@@ -30,22 +31,45 @@ def expected(series: array2, i: int, n: int, w: int):
     return value
 
 
+_SERIES = f"""
+#if defined(__CUDA_ARCH__)
+    const long long m = series.shape[1];
+    {C_REAL}* last = series.data + w;
+    const {C_REAL}* now = values.data + w;
+#else
+    const long long m = 1;
+    {C_REAL}* last = series.data + (long long)(w) * series.shape[0];
+    const {C_REAL}* now = values.data;
+#endif
+    {C_REAL} a = 0, b = 0, c = 0;
+"""
+_SEEN = """
+    y[j] = now[k*m]; v[j] = y[j] - last[k*m]; u[j] = v[j] - last[(n + k)*m];
+    const REAL curve = u[j] - last[(2*n + k)*m];
+    a += v[j]*v[j]; b += u[j]*u[j]; c += curve*curve;
+"""
+_NOTED = "last[k*m] = y[j]; last[(n + k)*m] = v[j]; last[(2*n + k)*m] = u[j];"
+_BOTH = "REAL y[1], v[1], u[1]; const int j = 0;" + _SEEN + _NOTED
+
+
+@wp.func_native(
+    _SERIES
+    + batched("n", _SEEN, _NOTED, _BOTH).replace("REAL", C_REAL)
+    + f"""
+#if {TEAMED}
+    {added("a", "b", "c")}
+#endif
+    return wp::vec_t<3,{C_REAL}>(a, b, c);"""
+)
+def note(series: array2, values: array2, n: int, w: int) -> vec3:
+    """Take note of values; how far extrapolations of order 0, 1 and 2 were from them, squared."""
+    ...
+
+
 @wp.func
 def follow(series: array2, values: array2, n: int, w: int):
     """Take note of the values of a step."""
-    misses = vec3()
-    i = int(0)
-    while i < n:
-        value = get(values, i, w)
-        miss = value - item(series, i, w)
-        slope = item(series, n + i, w)
-        curve = item(series, 2 * n + i, w)
-        bent = miss - slope
-        misses = misses + vec3(miss * miss, bent * bent, (bent - curve) * (bent - curve))
-        set_item(series, 2 * n + i, w, bent)
-        set_item(series, n + i, w, miss)
-        set_item(series, i, w, value)
-        i += 1
+    misses = note(series, values, n, w)
     order = real(0.0)
     if misses[1] < misses[0]:
         order = real(1.0)

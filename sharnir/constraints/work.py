@@ -182,6 +182,7 @@ class Work:
     touching: counts2  # [1] how many contacts there are rows for
     flow: counts2  # [FLOW] where the step stands
     pace: array2  # [PACE]
+    ahead: wp.array(dtype=int)  # [1] on a GPU: 1 while any world has passes ahead
 
 
 def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -> State:
@@ -271,5 +272,6 @@ def work_on(model: Model, plan: Plan, pairs: int, columns: int, device: str) -> 
     out.near = wp.zeros((columns, kept), dtype=real, device=device)
     for name, size in counts.items():
         setattr(out, name, wp.zeros((size, columns), dtype=int, device=device))
+    out.ahead = wp.zeros(1, dtype=int, device=device)
     out.places = places_on(len(model.shape_kind), plan.contacts, pairs, columns, device)
     return out

@@ -17,13 +17,13 @@ from sharnir.constraints.loops import loops_on
 from sharnir.constraints.plan import plan_on
 from sharnir.constraints.work import EVOLVES, STATE_SAVED, state_on, work_on
 from sharnir.dynamics.tree import tree_on, workspace_on
-from sharnir.launch import Graphs, Launch, load
+from sharnir.launch import Graphs, Launch, Repeat, load
 from sharnir.maths import np_real
 from sharnir.precision import get_precision
 from sharnir.stepping.kernels import published_kernel, start_kernel, step_kernel, ticks_kernel
 from sharnir.stepping.observe import observe_kernel
 from sharnir.stepping.reactions import reactions_kernel, wrenches_kernel
-from sharnir.stepping.stages import arrive_stage, begin_stage, stages_of_step, stages_to_velocities, threads_of
+from sharnir.stepping.stages import Stages, arrive_stage, begin_stage, stages_of_step, stages_to_velocities, threads_of
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -139,19 +139,23 @@ class Impulses:
         """Launch kernels of some steps, `times` over."""
         self._steps_view[0] = steps
         kernels = self.kernels_of_step()
-        self._graphs.launch_all((kernels[-1].kernel.key, len(kernels), times), kernels, self.worlds, times)
+        self._graphs.launch_all((self._settings[places.METHOD, 0], times), kernels, self.worlds, times)
 
-    def kernels_of_step(self) -> list[Launch]:
+    def kernels_of_step(self) -> list[Launch | Repeat]:
         """What is launched for a step, in its order, with its arguments."""
         if self._on_gpu:
-            before, after = stages_of_step(int(self._settings[places.PASSES, 0]), self.model.loops > 0)
-            return [*self._stages(before), *self._collide(), *self._stages(after)]
+            after = self._in_turn(stages_of_step(self.model.loops > 0))
+            return [*self._stages([begin_stage]), *self._collide(), *after]
         predictive = self._settings[places.METHOD, 0] == places.PREDICTIVE
         kernel = step_kernel if predictive else published_kernel
         return [*self._collide(), Launch(kernel, [*self._all, self._steps])]
 
     def _stages(self, kernels: list[Any]) -> list[Launch]:
         return [Launch(k, self._all, *threads_of(k)) for k in kernels]
+
+    def _in_turn(self, stages: Stages) -> list[Launch | Repeat]:
+        again = Repeat(self._stages(stages.again), self._work.ahead)
+        return [*self._stages(stages.first), again, *self._stages(stages.last)]
 
     def _collide(self) -> list[Launch]:
         """The kernel that finds contacts, where shapes can touch and the others do not find them themselves."""
@@ -189,9 +193,9 @@ class Impulses:
             self.start(self.state.q.numpy(), self.seen["v"].numpy(), self.state.loop_q.numpy())
         self.set(replace(settings, method="default", passes=REACTING, budget=None), dt, tight=TIGHTER)
         arguments = [*self._all, self.seen["wrench"], self.seen["loop_wrench"]]
-        kernels = [*self._collide(), Launch(reactions_kernel, arguments)]
+        kernels: list[Launch | Repeat] = [*self._collide(), Launch(reactions_kernel, arguments)]
         if self._on_gpu:
-            before, after = self._stages([arrive_stage, begin_stage]), self._stages(stages_to_velocities(REACTING))
+            before, after = self._stages([arrive_stage, begin_stage]), self._in_turn(stages_to_velocities())
             kernels = [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
         self._graphs.launch_all("react", kernels, self.worlds)
         for name, array in kept.items():

@@ -55,6 +55,7 @@ from sharnir.dynamics.momenta import add_tangent_momenta, tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import array2, real
 from sharnir.spans import column_add, copy
+from sharnir.stepping.balance import keep_momenta_left
 from sharnir.stepping.residuals import aim, chord_residual, follow_aims, gap_growth, kinetic2, line_misses, look
 from sharnir.stepping.solve import solve
 from sharnir.stepping.sweeps import time_is_up
@@ -75,7 +76,8 @@ def first_pass(state: State, work: Work, w: int):
     bouncing = bounces(work, w)
     put_int(work.flow, BOUNCING, w, bouncing)
     loose = int(0)
-    if bouncing == 0 and contact_count(work, w) > 0 and item(state.clock, 4, w) > real(0.0):
+    easier = state.settings[EASY, 0] > state.settings[EPSILON, 0]
+    if easier and bouncing == 0 and contact_count(work, w) > 0 and item(state.clock, 4, w) > real(0.0):
         loose = 1
     put_int(work.flow, LOOSE, w, loose)
     put(work.pace, SHARE, w, real(1.0))
@@ -310,12 +312,7 @@ def keep_momenta(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work
 @wp.func
 def keep_correction(plan: Plan, state: State, work: Work, share: real, w: int):
     """The correction this step called for, to start the next with, and a share of what was left of it."""
-    d = int(0)
-    while d < plan.dofs:
-        left = get(work.zc, d, w)
-        put(work.z_old, d, w, get(work.base, d, w) - get(work.zP, d, w) + left)
-        set_item(state.lack, d, w, left * share)
-        d += 1
+    keep_momenta_left(work.zc, work.base, work.zP, share, plan.dofs, work.z_old, state.lack, w)
     follow(state.bend, work.z_old, plan.dofs, w)
     follow_aims(plan, state, work, state.settings[DT, 0], w)
 

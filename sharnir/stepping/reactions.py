@@ -183,7 +183,7 @@ def reactions_kernel(
     take_all(tree, ws, loops, plan, state, work, wrench, loop_wrench, w)
 
 
-@wp.kernel(module="unique")
+@wp.kernel(module="unique", module_options=KERNEL_OPTIONS)
 def wrenches_kernel(
     tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, wrench: array2,
     loop_wrench: array2,

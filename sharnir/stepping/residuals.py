@@ -18,6 +18,7 @@ from sharnir.dynamics.momenta import chord_momenta, whitened_momentum
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import array2, real
 from sharnir.spans import row_dot
+from sharnir.stepping.balance import momenta_missing
 
 
 @wp.func
@@ -103,14 +104,7 @@ def chord_residual(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wo
         set_item(state.tau, d, w, get(ws.E, d, w) * item(state.v_next, d, w))
         d += 1
     whitened_momentum(tree, ws, state.tau, work.zc, w)
-    total = real(0.0)
-    d = int(0)
-    while d < plan.dofs:
-        rho = get(work.zP, d, w) + get(ws.z, d, w) - get(work.base, d, w) - get(work.zc, d, w)
-        put(work.zc, d, w, rho)
-        total = total + rho * rho
-        d += 1
-    return total
+    return momenta_missing(work.zP, ws.z, work.base, work.zc, plan.dofs, w)
 
 
 @wp.func

@@ -7,7 +7,7 @@ of a world: worlds touch with different links, and one thread would wait for eac
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import warp as wp
 
@@ -23,7 +23,7 @@ from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.launch import BLOCK
 from sharnir.stepping.kernels import begun, keep_report
-from sharnir.stepping.passes import LOOK, PASS, WAKES, find_motion, find_next, press
+from sharnir.stepping.passes import DONE, LOOK, PASS, find_motion, find_next, press
 from sharnir.stepping.residuals import look
 from sharnir.stepping.step import (
     CORRECTIONS,
@@ -117,7 +117,10 @@ def find_motion_before(
     tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """`find_motion`, but a look at the end is left for all worlds to take together."""
+    """`find_motion`, but a look at the end is left for all worlds to take together. Whether any world goes on is for
+    `find_next_before` to say."""
+    if w == 0:
+        work.ahead[0] = 0
     if get_int(work.flow, MODE, w) != LOOK:
         find_motion(tree, ws, trial, loops, plan, state, work, end, w)
 
@@ -135,6 +138,9 @@ def find_next_before(
 ):  # fmt: skip
     if get_int(work.flow, MODE, w) != LOOK:
         find_next(tree, ws, trial, loops, plan, state, work, end, w)
+        mode = get_int(work.flow, MODE, w)
+        if mode != LOOK and mode != DONE:
+            work.ahead[0] = 1
 
 
 @wp.func
@@ -168,7 +174,7 @@ contact_stage = _contact_stage("contact_stage", line_up_one)
 line_up_stage = _stage("line_up_stage", line_up_blocks)
 press_stage = _stage("press_stage", press, LANES, 96)
 motion_stage = _stage("motion_stage", find_motion_before)
-bend_stage = _contact_stage("bend_stage", bend_one)
+bend_stage = _contact_stage("bend_stage", bend_one, 96)
 next_stage = _stage("next_stage", find_next_before)
 look_stage = _stage("look_stage", take_look)
 conclude_stage = _stage("conclude_stage", conclude)
@@ -187,16 +193,25 @@ def threads_of(stage: Any) -> tuple[int, int]:
     return 1, BLOCK
 
 
-def stages_of_step(passes: int, corrected: bool) -> tuple[list[Any], list[Any]]:
-    """Kernels of one step before and after contacts are found. corrected: joints close loops, whose positions may be
-    corrected several times."""
+class Stages(NamedTuple):
+    """Kernels of a step, or of its part after contacts are found: once, as often as any world goes on, once."""
+
+    first: list[Any]
+    again: list[Any]
+    last: list[Any]
+
+
+def stages_of_step(corrected: bool) -> Stages:
+    """Kernels of one step after contacts are found. corrected: joints close loops, whose positions may be corrected
+    several times."""
     correction = [undo_stage, go_on_stage]
     again = [gather_stage, line_up_stage, conclude_stage, *correction] * (CORRECTIONS if corrected else 0)
+    to_velocities = stages_to_velocities()
     end = [conclude_stage, keep_stage, *correction, *again, end_stage]
-    return [begin_stage], [*stages_to_velocities(passes), *end]
+    return to_velocities._replace(last=[*to_velocities.last, *end])
 
 
-def stages_to_velocities(passes: int) -> list[Any]:
+def stages_to_velocities() -> Stages:
     """Kernels from the contacts of a step to its velocities."""
     a_pass = [press_stage, motion_stage, bend_stage, next_stage]
-    return [contact_stage, line_up_stage, *a_pass * (passes + WAKES + 2), look_stage]
+    return Stages([contact_stage, line_up_stage, *a_pass], a_pass, [look_stage])

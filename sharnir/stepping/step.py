@@ -17,7 +17,7 @@ from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.recall import keep_contacts
 from sharnir.constraints.rows import joint_coordinates, joint_gaps
-from sharnir.constraints.series import expected
+from sharnir.constraints.series import order_of
 from sharnir.constraints.sweep import apply_impulses, apply_joints
 from sharnir.constraints.tolerances import STRAYED
 from sharnir.constraints.work import (
@@ -52,6 +52,7 @@ from sharnir.dynamics.momenta import tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import array2, real, ticks
 from sharnir.spans import clear, copy, copy_items, keep_items, row_dot
+from sharnir.stepping.balance import start_momenta
 from sharnir.stepping.motion import load_step, published_motion
 from sharnir.stepping.passes import DONE, first_pass, keep_momenta, press, weigh
 from sharnir.stepping.positions import (
@@ -191,14 +192,8 @@ def start_from(loops: Loops, plan: Plan, state: State, work: Work, z: array2, we
     ratio = real(0.0)
     if item(state.clock, 1, w) > real(0.0) and weakest >= FOLDING:  # at a fold speeds change without bound
         ratio = dt / item(state.clock, 0, w)
-    d = int(0)
-    while d < plan.dofs:
-        zP = get(z, d, w) + item(state.lack, d, w)
-        start = zP + ratio * expected(state.bend, d, plan.dofs, w)
-        put(work.zP, d, w, zP)
-        put(work.base, d, w, start)
-        put(z, d, w, start)
-        d += 1
+    order = int(order_of(state.bend, plan.dofs, w))
+    start_momenta(z, state.lack, state.bend, order, ratio, plan.dofs, work.zP, work.base, w)
     expect_aims(plan, state, work, ratio, dt, w)
     apply_joints(loops, plan, work, z, work.p, w)
     first_pass(state, work, w)
