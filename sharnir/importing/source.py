@@ -41,6 +41,8 @@ class Source:
         self.coordinate: dict[int, tuple[str, int]] = {}  # joint → our joint and its velocity coordinate
         self.carrier: dict[int, int] = {}  # body → the body of the scene it became part of, 0 for the world
         self.shapes: dict[int, tuple[int, int]] = {}  # geom → body (0 for the world) and number of its shape
+        self.held: set[int] = set()  # equalities that the scene has
+        self.loops = 0  # of them, those that close loops
         self.weld = self._rigid_wholes()
         self.zero = self._zero_poses()
 
