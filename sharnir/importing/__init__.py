@@ -77,7 +77,7 @@ def _mapped(parsed: Parsed, merge_fixed: bool, floating: bool, exclude_overlappi
     urdf = parsed.format == "urdf"
     if urdf:
         set_inertias(parsed.model, parsed.tree)
-    source = Source(parsed.model, parsed.format, parsed.tree, floating and urdf)
+    source = Source(parsed, floating)
     source.report.file = str(parsed.path)
     add_options(source)
     add_bodies(source, merge_fixed)
@@ -90,7 +90,7 @@ def _mapped(parsed: Parsed, merge_fixed: bool, floating: bool, exclude_overlappi
     add_keyframes(source)
     add_sensors(source)
     if urdf:
-        add_urdf_facts(source, parsed.files)
+        add_urdf_facts(source)
         report_extensions(source)
     source.scene.import_report = source.report
     return source.scene

@@ -38,7 +38,9 @@ def closed(source: Source, what: str, name: str, qpos: Array, qvel: Array) -> tu
     v = qvel - np.linalg.lstsq(J, J @ qvel, rcond=HELD)[0]
     if opened >= CLOSED:
         moved = np.abs(q - qpos).max()
-        source.report.add(what, name, f"its loops were open by {opened:.2g} m or rad; joints moved by {moved:.2g}", CHANGED)
+        source.report.add(
+            what, name, f"its loops were open by {opened:.2g} m or rad; joints moved by {moved:.2g}", CHANGED
+        )
     elif np.abs(v - qvel).max(initial=0.0) > CLOSED * max(1.0, np.abs(qvel).max(initial=0.0)):
         source.report.add(what, name, "its velocities tear loops open; the nearest that do not are taken", CHANGED)
     else:

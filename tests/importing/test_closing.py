@@ -13,7 +13,8 @@ FOUR_BAR = f"""<mujoco><option gravity="0 0 0"/><worldbody>
   <body name="a"><joint name="A" axis="0 1 0"/>{BAR.format("0 0 1")}
     <body name="b" pos="0 0 1"><joint name="B" axis="0 1 0"/>{BAR.format("1 0 0")}<site name="end" pos="1 0 0"/></body>
   </body>
-  <body name="c" pos="1 0 0"><joint name="C" axis="0 1 0"/>{BAR.format("0 0 1")}<site name="top" pos="0 0 {{top}}"/></body>
+  <body name="c" pos="1 0 0"><joint name="C" axis="0 1 0"/>{BAR.format("0 0 1")}<site name="top" pos="0 0 {{top}}"/>
+  </body>
 </worldbody><equality>{{equality}}</equality>
 <keyframe><key name="open" qpos="0.3 0 0.3" qvel="1 0 0"/><key name="torn" qvel="1 0 0"/>
   <key name="fits" qpos="0.3 -0.3 0.3" qvel="1 -1 1"/></keyframe></mujoco>"""
