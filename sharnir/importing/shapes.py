@@ -177,8 +177,8 @@ def _visual(source: Source, g: int, pose: Pose) -> Visual | None:
 
 
 def _seen_mesh(source: Source, g: int, pose: Pose, color: tuple[float, ...]) -> Visual:
-    """A mesh that nothing touches: its file where that is used as it is, else its triangles. MuJoCo moves the vertices of
-    a mesh to its centre of mass and principal axes."""
+    """A mesh that nothing touches: the file where it is used as it is, else its triangles. MuJoCo moves the vertices
+    of a mesh to its centre of mass and principal axes."""
     m, mesh = source.model, int(source.model.geom_dataid[g])
     first = int(m.mesh_pathadr[mesh])
     path = m.paths[first:].split(b"\0", 1)[0].decode() if first >= 0 else ""
