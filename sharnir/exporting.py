@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import warnings
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -18,6 +21,7 @@ from sharnir.spec.joints import Compound
 from sharnir.spec.scene import Scene
 
 GEOM, OBJ, TRUE = mujoco.mjtGeom, mujoco.mjtObj, mujoco.mjtLimited.mjLIMITED_TRUE
+DIGITS = 17  # that tell one double from the next
 TIMESTEP = 0.002  # s, where the scene states none: MuJoCo's own
 
 
@@ -43,7 +47,32 @@ def to_mjcf(scene: Scene) -> str:
     add_actuators(model, spec, names)
     add_keyframes(scene, model, spec)
     spec.compile()
-    return str(spec.to_xml())
+    return written(spec)
+
+
+def written(spec: Any) -> str:
+    """MuJoCo's XML of a spec with all digits of a double. It writes six unless told otherwise by a call that its Python
+    package does not pass on."""
+    library = _library()
+    if library is None:
+        warnings.warn("MuJoCo's library is not where it used to be: numbers are written with six digits", stacklevel=3)
+        return str(spec.to_xml())
+    before = library._mjPRIVATE__get_xml_precision()
+    library._mjPRIVATE__set_xml_precision(DIGITS)
+    try:
+        return str(spec.to_xml())
+    finally:
+        library._mjPRIVATE__set_xml_precision(before)
+
+
+def _library() -> Any:
+    """MuJoCo's own library, which is loaded already; None if it is not found, or lacks what is asked of it."""
+    folder = Path(mujoco.__file__).parent
+    for path in [*folder.glob("libmujoco*"), *folder.glob("mujoco.dll")]:
+        library = ctypes.CDLL(str(path))
+        if hasattr(library, "_mjPRIVATE__set_xml_precision"):
+            return library
+    return None
 
 
 def _refuse(model: Model, what: str, allowed: str = "what MuJoCo has") -> Exception:

@@ -322,7 +322,11 @@ class Model:
         return JointCoordinates(name, self.joint_types[k], loop, slice(q[i], q[i + 1]), slice(v[i], v[i + 1]))
 
     def joint_of(self, coordinate: int) -> str:
-        """Name of the joint a velocity coordinate belongs to."""
+        """Name of the joint a velocity coordinate belongs to, of the tree or, from nv on, closing a loop."""
+        if coordinate >= self.nv:
+            return self.joint_names[
+                self.nb + int(np.searchsorted(self.loop_v_start, coordinate - self.nv, "right")) - 1
+            ]
         return self.joint_names[int(np.searchsorted(self.dof_start, coordinate, side="right")) - 1]
 
     def checked(self, what: str, value: Any, size: int) -> Reals:

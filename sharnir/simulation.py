@@ -300,6 +300,13 @@ class Simulation:
         )  # fmt: skip
 
     def _what_diverged(self) -> str:
+        """What was not finite: what a user wrote into the arrays, else where the motion is lost first."""
+        given, wrenches = self.applied_control.numpy(), self.impulses.state.f_ext.numpy()
+        for row in np.flatnonzero(~np.isfinite(given).all(axis=1)).tolist():
+            return f"control of joint {self.inner.joint_of(row)!r} is not finite: {shown(given[row].tolist())}"
+        for row in np.flatnonzero(~np.isfinite(wrenches).all(axis=1)).tolist():
+            name = self.inner.body_names[row // 6]
+            return f"the wrench applied to body {name!r} is not finite: {shown(wrenches[row].tolist())}"
         q = self.impulses.state.q.numpy()
         bad = np.flatnonzero(~(np.abs(q) < 1e12).all(axis=1))  # as in sharnir.stepping.step
         link = int(np.searchsorted(self.inner.q_start, bad[0], side="right")) - 1 if len(bad) else 0

@@ -13,7 +13,7 @@ from sharnir.importing.bodies import add_bodies
 from sharnir.importing.contacts import add_contacts
 from sharnir.importing.equalities import add_equalities
 from sharnir.importing.extensions import report_extensions
-from sharnir.importing.keyframes import add_keyframes
+from sharnir.importing.keyframes import add_keyframes, close_start
 from sharnir.importing.links import add_urdf_facts
 from sharnir.importing.options import add_options
 from sharnir.importing.parse import Parsed, parse
@@ -77,7 +77,7 @@ def _mapped(parsed: Parsed, merge_fixed: bool, floating: bool, exclude_overlappi
     urdf = parsed.format == "urdf"
     if urdf:
         set_inertias(parsed.model, parsed.tree)
-    source = Source(parsed.model, parsed.format, parsed.tree, floating and urdf)
+    source = Source(parsed, floating)
     source.report.file = str(parsed.path)
     add_options(source)
     add_bodies(source, merge_fixed)
@@ -86,10 +86,11 @@ def _mapped(parsed: Parsed, merge_fixed: bool, floating: bool, exclude_overlappi
     add_actuators(source)
     add_shapes(source)
     add_contacts(source, urdf and exclude_overlapping)
+    close_start(source)
     add_keyframes(source)
     add_sensors(source)
     if urdf:
-        add_urdf_facts(source, parsed.files)
+        add_urdf_facts(source)
         report_extensions(source)
     source.scene.import_report = source.report
     return source.scene

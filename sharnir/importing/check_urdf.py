@@ -127,6 +127,11 @@ def _check_numbers(node: Node) -> None:
             raise node.wrong(f"{key} is not positive: given {shown(text)}", "metres > 0")
         if place in NOT_NEGATIVE and not all(x >= 0 for x in values):
             raise node.wrong(f"{key} is negative: given {shown(text)}", "a number >= 0")
+    if node.tag == "origin" and "quat_xyzw" in node.attrib:
+        if "rpy" in node.attrib:
+            raise node.wrong("has both rpy and quat_xyzw", "one of the two")
+        if not any(number(word) for word in node.get("quat_xyzw", "").split()):
+            raise node.wrong("quat_xyzw is zero", "a quaternion of any length but zero")
     needed = NEEDED.get(node.tag)
     if needed and needed not in node.attrib:
         raise node.wrong(f"has no {needed}", f'<{node.tag} {needed}="..."/>')

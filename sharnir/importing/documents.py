@@ -170,6 +170,15 @@ class Documents:
                     given["name"] = PurePosixPath(reference).stem
                 node.instead = {**node.instead, **given}
 
+    def mesh_files(self) -> dict[str, Path]:
+        """Files of meshes as they are, by MuJoCo's names: those that others read too, and that no element moves."""
+        moved = {
+            node.instead.get("file") for document in self.all for node in document.root.iter("mesh")
+            if isinstance(node, Node) and {"refpos", "refquat"} & set(node.attrib)
+        }  # fmt: skip
+        known = [a for a in self.assets.values() if a.kind in MESHES and a.kind != "msh"]
+        return {asset.name: asset.path for asset in known if asset.name not in moved}
+
     def asset(self, node: Node, reference: str, folder: Path, content: str | None = None) -> Asset:
         """The asset of a reference, read once however often it is referred to."""
         try:

@@ -55,6 +55,8 @@ def _add_loop(source: Source, e: int, name: str) -> None:
     if carriers[0] == carriers[1]:
         source.report.add("equality", name, "holds two parts of one rigid body together", UNSEEN)
         return
+    source.held.add(e)
+    source.loops += 1
     kind: type[Joint] = Fixed if welded else Spherical
     frames = [_frame(source, b, place) for b, place in zip(bodies, places, strict=True)]
     taken = [j.name for j in source.scene.joints]
@@ -96,6 +98,7 @@ def _add_coupling(source: Source, e: int, name: str) -> None:
         # the joint whose equality it is follows
         follower = next(j for j in first if j in total)
         leader = next(j for j in total if j != follower)
+        source.held.add(e)
         source.scene.add(_coupling(source, name, leader, follower, total, constant))
     else:
         source.report.add("equality", name, f"ties {len(total)} coordinates at once; couplings tie two")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from sharnir.spec.report import CHANGED, LOST, UNSEEN
 GREY = (0.5, 0.5, 0.5, 1.0)
 
 
-def add_urdf_facts(source: Source, files: dict[str, Path]) -> None:
-    """Speed and force limits of joints; visuals of links, whose meshes are `files`; mimics that MuJoCo leaves out."""
+def add_urdf_facts(source: Source) -> None:
+    """Speed and force limits of joints; visuals of links; mimics that MuJoCo leaves out."""
     joints: dict[str, Joint] = {joint.name: joint for joint in source.scene.joints}
     coupled = {coupling.follower for coupling in source.scene.couplings}
     for element in source.tree.findall("joint"):
@@ -33,7 +32,7 @@ def add_urdf_facts(source: Source, files: dict[str, Path]) -> None:
             _report_mimic(source, element)
     colors = {str(m.get("name")): _rgba(m) for m in source.tree.findall("material")}
     for link in source.tree.findall("link"):
-        _add_visuals(source, link, colors, files)
+        _add_visuals(source, link, colors)
 
 
 def _set_drive(joint: Joint, element: ET.Element) -> None:
@@ -75,17 +74,15 @@ def _rgba(material: ET.Element) -> tuple[float, ...]:
     return tuple(numbers(f"material {material.get('name')!r}", color, "rgba", "0.5 0.5 0.5 1", 4).tolist())
 
 
-def _add_visuals(
-    source: Source, link: ET.Element, colors: dict[str, tuple[float, ...]], files: dict[str, Path]
-) -> None:
+def _add_visuals(source: Source, link: ET.Element, colors: dict[str, tuple[float, ...]]) -> None:
     name = str(link.get("name"))
     if name not in source.body_names:
         return
     carrier, place = source.place(source.body_names.index(name))
     visuals = [v for e in link.findall("visual") if (v := _visual(f"link {name!r}", e, place, colors)) is not None]
     for visual in visuals:
-        if visual.file in files:
-            visual.file = str(files[visual.file])
+        if visual.file in source.files:
+            visual.file = str(source.files[visual.file])
         elif visual.file is not None:
             source.report.add("link", name, f"its visual mesh {visual.file!r} is not there", UNSEEN)
     if carrier == 0:

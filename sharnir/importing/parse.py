@@ -35,7 +35,8 @@ class Parsed:
     model: compiled mujoco.MjModel; of a URDF every link is a body, with stand-in inertias and collision geometry only.
     format: "urdf" or "mjcf". tree: the file's root element with includes resolved and references as they are in the
     file; its elements know their `file` and `line`. files: where the meshes of a URDF lie, by the name it calls them;
-    visual ones that do not exist are not among them. warnings: what MuJoCo remarked.
+    visual ones that do not exist are not among them; of an MJCF, by the path in `model.paths`, those that are used as
+    the file has them. warnings: what MuJoCo remarked.
     """
 
     model: mujoco.MjModel
@@ -73,6 +74,7 @@ def parse(
     else:
         check_mjcf(documents.all)
         seen = {document.name: document.root for document in documents.all}
+        files = documents.mesh_files()
     lines: list[Node] = [documents.main.root]
     texts = {}
     for name, root in seen.items():

@@ -22,6 +22,7 @@ from sharnir.spec.elements import (
     Cylinder,
     HalfSpace,
     HeightField,
+    Mesh,
     Shape,
     Sphere,
     Visual,
@@ -164,11 +165,30 @@ def _visual(source: Source, g: int, pose: Pose) -> Visual | None:
     """A geom that nothing touches."""
     m, kind = source.model, int(source.model.geom_type[g])
     color = tuple(float(c) for c in (m.mat_rgba[m.geom_matid[g]] if m.geom_matid[g] >= 0 else m.geom_rgba[g]))
-    if kind in (MESH, HFIELD):
-        reason = "is seen only, and the scene shows no such surface"
-        source.report.add("geom", source.name("geom", g), reason, UNSEEN)
-        return None
+    if kind == MESH:
+        return _seen_mesh(source, g, pose, color)
     before = len(source.report)
     shape = _shape(source, g, pose, 0.0)
     del source.report[before:]
-    return None if shape is None else Visual(shape=shape, color=color)
+    if shape is None:
+        source.report.add("geom", source.name("geom", g), "is seen only, and the scene shows no such surface", UNSEEN)
+        return None
+    return Visual(shape=shape, color=color)
+
+
+def _seen_mesh(source: Source, g: int, pose: Pose, color: tuple[float, ...]) -> Visual:
+    """A mesh that nothing touches: the file where it is used as it is, else its triangles. MuJoCo moves the vertices
+    of a mesh to its centre of mass and principal axes."""
+    m, mesh = source.model, int(source.model.geom_dataid[g])
+    first = int(m.mesh_pathadr[mesh])
+    path = m.paths[first:].split(b"\0", 1)[0].decode() if first >= 0 else ""
+    if path in source.files:
+        at = pose @ placed(m.mesh_pos[mesh], m.mesh_quat[mesh]).inverse()
+        return Visual(
+            file=str(source.files[path]), position=at.x, orientation=matrix_to_quat(at.R), scale=m.mesh_scale[mesh],
+            color=color,
+        )  # fmt: skip
+    vertices = m.mesh_vert[m.mesh_vertadr[mesh] :][: m.mesh_vertnum[mesh]].astype(float)
+    faces = m.mesh_face[m.mesh_faceadr[mesh] :][: m.mesh_facenum[mesh]]
+    surface = Mesh(vertices=vertices, faces=faces, position=pose.x, orientation=matrix_to_quat(pose.R))
+    return Visual(shape=surface, color=color)

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
 
+import numpy as np
+
 from sharnir.importing.documents import Documents
 from sharnir.importing.files import FileProblemError, OutsideError
 from sharnir.importing.nodes import Node
+from sharnir.importing.urdf import roll_pitch_yaw
 
 STAND_IN = {
     "origin": {"xyz": "0.1 0.2 0.3", "rpy": "0.4 0.5 0.6"},
@@ -44,11 +47,22 @@ def simplified(documents: Documents) -> tuple[Node, dict[str, Path]]:
         asset = documents.asset(mesh, _file(mesh, strip), folder)
         mesh.instead = {"filename": asset.name}
         files[mesh.get("filename", "")] = asset.path
+    for path in ("joint/origin", "link/collision/origin"):
+        for place in root.iterfind(path):
+            assert isinstance(place, Node)
+            _turn(place)
     for mesh in root.iterfind("link/visual/geometry/mesh"):
         assert isinstance(mesh, Node)
         _find_visual(documents, mesh, folder, strip, files)
     seen.extend(_link(link) if link.tag == "link" else link for link in root if link.tag in ("link", "joint"))
     return seen, files
+
+
+def _turn(origin: Node) -> None:
+    """MuJoCo reads no quaternions in a URDF."""
+    if "quat_xyzw" in origin.attrib:
+        angles = roll_pitch_yaw(np.array(origin.get("quat_xyzw", "").split(), dtype=float))
+        origin.instead = {"quat_xyzw": None, "rpy": " ".join(map(repr, angles))}
 
 
 def _file(mesh: Node, strip: bool) -> str:

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from sharnir.compiler.motions import Pose
+from sharnir.importing.parse import Parsed
 from sharnir.rotations import Array, quat_to_matrix
 from sharnir.spec.elements import Body
 from sharnir.spec.report import ImportReport
@@ -32,8 +33,10 @@ def xyzw(quat: Array) -> Array:
 class Source:
     """An import under way. Bodies, joints and geoms are MuJoCo's, by number; body 0 is the world."""
 
-    def __init__(self, model: Any, kind: str, tree: ET.Element, floating: bool = False) -> None:
-        self.model, self.format, self.tree, self.floating = model, kind, tree, floating
+    def __init__(self, parsed: Parsed, floating: bool = False) -> None:
+        model, tree = parsed.model, parsed.tree
+        self.model, self.format, self.tree, self.files = model, parsed.format, tree, parsed.files
+        self.floating = floating and self.format == "urdf"
         self.scene = Scene(name=model_name(model, tree))
         self.report = ImportReport()
         self.body_names = [WORLD, *unique([self.name("body", b) for b in range(1, model.nbody)], {WORLD})]
@@ -41,6 +44,8 @@ class Source:
         self.coordinate: dict[int, tuple[str, int]] = {}  # joint → our joint and its velocity coordinate
         self.carrier: dict[int, int] = {}  # body → the body of the scene it became part of, 0 for the world
         self.shapes: dict[int, tuple[int, int]] = {}  # geom → body (0 for the world) and number of its shape
+        self.held: set[int] = set()  # equalities that the scene has
+        self.loops = 0  # of them, those that close loops
         self.weld = self._rigid_wholes()
         self.zero = self._zero_poses()
 

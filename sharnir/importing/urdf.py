@@ -16,7 +16,7 @@ import numpy as np
 
 from sharnir.compiler.motions import Pose
 from sharnir.errors import fail
-from sharnir.rotations import Array, matrix_to_quat
+from sharnir.rotations import Array, matrix_to_quat, quat_to_matrix, rotation_z
 
 
 class Inertial(NamedTuple):
@@ -66,8 +66,11 @@ def inertial(link: ET.Element) -> Inertial:
 
 
 def origin(where: str, element: ET.Element) -> Pose:
-    """Pose of an element by its `origin`: roll, pitch and yaw about fixed axes."""
+    """Pose of an element by its `origin`: roll, pitch and yaw about fixed axes, or a quaternion."""
     given = element.find("origin")
+    place = numbers(where, given, "xyz", "0 0 0", 3)
+    if given is not None and "quat_xyzw" in given.attrib:
+        return Pose(quat_to_matrix(numbers(where, given, "quat_xyzw", "", 4)), place)
     roll, pitch, yaw = numbers(where, given, "rpy", "0 0 0", 3)
     (cr, sr), (cp, sp), (cy, sy) = ((np.cos(a), np.sin(a)) for a in (roll, pitch, yaw))
     R = np.array([
@@ -75,7 +78,16 @@ def origin(where: str, element: ET.Element) -> Pose:
         [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
         [-sp, cp * sr, cp * cr],
     ])  # fmt: skip
-    return Pose(R, numbers(where, given, "xyz", "0 0 0", 3))
+    return Pose(R, place)
+
+
+def roll_pitch_yaw(quaternion: Array) -> tuple[float, float, float]:
+    """rad, angles about fixed axes that turn as a quaternion (x, y, z, w) does; exact also where pitch is a right
+    angle, since roll makes up for whatever yaw was taken."""
+    R = quat_to_matrix(quaternion)
+    yaw = float(np.arctan2(R[1, 0], R[0, 0]))
+    rest = rotation_z(-yaw) @ R
+    return float(np.arctan2(-rest[1, 2], rest[1, 1])), float(np.arctan2(-rest[2, 0], rest[0, 0])), yaw
 
 
 def numbers(where: str, element: ET.Element | None, name: str, default: str, size: int) -> Array:

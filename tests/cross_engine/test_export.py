@@ -12,7 +12,7 @@ from sharnir.benchmarks.robot_files import mjcf_files, outcome, urdf_files
 from sharnir.exporting import damping_ratio
 from sharnir.importing.contacts import bounce
 
-TOLERANCE = 1e-5  # MuJoCo writes six digits
+TOLERANCE = 1e-9
 ALL = {robot.name: robot for robot in (*urdf_files(), *mjcf_files())}
 SOME = [
     "gymnasium/envs/mujoco/assets/humanoid.xml", "dm_control/suite/walker.xml", "dm_control/suite/manipulator.xml",
@@ -59,11 +59,11 @@ def test_loops_springs_hulls_heights_and_states_come_back(tmp_path):
     back = sh.load(tmp_path / "all.xml", strict=True).at("start")
     ours, theirs = sh.compile(scene), sh.compile(back)
     assert theirs.joint_types == ours.joint_types and theirs.spring_names == ("coil",)
-    np.testing.assert_allclose(theirs.q0, ours.q0, atol=1e-6)
-    np.testing.assert_allclose(theirs.v0, ours.v0, atol=1e-5)
-    np.testing.assert_allclose(theirs.mass, ours.mass, rtol=1e-6)
-    np.testing.assert_allclose(np.sort(theirs.hull_vertex, axis=0), np.sort(ours.hull_vertex, axis=0), atol=1e-6)
-    np.testing.assert_allclose(theirs.field_height, ours.field_height, atol=1e-6)
+    np.testing.assert_allclose(theirs.q0, ours.q0, rtol=1e-15)
+    np.testing.assert_allclose(theirs.v0, ours.v0, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(theirs.mass, ours.mass, rtol=1e-12)
+    np.testing.assert_allclose(np.sort(theirs.hull_vertex, axis=0), np.sort(ours.hull_vertex, axis=0), atol=1e-12)
+    np.testing.assert_allclose(theirs.field_height, ours.field_height, atol=1e-12)
     hull, sphere, field = range(3)
     for pair in ((hull, field), (sphere, field)):
         tables = [m.material_table[tuple(m.shape_material[k] for k in pair)] for m in (theirs, ours)]

@@ -69,6 +69,12 @@ CASES: dict[str, Case] = {
         robot(A, B, joint("j", "a", "b", inside='<mimic joint="j" multiplier="nan"/>')), 4, "mimic", ("multiplier",)
     ),
     "origin_inf": (robot(link("a", '<visual><origin xyz="0 inf 0"/></visual>')), 2, "origin", ("xyz",)),
+    "two_turns": (
+        robot(link("a", '<visual><origin rpy="0 0 1" quat_xyzw="0 0 0 1"/></visual>')), 2, "origin", ("both rpy and",)
+    ),
+    "quaternion_zero": (
+        robot(link("a", '<collision><origin quat_xyzw="0 0 0 0"/></collision>')), 2, "origin", ("quat_xyzw is zero",)
+    ),
     "sphere_negative": (
         robot(link("a", '<collision><geometry><sphere radius="-1"/></geometry></collision>')),
         2, "sphere", ("not positive",),

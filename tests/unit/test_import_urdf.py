@@ -200,3 +200,29 @@ def test_what_load_cannot_take_is_refused(given, said):
     with pytest.raises(sh.ModelError, match="load: ") as caught:
         sh.load(**({"path": "robot.urdf"} | given))
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "turn", [(0.3, -0.2, 0.9), (0.4, np.pi / 2, -1.1), (0.4, -np.pi / 2 + 1e-9, 2.0), (3.0, 2.0, 1)]
+)
+def test_a_quaternion_turns_as_the_angles_it_stands_for(tmp_path, turn):
+    """In joints, inertias, collision and visual geometry; also where the pitch is a right angle."""
+    from scipy.spatial.transform import Rotation
+
+    rotation = Rotation.from_euler("xyz", turn)
+    solid = "<{0}><origin {1}/><geometry><box size='1 2 3'/></geometry></{0}>"
+    scenes = []
+    quaternion = " ".join(map(repr, (2.0 * rotation.as_quat()).tolist()))  # of any length
+    for text in (f'rpy="{turn[0]!r} {turn[1]!r} {turn[2]!r}"', f'quat_xyzw="{quaternion}"'):
+        more = solid.format("visual", text) + solid.format("collision", text)
+        arm = link("arm", inertia='<inertia ixx="1" iyy="2" izz="2.5" ixy="0" ixz="0" iyz="0"/>', more=more)
+        hinge = joint("j", "continuous", "base", "arm")
+        turned = [x.replace('<origin xyz="0 0', f'<origin {text} xyz="0 0') for x in (arm, hinge)]
+        scenes.append(robot(tmp_path, link("base"), *turned))
+    for body in ("orientation", "inertia"):
+        np.testing.assert_allclose(*(getattr(s.bodies[1], body) for s in scenes), atol=1e-12)
+    for shape in (lambda s: s.bodies[1].shapes[0], lambda s: s.bodies[1].visuals[0].shape):
+        np.testing.assert_allclose(*(shape(s).orientation for s in scenes), atol=1e-12)
+    wanted = rotation.as_quat()
+    given = np.array(scenes[1].bodies[1].orientation)
+    np.testing.assert_allclose(given * np.sign(given @ wanted), wanted, atol=1e-12)

@@ -416,3 +416,23 @@ def test_one_bad_world_of_many_is_noticed(model):
     sim.impulses.state.P.assign(P)
     with refused("t = 0.01", error=sh.SimulationError):
         sim.step()
+
+
+@both
+def test_what_was_written_into_the_arrays_and_is_not_finite_is_named(solver):
+    sim = sh.Simulation(scenes.make("four_bar"), solver=solver)
+    control = sim.applied_control.numpy().copy()
+    for row in (0, len(control) - 1):
+        name = next(n for n in sim.inner.joint_names if row in np.arange(len(control))[sim.joint(n)._coordinates])
+        sim.reset()
+        control[:] = 0.0
+        control[row] = NAN
+        sim.applied_control.assign(control)
+        with refused(f"control of joint '{name}' is not finite", error=sh.SimulationError):
+            sim.step()
+    sim.reset()
+    wrench = sim.impulses.state.f_ext.numpy().copy()
+    wrench[7] = NAN
+    sim.impulses.state.f_ext.assign(wrench)
+    with refused(f"wrench applied to body '{sim.inner.body_names[1]}' is not finite", error=sh.SimulationError):
+        sim.step()
