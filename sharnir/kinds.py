@@ -35,4 +35,4 @@ WRENCHES = 1  # on the bodies, as given
 SPRINGS = 2  # those, and springs between points
 
 # Lines: what a scalar constraint row measures (sharnir.constraints.plan).
-TREE_DOF, LOOP_ROW, TURN, COUPLING, SPRING = range(5)
+TREE_DOF, LOOP_ROW, TURN, COUPLING, SPRING, PATH = range(6)

@@ -75,7 +75,6 @@ class Simulation:
         self, scene: Scene | Model, *, solver: str = "simgc", dt: float = 0.01, worlds: int = 1, device: str = "cpu",
         contacts: int | None = None, pairs: int | None = None, **settings: Any,
     ) -> None:  # fmt: skip
-        from sharnir.actuation import Actuation
         from sharnir.dynamics.evaluator import checked_device
         from sharnir.solvers.impulse import Impulses
 
@@ -97,7 +96,6 @@ class Simulation:
             max(1e-6, np.abs(self.inner.loop_pos).max(initial=0.0), np.abs(self.inner.part_pos).max(initial=0.0))
         )
         self.counts = Counts()
-        self.actuation = Actuation(self.inner, self.worlds)
         self._controllers: list[tuple[Controller, float, float]] = []
         self._dt = self._checked_dt(dt)
         self.reset()
@@ -111,10 +109,10 @@ class Simulation:
         """Back to the model's initial state at time 0; controllers stay, motors seek their first targets."""
         m = self.inner
         columns = (np.tile(x[:, None], (1, self.worlds)) for x in (m.q0, m.v0, m.loop_q0))
-        for name, values in (("control", 0.0), ("f_ext", 0.0)):
-            getattr(self.impulses.state, name).fill_(values)
-        self.actuation.reset()
-        self.impulses.state.target.assign(np.tile(m.motor_target[:, None], (1, self.worlds)))
+        for name in ("control", "f_ext", "drive_lagged"):
+            getattr(self.impulses.state, name).zero_()
+        for name, values in (("target", m.motor_target), ("drive_input", m.actuator_input)):
+            getattr(self.impulses.state, name).assign(np.tile(values[:, None], (1, self.worlds)))
         self.impulses.set(self.settings, self._dt)
         self.impulses.start(*columns)
         self._set_time(0.0)
@@ -130,16 +128,15 @@ class Simulation:
             "dt": self._dt,
             "time": self.time,
         }
-        return Saved(arrays=self.impulses.saved() | self.actuation.saved(), **facts)
+        return Saved(arrays=self.impulses.saved(), **facts)
 
     def restore(self, saved: Saved) -> None:
         """Continue from what `save` returned, of this or another simulation of the same model."""
         if not isinstance(saved, Saved):
             raise fail("restore", "not a saved state", shown(saved), "what Simulation.save returns")
-        present = self.impulses.saved() | self.actuation.saved()
+        present = self.impulses.saved()
         saved.check(self.solver, self.model.fingerprint, {name: x.shape for name, x in present.items()})
         self.impulses.restore(saved.arrays)
-        self.actuation.restore(saved.arrays)
         self.dt = saved.dt
         self._set_time(saved.time)
         self._controllers = [(f, period, self.time) for f, period, _ in self._controllers]
@@ -189,9 +186,6 @@ class Simulation:
         report = None
         while steps > 0:
             chunk = min(steps, self._call_controllers(), 256 if like is None else 1)
-            if self.model.actuator_names:
-                chunk = 1 if self.actuation.every_step else chunk
-                self.actuation.apply(self)
             report = self._advance(chunk, like)
             steps -= chunk
         assert report is not None
@@ -344,7 +338,7 @@ class Simulation:
     @property
     def applied_control(self) -> Any:
         """Warp array [nc, worlds] of the forces on coordinates that a user applies."""
-        return self.actuation.control if self.model.actuator_names else self.impulses.state.control
+        return self.impulses.state.control
 
     @property
     def q(self) -> Reals:

@@ -172,18 +172,17 @@ class ActuatorView:
     @property
     def input(self) -> Any:
         """What it is given, held until changed."""
-        return self._simulation._column(self._simulation.actuation.input)[self._number]
+        return self._simulation._column(self._simulation.impulses.state.drive_input)[self._number]
 
     @input.setter  # noqa: A003
     def input(self, value: Any) -> None:
-        array = self._simulation.actuation.input
+        array = self._simulation.impulses.state.drive_input
         written(self._simulation, array, self._number, f"input of actuator {self.name!r}", value)
 
     @property
     def force(self) -> Any:
         """What it gave in the last step along its path, N or N m."""
-        force = self._simulation.actuation.force[self._number]
-        return force[0] if self._simulation.worlds == 1 else force
+        return self._simulation._column(self._simulation.impulses.state.drive_force)[self._number]
 
 
 class BodyView:

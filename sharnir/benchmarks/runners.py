@@ -116,8 +116,7 @@ class Ours(Runner):
         sim = self.sim
         sim.applied_control.numpy()[: len(control), 0] = control
         if len(inputs):
-            sim.actuation.input.numpy()[:, 0] = inputs
-            sim.actuation.apply(sim)
+            sim.impulses.state.drive_input.numpy()[:, 0] = inputs
 
     def advance(self, steps: int) -> None:
         self.sim.impulses.step(steps)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sharnir.constraints.acts import ACT_HOLD, ACT_MOTOR, ACT_SOFT, ACTIONS, HOLD, MOTOR, OF_JOINT, SOFT
+from sharnir.constraints.acts import ACT_HOLD, ACT_MOTOR, ACT_SOFT, ACTIONS, BOUNDED, HOLD, MOTOR, OF_JOINT, SOFT
 from sharnir.constraints.joints import ALONG, CONSTRAINED, HELIX, ROWS
 from sharnir.constraints.model_lines import Lines
 
@@ -79,7 +79,7 @@ def binding_acts(model: Model, row: dict[str, Any]) -> list[int]:
         out.append(ACT_HOLD)
     if row["acts"] & MOTOR and np.isinf(model.motor_max_force[row["motor"]]):
         out.append(ACT_MOTOR)
-    if row["acts"] & SOFT:
+    if row["acts"] & (SOFT | BOUNDED) == SOFT:
         out.append(ACT_SOFT)
     return out
 

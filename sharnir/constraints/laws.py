@@ -8,7 +8,8 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.access import get
-from sharnir.constraints.acts import FRICTION, HOLD, MOTOR, SOFT
+from sharnir.constraints.acts import BOUNDED, EXCESS, FRICTION, HOLD, MOTOR, SOFT
+from sharnir.constraints.drives import exceeds
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import Work
 from sharnir.maths import DOUBLE, mat33, real, vec3
@@ -65,7 +66,11 @@ def line_impulse(plan: Plan, work: Work, l: int, s: real, act: int, w: int):
     R = SOFTNESS * get(work.K, l, w)
     p = real(0.0)
     G = real(0.0)
-    if (plan.line_acts[l] & act) != 0:
+    if act == HOLD and plan.line_acts[l] == EXCESS:
+        if exceeds(work, l, s, w):
+            G = -get(work.soft_give, l, w)
+            p = G * (wp.clamp(s, get(work.lower, l, w), get(work.upper, l, w)) - s)
+    elif (plan.line_acts[l] & act) != 0:
         if act == HOLD:
             if s < get(work.lower, l, w):
                 p = (get(work.lower, l, w) - s) / R
@@ -76,6 +81,11 @@ def line_impulse(plan: Plan, work: Work, l: int, s: real, act: int, w: int):
         elif act == SOFT:
             G = real(1.0) / get(work.soft_give, l, w)
             p = G * (get(work.soft_speed, l, w) - s)
+            if (plan.line_acts[l] & BOUNDED) != 0:
+                least = get(work.lower, l, w)
+                most = get(work.upper, l, w)
+                G = wp.where(p < least or p > most, real(0.0), G)
+                p = wp.clamp(p, least, most)
         else:
             bound = get(work.friction, l, w)
             sought = real(0.0)

@@ -1,4 +1,4 @@
-"""Lines: rows on joint coordinates, angles of balls, couplings and springs, their positions and whitened rows."""
+"""Lines: rows on joint coordinates, angles of balls, couplings, springs and paths; positions and whitened rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sharnir.constraints.turns import ball_angle
 from sharnir.constraints.walks import walk_coordinate, walk_row
 from sharnir.dynamics.forces import pivot, spring_end
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.kinds import COUPLING, LOOP_ROW, SPRING, TREE_DOF
+from sharnir.kinds import COUPLING, LOOP_ROW, PATH, SPRING, TREE_DOF
 from sharnir.maths import array2, column, real, rotation, vec3
 
 
@@ -54,6 +54,19 @@ def turn_of(plan: Plan, l: int, q: array2, loop_q: array2, w: int):
 
 
 @wp.func
+def path_position(plan: Plan, l: int, q: array2, loop_q: array2, w: int):
+    """Position of an actuator's path; of rotations given by a quaternion, nothing."""
+    g = real(0.0)
+    k = plan.line_of[2 * l]
+    end = k + plan.line_of[2 * l + 1]
+    while k < end:
+        if plan.terms[k].q >= 0:
+            g = g + plan.terms[k].gear * plain_position(plan, plan.terms[k].line, q, loop_q, w)
+        k += 1
+    return g
+
+
+@wp.func
 def line_position(tree: Tree, ws: Workspace, plan: Plan, l: int, q: array2, loop_q: array2, w: int):
     """What the line measures, at the poses in the workspace and the coordinates q, loop_q."""
     kind = plan.line_kind[l]
@@ -64,6 +77,8 @@ def line_position(tree: Tree, ws: Workspace, plan: Plan, l: int, q: array2, loop
         leader = plain_position(plan, plan.line_of[2 * l], q, loop_q, w)
         follower = plain_position(plan, plan.line_of[2 * l + 1], q, loop_q, w)
         g = follower - plan.line_ratio[2 * l] * leader - plan.line_ratio[2 * l + 1]
+    elif kind == PATH:
+        g = path_position(plan, l, q, loop_q, w)
     elif kind == SPRING:
         s = plan.line_of[2 * l]
         g = wp.length(spring_end(tree, ws, 2 * s + 1, w) - spring_end(tree, ws, 2 * s, w))
@@ -89,6 +104,8 @@ def whiten_line(
         walk_row(tree, ws, s.a, -f, -na, s.b, f, n + wp.cross(s.rb, f), W, start, w)
     elif kind == COUPLING:
         combine_lines(plan, W, l, w)
+    elif kind == PATH:
+        combine_path(plan, W, l, w)
     elif kind == SPRING:
         whiten_spring(tree, ws, W, plan.line_of[2 * l], start, w)
     else:
@@ -108,6 +125,25 @@ def combine_lines(plan: Plan, W: array2, l: int, w: int):
             value = -plan.line_ratio[2 * l] * get(W, leader + plan.index[place], w)
         if plan.index[place + 1] >= 0:
             value = value + get(W, follower + plan.index[place + 1], w)
+        put(W, plan.line_start[l] + k, w, value)
+        k += 1
+
+
+@wp.func
+def combine_path(plan: Plan, W: array2, l: int, w: int):
+    """Row of an actuator's path: those of its coordinates, times the gears."""
+    first = plan.line_of[2 * l]
+    count = plan.line_of[2 * l + 1]
+    k = int(0)
+    while k < plan.line_length[l]:
+        value = real(0.0)
+        j = int(0)
+        while j < count:
+            place = plan.index[plan.map_start[l] + count * k + j]
+            if place >= 0:
+                term = plan.terms[first + j]
+                value = value + term.gear * get(W, plan.line_start[term.line] + place, w)
+            j += 1
         put(W, plan.line_start[l] + k, w, value)
         k += 1
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from sharnir.constraints.acts import FRICTION, HOLD, MOTOR, SOFT
 from sharnir.constraints.joints import CONSTRAINED
-from sharnir.kinds import BALL, CONE_LIMIT, COUPLING, LOOP_ROW, NO_LIMIT, SPRING, TREE_DOF, TURN
+from sharnir.constraints.model_drives import add_drive_lines, path_coordinates
+from sharnir.kinds import BALL, CONE_LIMIT, COUPLING, LOOP_ROW, NO_LIMIT, PATH, SPRING, TREE_DOF, TURN
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -40,7 +41,7 @@ class Lines:
     def add(self, kind: int, entries: list[int], **facts: Any) -> int:
         """A new line; its number."""
         row = {
-            "kind": kind, "of": (0, 0), "q": 0, "link": 0, "measured": 1, "acts": 0, "motor": -1,
+            "kind": kind, "of": (0, 0), "q": 0, "link": 0, "measured": 1, "acts": 0, "motor": -1, "needed": 0,
             "lower": -np.inf, "upper": np.inf,
             "friction": 0.0, "ratio": (0.0, 0.0), "map": 0, "entries": entries,
             "first": self.pattern(entries), "start": self.space(len(entries)), **facts,
@@ -64,9 +65,8 @@ class Lines:
             acts |= MOTOR
             facts["motor"] = self._motor[c]
         if c < m.nv:
-            link = int(np.searchsorted(m.dof_start, c, side="right")) - 1
-            own = list(range(c, m.dof_start[link] - 1, -1))
-            entries, kind = own + walk(m, int(m.parent[link]), -1), TREE_DOF
+            link, entries = self.tree_walk(c)
+            kind = TREE_DOF
             facts |= {"of": (c, 0), "link": link}
         else:
             k, row = loop_row(m, c - m.nv)
@@ -77,6 +77,12 @@ class Lines:
                 acts |= SOFT
         self.of_coordinate[c] = self.add(kind, entries, acts=acts, **facts)
         return self.of_coordinate[c]
+
+    def tree_walk(self, c: int) -> tuple[int, list[int]]:
+        """Link of tree coordinate c, and the coordinates that a walk from there to the root meets."""
+        m = self.model
+        link = int(np.searchsorted(m.dof_start, c, side="right")) - 1
+        return link, list(range(c, m.dof_start[link] - 1, -1)) + walk(m, int(m.parent[link]), -1)
 
     def turns(self, c: int) -> None:
         """Limits on the three angles of the ball whose coordinates start at c."""
@@ -103,12 +109,26 @@ class Lines:
     def coupling(self, n: int) -> None:
         m = self.model
         lines = [self.coordinate(int(c)) for c in m.coupling_coordinate[n]]
-        entries = [self.rows[k]["entries"] for k in lines]
-        union = sorted({*entries[0], *entries[1]}, reverse=True)
-        places = [e.index(d) if d in e else -1 for d in union for e in entries]
-        start = self.pattern(places)
+        union, places = self.combined(lines)
         ratio = (m.coupling_ratio[n], m.coupling_offset[n])
-        self.add(COUPLING, union, of=tuple(lines), acts=HOLD, lower=0.0, upper=0.0, ratio=ratio, map=start)
+        self.add(COUPLING, union, of=tuple(lines), acts=HOLD, lower=0.0, upper=0.0, ratio=ratio, map=places)
+
+    def path(self, a: int, coordinates: list[int], term: int, acts: int) -> None:
+        """The line of actuator a, whose terms start at `term`."""
+        lines = [self.coordinate(c) for c in coordinates]
+        union, places = self.combined(lines)
+        measured = int((self.model.coordinate_positions[coordinates] >= 0).all())
+        of = (term, len(coordinates))
+        self.add(PATH, union, of=of, acts=acts, measured=measured, motor=a, map=places)
+
+    def combined(self, lines: list[int]) -> tuple[list[int], int]:
+        """Entries of a row that is a sum of others, and where their places in those start in the index: -1 for none.
+        These rows are then needed whether anything acts on them or not."""
+        entries = [self.rows[k]["entries"] for k in lines]
+        for k in lines:
+            self.rows[k]["needed"] = 1
+        union = sorted({d for e in entries for d in e}, reverse=True)
+        return union, self.pattern([e.index(d) if d in e else -1 for d in union for e in entries])
 
     def spring(self, s: int) -> None:
         a, b = (int(x) for x in self.model.spring_link[s])
@@ -138,6 +158,7 @@ def collect(model: Model) -> tuple[Lines, list[int]]:
     """All lines, those of loop joints first; where each joint's lines start."""
     lines = Lines(model)
     driven = {*(int(c) for c in model.motor_coordinate), *(int(c) for c in model.coupling_coordinate.reshape(-1))}
+    driven |= path_coordinates(model)
     soft = (model.loop_armature > 0) | (model.loop_stiffness > 0) | (model.loop_damping > 0)
     wanted = (model.friction > 0) | (model.limit_angles != NO_LIMIT)
     wanted[model.nv :] |= soft
@@ -151,6 +172,7 @@ def collect(model: Model) -> tuple[Lines, list[int]]:
         lines.coupling(n)
     for s in range(len(model.spring_names)):
         lines.spring(s)
+    add_drive_lines(lines)
     return lines, starts
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.access import get, get_int, put
-from sharnir.constraints.acts import CONTACT_P
+from sharnir.constraints.acts import CONTACT_P, EXCESS
 from sharnir.constraints.contacts import push_contact
 from sharnir.constraints.island_system import assemble, measure, put3_at, solve_direction, speed_at, weight_of
 from sharnir.constraints.islands import list_island, mark_islands, restless, small_only
@@ -44,7 +44,7 @@ def apply_island(plan: Plan, work: Work, sign: real, z: array2, p: array2, w: in
         total = real(0.0)
         k = int(0)
         while k < 4:
-            if (plan.line_acts[l] & (1 << k)) != 0:
+            if (plan.line_acts[l] & (EXCESS | (1 << k))) != 0:
                 total = total + get(p, plan.first_line + 4 * l + k, w)
             k += 1
         row_add(work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], sign * total, z, w)
@@ -125,7 +125,7 @@ def take_impulses(plan: Plan, work: Work, p: array2, w: int):
         at = plan.first_line + 4 * l
         k = int(0)
         while k < 4:
-            if (plan.line_acts[l] & (1 << k)) != 0:
+            if (plan.line_acts[l] & (EXCESS | (1 << k))) != 0:
                 value, G = line_impulse(plan, work, l, speed, 1 << k, w)
                 put(p, at + k, w, value - G * change)
             k += 1

@@ -1,9 +1,9 @@
 """What acts on a model besides its tree, laid out once for the kernels of a step.
 
 Two kinds of blocks are swept. A *joint* that closes a loop is a block of up to six rows (L15-14). A *line* is one
-row: a joint coordinate, an angle of a ball, a coupling of two coordinates or a spring between points; on its one
-speed act a limit or equality, dry friction, a motor and a soft force (rotor, spring and damper), each with an
-impulse of its own. Contacts with half-spaces are blocks of three rows.
+row: a joint coordinate, an angle of a ball, a coupling of two coordinates, a spring between points or the path of an
+actuator; on its one speed act a limit or equality, dry friction, a motor and a soft force (rotor, spring and damper),
+each with an impulse of its own. Contacts with half-spaces are blocks of three rows.
 
 Every row is whitened (M-10): its nonzero entries, one per velocity coordinate between its links and their common
 ancestor or root, stand in the order in which a walk up the tree meets them.
@@ -20,6 +20,7 @@ from sharnir.collide.pairs import surfaces_on
 from sharnir.collide.touching import Surfaces
 from sharnir.constraints.acts import ACTIONS, CONTACT_P, HOLD, SOFT
 from sharnir.constraints.bound_rows import bound_arrays, free_islands
+from sharnir.constraints.model_drives import Drive, Term, drive_arrays
 from sharnir.constraints.model_lines import Lines, collect, walk
 from sharnir.dynamics.tree import ints
 from sharnir.kinds import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from sharnir.model import Model
 
 MOST_DENSE = 20_000_000  # numbers
+LINE_INTEGERS = ("kind", "q", "link", "measured", "acts", "motor", "needed")
 MOST_ROWS = 64  # that are swept by how they answer each other
 
 
@@ -60,13 +62,16 @@ class Plan:
     line_q: ints  # position coordinate in q or loop q
     line_link: ints  # link of a tree coordinate
     line_measured: ints  # 1 if it has a position, 0 for rates of a ball
-    line_acts: ints  # HOLD | FRICTION | MOTOR | SOFT
-    line_motor: ints
+    line_acts: ints  # HOLD | FRICTION | MOTOR | SOFT, or as in sharnir.constraints.acts
+    line_motor: ints  # its motor, or the actuator whose line it is
+    line_needed: ints  # 1 if other rows are sums of its row
     line_lower: wp.array(dtype=real)
     line_upper: wp.array(dtype=real)
     line_friction: wp.array(dtype=real)
     line_ratio: wp.array(dtype=real)  # [2 line] ratio and offset of a coupling
-    map_start: ints  # [line] pairs of places in the rows of a coupling's two lines, -1 for none, in `index`
+    map_start: ints  # [line] places in the rows that a coupling or a path sums, -1 for none, in `index`
+    drives: wp.array(dtype=Drive)
+    terms: wp.array(dtype=Term)  # of their paths
     motor_mode: ints
     motor_max_force: wp.array(dtype=real)
     motor_max_speed: wp.array(dtype=real)
@@ -132,7 +137,7 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
         "map_start": [r["map"] for r in rows], "motor_mode": model.motor_mode, "link_root": roots,
         "dof_root": np.repeat(roots, np.diff(model.dof_start)),
     }  # fmt: skip
-    integers |= {f"line_{name}": [r[name] for r in rows] for name in ("kind", "q", "link", "measured", "acts", "motor")}
+    integers |= {f"line_{name}": [r[name] for r in rows] for name in LINE_INTEGERS}
     reals: dict[str, Any] = {f"line_{name}": [r[name] for r in rows] for name in ("lower", "upper", "friction")}
     reals["line_ratio"] = [x for r in rows for x in r["ratio"]]
     reals |= {name: getattr(model, name) for name in ("motor_max_force", "motor_max_speed", "motor_response")}
@@ -147,6 +152,7 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
         setattr(out, name, wp.array(np.array(values, dtype=np.int32).reshape(-1), dtype=int, device=device))
     for name, values in reals.items():
         setattr(out, name, wp.array(np.array(values, dtype=np_real).reshape(-1), dtype=real, device=device))
+    out.drives, out.terms = drive_arrays(model, lines, device)
     out.dofs, out.joints, out.lines, out.links = model.nv, model.loops, len(rows), model.nb
     out.surfaces, turning = surfaces_on(model, device)
     out.contacts = most if out.surfaces.any == 1 else 0

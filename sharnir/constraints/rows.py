@@ -6,7 +6,8 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.access import get, get3, item, put
-from sharnir.constraints.acts import FRICTION, HOLD, MOTOR, SOFT
+from sharnir.constraints.acts import BOUNDED, EXCESS, FRICTION, HOLD, MOTOR, SOFT
+from sharnir.constraints.drives import asked_of, exceeds, set_excess
 from sharnir.constraints.lines import line_position, whiten_line
 from sharnir.constraints.loops import Loops, loop_coordinates, loop_ends, row_form
 from sharnir.constraints.plan import Plan
@@ -17,7 +18,7 @@ from sharnir.dynamics.aba import damping_share, spring_lean
 from sharnir.dynamics.forces import turn_vector
 from sharnir.dynamics.momenta import turned_by, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.kinds import FREE, SPHERICAL, SPRING, TREE_DOF, VELOCITY
+from sharnir.kinds import FREE, PATH, SPHERICAL, SPRING, TREE_DOF, VELOCITY
 from sharnir.maths import array2, column, mat33, real, vec3
 from sharnir.spans import row_dot, row_product
 
@@ -183,11 +184,27 @@ def prepare_lines(
         g = line_position(tree, ws, plan, l, state.q, state.loop_q, w)
         put(work.g, l, w, g)
         put(work.K, l, w, real(0.0))
-        if plan.line_acts[l] == HOLD and ahead == 1 and out_of_reach(plan, g, item(state.speed, l, w), dt, l):
+        if plan.line_acts[l] == EXCESS:
+            set_excess(tree, ws, plan, state, work, l, h, w)
+        if ahead == 1 and idle(plan, state, work, l, g, dt, w):
             put(work.p, plan.first_line + 4 * l, w, real(0.0))
+            if plan.line_needed[l] == 1:
+                whiten_line(tree, ws, loops, plan, work.W, l, state.q, state.loop_q, w)
         else:
             prepare_line(tree, ws, loops, plan, state, work, l, g, h, dt, swing, ahead, w)
         l += 1
+
+
+@wp.func
+def idle(plan: Plan, state: State, work: Work, l: int, g: real, dt: real, w: int):
+    """Whether a line will hardly act in this step: its limit is out of reach, or its actuator within its own."""
+    out = bool(False)
+    if plan.line_acts[l] == HOLD:
+        out = out_of_reach(plan, g, item(state.speed, l, w), dt, l)
+    elif plan.line_acts[l] == EXCESS:
+        calm = get(work.p, plan.first_line + 4 * l, w) == real(0.0)
+        out = calm and not exceeds(work, l, item(state.v, plan.line_of[2 * l], w), w)
+    return out
 
 
 @wp.func
@@ -209,6 +226,9 @@ def prepare_line(
         put(work.friction, l, w, h * plan.line_friction[l])
     if (acts & MOTOR) != 0:
         set_motor(plan, state, work, l, g, h, dt, w)
+    if (acts & BOUNDED) != 0:
+        put(work.lower, l, w, h * plan.drives[plan.line_motor[l]].low)
+        put(work.upper, l, w, h * plan.drives[plan.line_motor[l]].high)
     if (acts & SOFT) != 0:
         speed = item(state.speed, l, w)
         if plan.line_measured[l] == 0:  # a rate of a ball: as it is in the present axes
@@ -222,16 +242,16 @@ def prepare_line(
 def wake_lines(
     tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real, w: int
 ):
-    """Prepare limits that were out of reach and would be passed with v_next; how many."""
-    passed = int(0)
+    """Prepare limits that were out of reach and would be passed with v_next, of joints and of actuators; how many."""
+    any = int(0)
     l = int(0)
     while l < plan.lines:  # most often none, which is seen without waiting for one line after the other
-        passed += passes_limit(plan, state, work, l, dt, w)
+        any += passed(plan, state, work, l, dt, w)
         l += 1
     woken = int(0)
     l = int(0)
-    while l < plan.lines and passed > 0:
-        if passes_limit(plan, state, work, l, dt, w) == 1:
+    while l < plan.lines and any > 0:
+        if passed(plan, state, work, l, dt, w) == 1:
             prepare_line(tree, ws, loops, plan, state, work, l, get(work.g, l, w), h, dt, real(1.0), 1, w)
             if get(work.K, l, w) > real(0.0):
                 woken += 1
@@ -240,17 +260,18 @@ def wake_lines(
 
 
 @wp.func
-def passes_limit(plan: Plan, state: State, work: Work, l: int, dt: real, w: int):
+def passed(plan: Plan, state: State, work: Work, l: int, dt: real, w: int):
     """1 where a limit was out of reach and would be passed with v_next."""
-    out = int(0)
+    beyond = bool(False)
     if plan.line_acts[l] == HOLD:
         g = get(work.g, l, w)
         end = get(work.g_next, l, w)
         if plan.line_kind[l] == TREE_DOF:
             end = g + dt * item(state.v_next, plan.line_of[2 * l], w)
         beyond = end < wp.min(plan.line_lower[l], g) or end > wp.max(plan.line_upper[l], g)
-        out = wp.where(beyond and get(work.K, l, w) == real(0.0), 1, 0)
-    return out
+    elif plan.line_acts[l] == EXCESS:
+        beyond = exceeds(work, l, item(state.v_next, plan.line_of[2 * l], w), w)
+    return wp.where(beyond and get(work.K, l, w) == real(0.0), 1, 0)
 
 
 @wp.func
@@ -296,7 +317,8 @@ def set_soft(
     tree: Tree, loops: Loops, plan: Plan, state: State, work: Work, l: int, K: real, g: real, speed: real, h: real,
     dt: real, swing: real, w: int,
 ):  # fmt: skip
-    """Rotor, spring and damper of a line as one soft row: p = E (soft_speed − speed), γ = 1/E (M-38).
+    """Rotor, spring and damper of a line, or an actuator along it (M-70), as one soft row: p = E (soft_speed − speed),
+    γ = 1/E (M-38).
 
     speed: the line's in the step before, for a ball in the present axes; its rotor counts in the axes of then. swing:
     steps that a spring's average spans, over the time forces act.
@@ -305,11 +327,17 @@ def set_soft(
     stiffness = real(0.0)
     damping = real(0.0)
     stretch = real(0.0)
+    force = real(0.0)
     if plan.line_kind[l] == SPRING:
         data = tree.spring_data[plan.line_of[2 * l]]
         stiffness = data[0]
         damping = data[1]
         stretch = g - data[2]
+    elif plan.line_kind[l] == PATH:
+        asked = asked_of(state, plan.line_motor[l], w)
+        force = asked[0]
+        stiffness = asked[1]
+        damping = asked[2]
     else:
         k = plan.line_link[l]
         lv = plan.line_of[2 * l + 1]
@@ -335,7 +363,7 @@ def set_soft(
     before = (real(0.25) * (real(1.0) - lean) * hk * since - (real(1.0) - share) * h * damping) * speed
     before = before + inertia * item(state.speed, l, w)
     E = wp.max(E + share * h * damping, real(1.0e-30))
-    rest = (before - h * stiffness * stretch) / E
+    rest = (before + h * (force - stiffness * stretch)) / E
     put(work.soft_speed, l, w, rest)
     put(work.soft_base, l, w, rest)
     put(work.soft_give, l, w, real(1.0) / E)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.access import get, get_int, put, put_int
-from sharnir.constraints.acts import FRICTION, HOLD, MOTOR, SOFT
+from sharnir.constraints.acts import BOUNDED, EXCESS, FRICTION, HOLD, MOTOR, SOFT
+from sharnir.constraints.drives import excess_impulse
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rubbing import apply_contacts, sweep_contacts
@@ -73,7 +74,7 @@ def change_line(plan: Plan, work: Work, l: int, acts: int, s: real, K: real, p: 
         rub = real(0.0)
         drive = real(0.0)
         soft = real(0.0)
-        if (acts & HOLD) != 0:
+        if (acts & (HOLD | EXCESS)) != 0:
             hold = get(p, at, w)
         if (acts & FRICTION) != 0:
             rub = get(p, at + 1, w)
@@ -87,7 +88,7 @@ def change_line(plan: Plan, work: Work, l: int, acts: int, s: real, K: real, p: 
             wp.max(wp.abs(new[0] - hold), wp.abs(new[1] - rub)), wp.max(wp.abs(new[2] - drive), wp.abs(new[3] - soft))
         )
         total = new[0] + new[1] + new[2] + new[3] - before
-        if (acts & HOLD) != 0:
+        if (acts & (HOLD | EXCESS)) != 0:
             put(p, at, w, new[0])
         if (acts & FRICTION) != 0:
             put(p, at + 1, w, new[1])
@@ -138,7 +139,21 @@ def bounded(x: real, sought: real, bound: real):
 
 @wp.func
 def balance(plan: Plan, work: Work, l: int, acts: int, free: real, K: real, w: int):
-    """Impulses (hold, friction, motor, soft) of a line whose speed without them is `free`, solved together (M-41).
+    """Impulses (hold, friction, motor, soft) of a line whose speed without them is `free`."""
+    out = vec4()
+    if (acts & EXCESS) != 0:
+        out[0] = excess_impulse(work, l, free, K, w)
+    elif (acts & BOUNDED) != 0:
+        soft = (get(work.soft_speed, l, w) - free) / (get(work.soft_give, l, w) + K)
+        out[3] = wp.clamp(soft, get(work.lower, l, w), get(work.upper, l, w))
+    else:
+        out = balance_together(plan, work, l, acts, free, K, w)
+    return out
+
+
+@wp.func
+def balance_together(plan: Plan, work: Work, l: int, acts: int, free: real, K: real, w: int):
+    """The same of what may act on one line with others, solved together (M-41).
 
     Their sum falls as the speed x grows: friction and motor jump where x passes 0 and the motor's target, the soft
     force is linear, and the hold takes what is missing at its bounds. A motor without bound yields to a limit.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.access import LANES, get, get_int
-from sharnir.constraints.acts import CONTACT_P, HOLD
+from sharnir.constraints.acts import CONTACT_P, EXCESS, HOLD
 from sharnir.constraints.cones import within_cone_at_hand
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.plan import Plan
@@ -204,7 +204,7 @@ def load_kept(plan: Plan, work: Work, mine: Share, p: array2, w: int):
         l = get_int(work.lively, 1 + lane(), w)
         acts = plan.line_acts[l]
         for k in range(4):
-            if (acts & (1 << k)) != 0:
+            if (acts & (EXCESS | (1 << k))) != 0:
                 four[k] = get(p, plan.first_line + 4 * l + k, w)
     two = vec2()
     if mine.at[0] >= 0:
@@ -221,7 +221,7 @@ def keep_loaded(plan: Plan, work: Work, mine: Share, two: vec2, four: vec4, p: a
         l = get_int(work.lively, 1 + lane(), w)
         acts = plan.line_acts[l]
         for k in range(4):
-            if (acts & (1 << k)) != 0:
+            if (acts & (EXCESS | (1 << k))) != 0:
                 put_own(p, plan.first_line + 4 * l + k, w, four[k])
     if mine.at[0] >= 0:
         put_own(p, mine.at[0], w, two[0])

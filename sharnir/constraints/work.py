@@ -63,6 +63,9 @@ class State:
     control: array2  # [nc] N or N m on all coordinates
     f_ext: array2  # [6 link] wrench about the centre of mass, world axes
     target: array2  # [motor] targets
+    drive_input: array2  # [actuator]
+    drive_lagged: array2  # [actuator] what its law gets, where it lags or is summed
+    drive_force: array2  # [actuator] N or N m, along its path in the step that led here
     turn: counts2  # [1] which step of a launch the next one is
     touch: Touch  # points of this step
     touched: counts2  # [1 + 2 contact] how many contacts there were, which pairs of shapes and features
@@ -74,6 +77,9 @@ class State:
     q_next: array2  # [nq]
     v_next: array2  # [nv]
     tau: array2  # [nv] joint impulses
+    asked: array2  # [4 actuator] of each along its path as a step begins: force at its position, stiffness, damping;
+    # force by position and rate, within its limits
+    pull: array2  # [3 nc] the same on coordinates, but for paths that are lines
     loop_next: array2  # [loop q]
     history: array2  # [REPORTS · steps] reports of the steps of a launch
 
@@ -94,8 +100,10 @@ EVOLVES = (
     "touched_p",
     "touched_at",
     "touched_bent",
+    "drive_lagged",
+    "drive_force",
 )
-STATE_SAVED = (*EVOLVES, "control", "f_ext", "target")
+STATE_SAVED = (*EVOLVES, "control", "f_ext", "target", "drive_input")
 
 
 @wp.struct
@@ -193,6 +201,8 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
         "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.first_contact,
         "bend": 3 * model.nv + 1, "lack": model.nv, "aim": 18 * plan.joints + 1, "firm": plan.bound,
         "clock": 7, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
+        **dict.fromkeys(("drive_input", "drive_lagged", "drive_force"), len(model.actuator_names)),
+        "asked": 4 * len(model.actuator_names), "pull": 3 * model.nc,
         "touched_p": 6 * plan.contacts, "touched_at": 10 * plan.contacts, "touched_bent": 7 * bent,
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
     }  # fmt: skip

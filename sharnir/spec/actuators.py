@@ -35,15 +35,15 @@ class Actuator(Element):
     """A force on joint coordinates that follows an input: f = (g₀ + g₁ s + g₂ ṡ) u + b₀ + b₁ s + b₂ ṡ.
 
     It acts on s = Σ gearₖ qₖ, the path it works along: coordinate k gets gearₖ f. Gain (1, 0, 0) is a plain force;
-    gain (kp, 0, 0) and bias (0, −kp, −kv) a servo that seeks the position u. It is evaluated once a step; a Motor,
-    which knows no gains, is solved together with all that resists it.
+    gain (kp, 0, 0) and bias (0, −kp, −kv) a servo that seeks the position u. What resists motion in it is implicit:
+    stable for any gains and steps, and of second order (M-70). The exact solver knows the plain law.
 
     joints: names, one or several. coordinates: index of the velocity coordinate in each, counted from the joint's
     first; left out, 0. gears: N by N, N m by N, …; left out, 1. gain: g₀, g₁, g₂. bias: b₀, b₁, b₂. Of rotations given
     by a quaternion, q counts as 0.
     input: what it is given at the start. input_limits, force_limits: (lower, upper) to which the input and f are
-    clamped. response: s, time constant by which u follows the input; 0 for at once. integrates: u is the integral of
-    the input, starting at 0, kept within input_sum_limits.
+    clamped, f of a whole step (M-71). response: s, time constant by which u follows the input; 0 for at once.
+    integrates: u is the integral of the input, starting at 0, kept within input_sum_limits.
     """
 
     name: str

@@ -5,7 +5,9 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.access import get, get3, get33, item, item3, put, put3, set_item
+from sharnir.constraints.drives import ask
 from sharnir.constraints.loops import Loops, loop_ends, row_form
+from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import State, Work
 from sharnir.dynamics.aba import inward_implicit
 from sharnir.dynamics.forces import turn_vector
@@ -41,14 +43,15 @@ def load_links(tree: Tree, ws: Workspace, state: State, gravity: vec3, share: re
 
 @wp.func
 def load_loops(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, w: int):
-    """Add constant efforts and control of the loop joints, times h, to F."""
+    """Add constant efforts and control of the loop joints, and plain actuators of them, times h, to F."""
     k = int(0)
     while k < loops.count:
         kind = loops.kind[k]
         j = loops.fixed[kind]
         while j < 6:
             lv = loops.v_start[k] + j - loops.fixed[kind]
-            impulse = h * (loops.effort[lv] + item(state.control, loops.dofs + lv, w))
+            c = loops.dofs + lv
+            impulse = h * (loops.effort[lv] + item(state.control, c, w) + item(state.pull, 3 * c, w))
             if impulse != real(0.0):
                 s = loop_ends(tree, ws, loops, k, w)
                 g, f, n = row_form(loops, s, k, (6 * kind + j) * 3)
@@ -66,8 +69,9 @@ def load_loops(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, w
 
 @wp.func
 def joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, before: real, w: int):
-    """tau: joint impulses of efforts, control and springs, with the momenta of rotors; E, hc: what rotors, springs and
-    dampers add to the joints' inertia (M-31). h: time the forces act, dt: the step, before: the one that led here."""
+    """tau: joint impulses of efforts, control, actuators and springs, with the momenta of rotors; E, hc: what rotors,
+    springs, dampers and actuators add to the joints' inertia (M-31, M-70). h: time the forces act, dt: the step,
+    before: the one that led here."""
     acting = h
     since = before
     if before == real(0.0):  # half a kick from rest, but the spring swings over a whole step
@@ -96,25 +100,28 @@ def joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, b
             if kind != BALL:
                 stretch = item(state.q, qi + k, w) - tree.rest[qi + k]
             put(ws.E, c, w, tree.armature[c])
-            put(ws.hk, c, w, acting * dt * stiffness)
-            put(ws.hb, c, w, acting * since * stiffness)
-            put(ws.hc, c, w, h * tree.damping[c])
-            force = tree.effort[c] + item(state.control, c, w) - stiffness * stretch
+            total = stiffness + item(state.pull, 3 * c + 1, w)
+            put(ws.hk, c, w, acting * dt * total)
+            put(ws.hb, c, w, acting * since * total)
+            put(ws.hc, c, w, h * (tree.damping[c] + item(state.pull, 3 * c + 2, w)))
+            force = tree.effort[c] + item(state.control, c, w) + item(state.pull, 3 * c, w) - stiffness * stretch
             set_item(state.tau, c, w, h * force + tree.armature[c] * item(state.v, c, w))
             k += 1
         e += 1
 
 
 @wp.func
-def load_step(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, dt: real, w: int):
+def load_step(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, h: real, dt: real, w: int):
     """All that acts in a step, for the inward pass that finds the motion without rows from momenta."""
+    ask(plan, state, dt, w)
     kick(tree, ws, loops, state, h, w)
     joint_impulses(tree, ws, state, h, dt, item(state.clock, 0, w), w)
 
 
 @wp.func
-def published_motion(tree: Tree, ws: Workspace, loops: Loops, state: State, work: Work, dt: real, w: int):
-    """z of q̇ + Δt q̈, q̈ by the articulated-body algorithm (A17-7); springs and dampers implicit."""
+def published_motion(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, w: int):
+    """z of q̇ + Δt q̈, q̈ by the articulated-body algorithm (A17-7); springs, dampers and actuators implicit."""
+    ask(plan, state, dt, w)
     kinematics(tree, ws, state.q, state.v, w)
     load_links(tree, ws, state, vec3(), real(0.0), real(1.0), w)
     load_loops(tree, ws, loops, state, real(1.0), w)
@@ -122,7 +129,8 @@ def published_motion(tree: Tree, ws: Workspace, loops: Loops, state: State, work
     d = int(0)
     while d < tree.dof[tree.links]:
         v = item(state.v, d, w)
-        set_item(state.tau, d, w, (item(state.tau, d, w) - tree.armature[d] * v) / dt - tree.damping[d] * v)
+        damping = tree.damping[d] + item(state.pull, 3 * d + 2, w)
+        set_item(state.tau, d, w, (item(state.tau, d, w) - tree.armature[d] * v) / dt - damping * v)
         put(ws.E, d, w, get(ws.E, d, w) + get(ws.hc, d, w) + real(0.25) * get(ws.hk, d, w))
         put(ws.hc, d, w, real(0.0))
         put(ws.hk, d, w, real(0.0))

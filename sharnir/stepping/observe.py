@@ -7,6 +7,7 @@ import warp as wp
 from sharnir.access import get3, item, set_item
 from sharnir.constraints.contact_rows import find_contacts
 from sharnir.constraints.contacts import only_closed
+from sharnir.constraints.drives import ask
 from sharnir.constraints.loops import Loops, loop_ends, row_form
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.sweep import apply_impulses
@@ -66,6 +67,7 @@ def synchronise(
 ):  # fmt: skip
     """v ← momenta after a share of the step's forces, with all rows."""
     h = share * dt
+    ask(plan, state, dt, w)
     kick(tree, ws, loops, state, h, w)
     joint_impulses(tree, ws, state, h, real(2.0) * dt, real(2.0) * dt, w)
     inward_momentum(tree, ws, state.tau, state.v, 1, w)

@@ -18,7 +18,7 @@ from sharnir.constraints.work import DT, HALF, State, Work
 from sharnir.dynamics.forces import pivot, spring_end
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.kinds import COUPLING, LOOP_ROW, SPRING, TURN
+from sharnir.kinds import COUPLING, LOOP_ROW, PATH, SPRING, TURN
 from sharnir.maths import KERNEL_OPTIONS, array2, column, real, ticks, vec3
 from sharnir.stepping.step import gather, line_up, seek_velocities, set_out
 
@@ -49,18 +49,19 @@ def impulse_on_row(loops: Loops, plan: Plan, state: State, work: Work, k: int, j
         total = get(work.p, 6 * k + j, w)
     else:
         lv = loops.v_start[k] + j - fixed
-        total = h * (loops.effort[lv] + item(state.control, plan.dofs + lv, w))
+        c = plan.dofs + lv
+        total = h * (loops.effort[lv] + item(state.control, c, w) + item(state.pull, 3 * c, w))
         l = int(0)
         while l < plan.lines:
             if plan.line_kind[l] == LOOP_ROW and plan.line_of[2 * l] == 6 * k + j:
-                total = total + impulse_of_line(plan, work, l, w) + impulse_of_couplings(plan, work, l, w)
+                total = total + impulse_of_line(plan, work, l, w) + impulse_of_others(plan, work, l, w)
             l += 1
     return total
 
 
 @wp.func
-def impulse_of_couplings(plan: Plan, work: Work, line: int, w: int):
-    """What couplings do to the coordinate of a line."""
+def impulse_of_others(plan: Plan, work: Work, line: int, w: int):
+    """What couplings and actuators do to the coordinate of a line."""
     total = real(0.0)
     l = int(0)
     while l < plan.lines:
@@ -69,6 +70,13 @@ def impulse_of_couplings(plan: Plan, work: Work, line: int, w: int):
                 total = total - plan.line_ratio[2 * l] * impulse_of_line(plan, work, l, w)
             if plan.line_of[2 * l + 1] == line:
                 total = total + impulse_of_line(plan, work, l, w)
+        elif plan.line_kind[l] == PATH:
+            t = plan.line_of[2 * l]
+            end = t + plan.line_of[2 * l + 1]
+            while t < end:
+                if plan.terms[t].line == line:
+                    total = total + plan.terms[t].gear * impulse_of_line(plan, work, l, w)
+                t += 1
         l += 1
     return total
 

@@ -12,6 +12,7 @@ from sharnir.access import get, get3, get_int, item, put, put_int, set_item, set
 from sharnir.constraints.acts import HOLD, SOFT
 from sharnir.constraints.contact_rows import find_contacts, prepare_contact, touching_count
 from sharnir.constraints.contacts import contact_count
+from sharnir.constraints.drives import keep_drives
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
@@ -98,6 +99,7 @@ def finish(
             )
         l += 1
     keep_items(work.p, state.p, plan.first_contact, w)
+    keep_drives(tree, ws, plan, state, work, h, dt, w)
     set_item_int(state.touched, 0, w, contact_count(work, w))
     i = int(0)
     while i < tree.links:
@@ -177,7 +179,7 @@ def gather(
     if get_int(work.flow, GOING, w) == 1:
         first = wp.where(get_int(work.flow, ROUND, w) == 0, 1, 0)
         if first == 1:
-            load_step(tree, ws, loops, state, get(work.pace, HALF, w), state.settings[DT, 0], w)
+            load_step(tree, ws, loops, plan, state, get(work.pace, HALF, w), state.settings[DT, 0], w)
             load_impulses(plan, state, work, get(work.pace, SCALE, w), w)
         else:
             renew_positions(plan, ws, state, w)
@@ -352,9 +354,9 @@ def published_step(
     """The papers' step: free motion, sweeps at the old pose, split impulses for the old errors, semi-implicit Euler."""
     dt = state.settings[DT, 0]
     if int(state.settings[METHOD, 0]) == PAPER_TREE:
-        published_motion(tree, ws, loops, state, work, dt, w)
+        published_motion(tree, ws, loops, plan, state, work, dt, w)
     else:
-        load_step(tree, ws, loops, state, dt, dt, w)
+        load_step(tree, ws, loops, plan, state, dt, dt, w)
         inward_momentum(tree, ws, state.tau, state.v, 1, w)
     scale = warmth(state, dt, w)
     load_impulses(plan, state, work, scale, w)

@@ -176,3 +176,24 @@ def test_a_tree_coordinate_is_coupled_to_one_that_closes_a_loop(solver, bilatera
         exact = 0.5 * tau / total * t**2
         assert abs(position(sim, "a") - exact) <= 1e-7 + exact * dt + 10 * epsilon / total / dt * t**2
     assert abs(position(sim, "c") - position(sim, "a")) <= 1e-6
+
+
+@both
+def test_joints_far_from_their_limits_stay_coupled(solver):
+    """A coupling needs the rows of its joints also where their limits are out of reach."""
+
+    def arm(limits: tuple[float, float] | None) -> sh.Scene:
+        scene = sh.Scene(name="arm")
+        for n, parent in enumerate(("world", "link0")):
+            scene.add(sh.Body(name=f"link{n}", mass=1.0, inertia=(0.1,) * 3, position=(0.5 + n, 0, 0)))
+            place = {"anchor": (float(n), 0, 0), "axis": (0, 1, 0), "limits": limits}
+            scene.add(sh.Revolute(name=f"j{n}", parent=parent, child=f"link{n}", **place))
+        scene.add(sh.Coupling(name="mimic", leader="j0", follower="j1", ratio=0.5))
+        return scene
+
+    ends = []
+    for limits in (None, (-100.0, 100.0)):
+        sim = sh.Simulation(arm(limits), solver=solver, dt=1e-3)
+        assert sim.run(0.5).position_error < EXACT
+        ends.append(position(sim, "j0"))
+    assert ends[0] == pytest.approx(ends[1], abs=1e-12)
