@@ -41,7 +41,7 @@ from sharnir.spec.joints import (
 from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
 from sharnir.spec.scene import Scene
-from sharnir.spec.sensors import Sensor
+from sharnir.spec.sensors import Camera, Sensor
 from sharnir.trajectory import Trajectory, simulate
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Actuator", "Body", "Box", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder",
+    "Actuator", "Body", "Box", "Camera", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder",
     "Cylindrical", "Fixed", "Frame", "Free", "HalfSpace", "HeightField", "Helical", "Keyframe", "Material",
     "MaterialPair", "Mesh", "Model", "ModelError", "ModelFileError", "Motor", "Planar", "Prismatic", "Report",
     "Revolute", "Saved", "Scene", "Sensor", "Settings", "SharnirError", "Simulation", "SimulationError", "Sphere",

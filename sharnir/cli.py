@@ -19,6 +19,7 @@ from sharnir.spec.report import UNSEEN
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, invoke_without_command=True)
 out = Console()
 ALL = "all"
+HERE = "127.0.0.1"
 ROBOTS = (".urdf", ".xml", ".mjcf")
 SCENE_HELP = "A named scene, a scene file (.toml), a robot (.urdf, .xml)"
 Roots = Annotated[list[Path] | None, typer.Option("--root", help="A folder where files of a robot may lie.")]
@@ -199,17 +200,37 @@ def summary(trajectory: Any) -> list[str]:
 def view(
     scene: Annotated[str, typer.Argument(help=f"{SCENE_HELP}.")],
     solver: Annotated[str, typer.Option(help="simgc or simmc.")] = "simgc",
-    dt: Annotated[float, typer.Option(help="Step, s.")] = 0.01,
+    dt: Annotated[float | None, typer.Option(help="Step, s; left out, what a robot's file says, or 0.01.")] = None,
     parameter: Annotated[list[str] | None, typer.Option("--set", help="A scene parameter, as n=20.")] = None,
-    port: Annotated[int, typer.Option(help="Of the page on this machine; 0 for any that is free.")] = 8080,
+    drive: Annotated[Path | None, typer.Option(help="How keys and gamepad drive it (.toml).")] = None,
+    port: Annotated[int, typer.Option(help="Of the page; 0 for any that is free.")] = 8080,
+    host: Annotated[str, typer.Option(help="Address to serve at; any but this machine's own needs --token.")] = HERE,
+    token: Annotated[str | None, typer.Option(help="What the page's address ends with; left out, a new one.")] = None,
+    certificate: Annotated[str | None, typer.Option(help="For TLS, with --key (.pem).")] = None,
+    key: Annotated[str | None, typer.Option(help="Of the certificate (.pem).")] = None,
     root: Roots = None,
 ) -> None:
-    """Watch a scene in a browser, in real time, until Ctrl-C."""
+    """Watch and drive a scene in a browser, in real time, until Ctrl-C."""
     from sharnir import viewer
     from sharnir.simulation import Simulation
 
-    built, *_ = build(scene, parameter or [], root or [])
-    viewer.view(Simulation(built, solver=solver, dt=dt), port, lambda text: out.print(text, highlight=False))
+    built, _, step = build(scene, parameter or [], root or [])
+    usual = step if scene.lower().endswith(ROBOTS) and step is not None else 0.01
+    simulation = Simulation(built, solver=solver, dt=usual if dt is None else dt)
+    file = drive or mapping_of(scene)
+    mapping = None if file is None else viewer.read_mapping(file, simulation.model)
+    address = viewer.Address(host, port, token, certificate, key)
+    viewer.view(simulation, address, mapping, lambda text: out.print(text, highlight=False, soft_wrap=True))
+
+
+def mapping_of(scene: str) -> Path | None:
+    """The file that says how a scene is driven: of a named scene, or beside a scene's file."""
+    from sharnir import scenes
+
+    beside = Path(scene).with_suffix(".drive.toml")
+    if scene in scenes.names():
+        return scenes.drive_file(scene)
+    return beside if beside.is_file() else None
 
 
 @app.command()

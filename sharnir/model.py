@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from sharnir.errors import fail, shown, unknown
 from sharnir.kinds import BALL
-from sharnir.spec.sensors import Sensor
+from sharnir.spec.elements import Visual
+from sharnir.spec.sensors import Camera, Sensor
 
 Reals = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -50,6 +51,8 @@ class Model:
     joint_types: tuple[str, ...]  # likewise
     spring_names: tuple[str, ...]
     sensors: tuple[Sensor, ...]  # as described
+    cameras: tuple[Camera, ...]  # as described
+    visuals: tuple[tuple[int, Visual], ...]  # links that carry them, -1 for the world, and what is seen there
 
     gravity: Reals  # [3] m/s²
     parent: Ints  # [nb] λ(i), -1 for the world
@@ -246,7 +249,7 @@ class Model:
         digest = hashlib.sha256()
         for f in fields(self):
             value = getattr(self, f.name)
-            if f.name != "cache":
+            if f.name not in ("cache", "visuals", "cameras"):  # what is only seen moves nothing
                 digest.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
         return f"{self.name} {digest.hexdigest()[:16]}"
 

@@ -24,7 +24,7 @@ from sharnir.compiler.motions import (
     world_frames,
 )  # fmt: skip
 from sharnir.compiler.numeric import check_inertia_is_regular, link_poses
-from sharnir.compiler.sensors import checked_sensors
+from sharnir.compiler.sensors import checked_cameras, checked_sensors
 from sharnir.compiler.shapes import dimensions, shape_arrays
 from sharnir.compiler.spanning import Link, SpanningTree, check_names, span
 from sharnir.compiler.velocities import consistent_velocities
@@ -80,7 +80,9 @@ def _compiled(scene: Scene) -> Model:
     fields |= drive_limits(joints)
     fields |= motor_arrays(scene, Coordinates(joints), fields) | coupling_arrays(scene, Coordinates(joints))
     fields |= actuator_arrays(scene, Coordinates(joints))
-    fields["sensors"] = checked_sensors(scene, joints)
+    fields["sensors"], fields["cameras"] = checked_sensors(scene, joints), checked_cameras(scene)
+    carried = [(i, visual) for i, link in enumerate(tree.links) for visual in link.body.visuals]
+    fields["visuals"] = (*carried, *((-1, visual) for visual in scene.visuals))
     written = {id(j) for j in scene.joints}
     model = Model(
         body_names=tuple(link.body.name for link in tree.links),

@@ -1,15 +1,15 @@
-"""Sensors, judged."""
+"""Sensors and cameras, judged."""
 
 from __future__ import annotations
 
-from sharnir.compiler.checks import quaternion, vector
+from sharnir.compiler.checks import number, quaternion, vector
 from sharnir.compiler.shapes import dimensions
 from sharnir.errors import ModelError, described, fail, unknown
 from sharnir.model import index
 from sharnir.spec.elements import Box, Capsule, Cylinder, Sphere
 from sharnir.spec.joints import Joint
 from sharnir.spec.scene import WORLD, Scene
-from sharnir.spec.sensors import OF_WORLD, SENSOR_KINDS, Sensor
+from sharnir.spec.sensors import OF_WORLD, SENSOR_KINDS, Camera, Sensor
 
 REGIONS = (Sphere, Box, Cylinder, Capsule)
 
@@ -38,3 +38,16 @@ def checked_sensors(scene: Scene, joints: list[Joint]) -> tuple[Sensor, ...]:
                 raise fail(element, "region is something else", described(sensor.region), "a solid of simple form")
             dimensions(element, sensor.region)
     return tuple(scene.sensors)
+
+
+def checked_cameras(scene: Scene) -> tuple[Camera, ...]:
+    """The cameras of a scene."""
+    names = [WORLD, *(b.name for b in scene.bodies)]
+    for camera in scene.cameras:
+        element = f"camera {camera.name!r}"
+        if camera.body not in names:
+            raise ModelError(f"{element}: {unknown('body', camera.body, names)}")
+        vector(element, "position", camera.position, 3)
+        quaternion(element, "orientation", camera.orientation)
+        number(element, "angle", camera.angle, above=0, most=3.0)
+    return tuple(scene.cameras)

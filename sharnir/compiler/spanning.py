@@ -30,6 +30,7 @@ def check_names(scene: Scene) -> None:
     kinds: dict[str, Sequence[Any]] = {
         "body": scene.bodies, "joint": scene.joints, "spring": scene.springs, "motor": scene.motors,
         "coupling": scene.couplings, "actuator": scene.actuators, "sensor": scene.sensors,
+        "camera": scene.cameras,
     }  # fmt: skip
     for kind, elements in kinds.items():
         check_unique(kind, elements)

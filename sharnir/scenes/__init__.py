@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sharnir.compiler.checks import number, vector
@@ -67,6 +68,13 @@ def find(name: str) -> Named:
 def parameters(name: str) -> list[str]:
     """Names of a scene's parameters."""
     return list(inspect.signature(find(name).build).parameters)
+
+
+def drive_file(name: str) -> Path | None:
+    """The mapping by which an operator drives a named scene, if there is one."""
+    find(name)
+    file = Path(__file__).with_name("drive") / f"{name}.toml"
+    return file if file.is_file() else None
 
 
 def make(name: str, **parameters: Any) -> Scene:

@@ -7,7 +7,7 @@ positive forward and down. x forward, z up.
 
 from __future__ import annotations
 
-from math import acos, atan2, pi
+from math import acos, atan2, cos, pi, sin
 from typing import TYPE_CHECKING, NamedTuple
 
 from sharnir.scenes.gripper import BASE_SIZE, FINGER_SIZE, MAX_TORQUE, PIVOT, add_fingers
@@ -16,6 +16,7 @@ from sharnir.spec.actuators import Motor
 from sharnir.spec.elements import Body, Box, Cylinder, HalfSpace, Material, Shape, Vector
 from sharnir.spec.joints import Free, Joint, Prismatic, Revolute
 from sharnir.spec.scene import WORLD, Scene
+from sharnir.spec.sensors import Camera
 
 if TYPE_CHECKING:
     from sharnir.simulation import Simulation
@@ -31,6 +32,7 @@ PLACE = 0.4  # m, of the object from the axis of the arm's waist
 MOVING = 0.7  # of the time a stage takes; the rest is for the motors to arrive
 SPEED, RESPONSE = 2.0, 0.05  # m/s or rad/s, s: of the manipulators' motors
 GRIP_SPEED = 0.4  # rad/s
+DOWN = (0.0, sin(0.45), 0.0, cos(0.45))  # quaternion of a camera that looks 0.9 rad below what is ahead
 MOTORS = {  # N and kg, N m and kg m²: the most a motor gives, its rotor
     "travel": (60.0, 0.5), "lift": (60.0, 0.5),
     "waist": (10.0, 0.05), "shoulder": (40.0, 0.2), "elbow": (20.0, 0.1), "wrist": (5.0, 0.02),
@@ -163,3 +165,4 @@ def _add_gripper_and_object(scene: Scene, place: float, mass: float, torque: flo
     box = Box(size=OBJECT_SIZE, material=material)
     scene.add(Body(name="object", mass=mass, shapes=(box,), position=(place, 0.0, OBJECT_SIZE[2] / 2)))
     scene.add(Free(name="flight", parent=WORLD, child="object"))
+    scene.add(Camera(name="hand", body="hand", position=(-0.16, 0.0, 0.04), orientation=DOWN, angle=1.2))

@@ -12,6 +12,7 @@ from sharnir.spec.actuators import Motor
 from sharnir.spec.elements import Body, Box, Cylinder, Spring
 from sharnir.spec.joints import Revolute, Spherical, Universal
 from sharnir.spec.scene import WORLD, Scene
+from sharnir.spec.sensors import Camera
 
 FORWARD = (1.0, 0.0, 0.0)
 UP = (0.0, 0.0, 1.0)
@@ -125,4 +126,7 @@ def trailer(speed: float = 6.0, radius: float = 15.0) -> Scene:
         )
     )
     scene.add(Motor(name="engine", joint="circle", velocity=speed / radius))
+    above = height / 2 + 0.3
+    scene.add(Camera(name="driver", body="tractor", position=(0.0, 0.0, above)))
+    scene.add(Camera(name="mirror", body="tractor", position=(0.0, 0.0, above), orientation=(0.0, 0.0, 1.0, 0.0)))
     return untouched(scene)

@@ -30,7 +30,7 @@ from sharnir.spec.elements import (
 from sharnir.spec.joints import ALL_JOINT_TYPES, Step
 from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
-from sharnir.spec.sensors import Sensor
+from sharnir.spec.sensors import Camera, Sensor
 
 if TYPE_CHECKING:
     from sharnir.spec.scene import Scene
@@ -45,10 +45,10 @@ SECTIONS = {
     "body": Body, "joint": ALL_JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling,
     "shape": SHAPE_TYPES,
     "contact_pair": ContactPair, "material_pair": MaterialPair, "visual": Visual,
-    "actuator": Actuator, "keyframe": Keyframe, "sensor": Sensor,
+    "actuator": Actuator, "keyframe": Keyframe, "sensor": Sensor, "camera": Camera,
 }  # fmt: skip
 TEXT = {"name", "kind", "file", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine"}
-TEXT |= {"first", "second", "of"}
+TEXT |= {"first", "second", "of", "body"}
 TEXTS = {"joints"}
 FLAGS = {"touch", "integrates"}
 
@@ -125,6 +125,7 @@ def write_scene(scene: Scene, path: Path) -> None:
         ("actuator", [_table(a, None) for a in scene.actuators]),
         ("keyframe", [_table(k, None) for k in scene.keyframes]),
         ("sensor", [_table(s, None) for s in scene.sensors]),
+        ("camera", [_table(c, None) for c in scene.cameras]),
     ]
     for section, tables in sections:
         for number, table in enumerate(tables):

@@ -13,7 +13,7 @@ from sharnir.spec.joints import Joint
 from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
 from sharnir.spec.report import ImportReport
-from sharnir.spec.sensors import Sensor
+from sharnir.spec.sensors import Camera, Sensor
 
 E = TypeVar("E", bound=Element)
 
@@ -22,6 +22,7 @@ LISTS: dict[str, type[Element]] = {
     "bodies": Body, "joints": Joint, "springs": Spring, "motors": Motor, "couplings": Coupling, "shapes": Shape,
     "contact_pairs": ContactPair, "material_pairs": MaterialPair,
     "visuals": Visual, "actuators": Actuator, "keyframes": Keyframe, "sensors": Sensor,
+    "cameras": Camera,
 }  # fmt: skip
 
 
@@ -48,6 +49,7 @@ class Scene:
     actuators: list[Actuator] = field(default_factory=list)
     keyframes: list[Keyframe] = field(default_factory=list)
     sensors: list[Sensor] = field(default_factory=list)
+    cameras: list[Camera] = field(default_factory=list)
     timestep: float | None = None
     import_report: ImportReport = field(default_factory=ImportReport, compare=False, repr=False)
 
@@ -56,14 +58,14 @@ class Scene:
 
     def add(self, element: E) -> E:
         """Add a body, joint, spring, motor, actuator, coupling, shape or visual of the world, contact pair, material
-        pair, keyframe or sensor, in any order; returns it."""
+        pair, keyframe, sensor or camera, in any order; returns it."""
         for name, kind in LISTS.items():
             if isinstance(element, kind):
                 getattr(self, name).append(element)
                 return element
         allowed = (
             "a Body, a joint, a Spring, a Motor, an Actuator, a Coupling, a shape, a Visual, a ContactPair, "
-            "a MaterialPair, a Keyframe or a Sensor"
+            "a MaterialPair, a Keyframe, a Sensor or a Camera"
         )
         raise fail(f"scene {shown(self.name)}", "cannot add this", described(element), allowed)
 

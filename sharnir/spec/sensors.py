@@ -36,3 +36,18 @@ class Sensor(Element):
     orientation: Vector = (0.0, 0.0, 0.0, 1.0)
     coordinate: int = 0
     region: Shape | None = None
+
+
+@dataclass(kw_only=True)
+class Camera(Element):
+    """An eye on a body, or in the world, that a viewer can look through.
+
+    body: its name, or "world". position (m), orientation (quaternion x, y, z, w): of its frame in the body; it looks
+    along x, z is up. angle: rad, that it sees from bottom to top.
+    """
+
+    name: str
+    body: str = "world"
+    position: Vector = (0.0, 0.0, 0.0)
+    orientation: Vector = (0.0, 0.0, 0.0, 1.0)
+    angle: float = 1.0

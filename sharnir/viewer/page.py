@@ -1,152 +1,115 @@
-"""The page that shows a model, served by viser."""
+"""The page: what viser draws of a frame. Lives in the viewer's process and knows nothing of a simulation."""
 
 from __future__ import annotations
 
-import io
-import logging
-import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from sharnir.errors import ModelError, fail
-from sharnir.kinds import BOX, CAPSULE, CYLINDER, SPHERE
-from sharnir.model import Model, index
-from sharnir.rotations import Array, matrix_to_quat
-from sharnir.viewer.meshes import capsule_mesh
-from sharnir.viewer.pieces import STILL_COLOR, Piece, Poses, extent, pieces
+from sharnir.rotations import Array
+from sharnir.viewer.commands import Command, Kind
+from sharnir.viewer.drawing import Batch, Ground, quaternions
+from sharnir.viewer.layers import Layers
+from sharnir.viewer.setup import Setup
 
-HOST = "127.0.0.1"
 EYE = np.array([0.8, -1.5, 1.0])  # from where a page looks at first, over the radius of what it shows
 GROUND = 12.0  # edge of a drawn half-space, over that radius
-LINES = (210, 210, 210)  # colour of its grid
+LINES, SECTIONS = (215, 215, 215), (150, 150, 150)  # colours of its grid
+FINE = 4000  # triangles of a form from which on viser may draw a coarser one far away
+Send = Callable[[int | None, Command], bool]
 
 
 class Page:
-    """A model in a browser. `playing` and `wants_reset` are what its buttons say; they are read, and obeyed, elsewhere.
+    """A scene in viser. send: passes a command of a browser on."""
 
-    port: of 127.0.0.1, or 0 for any that is free. The first browser that comes starts the motion.
-    """
+    def __init__(self, server: Any, setup: Setup, send: Send) -> None:
+        self._server, self._setup, self._send = server, setup, send
+        self._seen = self._add(setup.drawing.seen, "seen")
+        self._solid = self._add(setup.drawing.solid, "solid", wireframe=True)
+        self.layers = Layers(server, setup)
+        self._add_surroundings()
 
-    def __init__(self, model: Model, poses: Poses, port: int) -> None:
-        viser = require_viser()
-        self._server = started(viser, model.name, port)
-        self.url = f"http://{HOST}:{self._server.get_port()}"
-        self.playing = self.wants_reset = False
-        self._untouched = True
-        self._draw(model, poses)
-        self._add_buttons()
-        self._server.on_client_connect(self._came)
-
-    def show(self, poses: Poses) -> None:
-        """Move the bodies."""
+    def show(self, frame: Any) -> None:
+        """Move all that moves."""
+        position, turn = poses(frame)
         with self._server.atomic():
-            for frame, x, R in zip(self._frames, poses.position, poses.rotation, strict=True):
-                frame.position, frame.wxyz = x, wxyz(R)
+            for batch, handle in self._seen:
+                place(batch, handle, position, turn)
+            if self.layers.solid:
+                for batch, handle in self._solid:
+                    place(batch, handle, position, turn)
+            self.layers.show(frame, position, turn)
 
-    def say(self, text: str) -> None:
-        """Show some words."""
-        self._words.content = text
+    def show_solid(self, visible: bool) -> None:
+        """Whether shapes that touch are drawn."""
+        self.layers.solid = visible
+        for _, handle in self._solid:
+            handle.visible = visible
 
-    def play(self, playing: bool) -> None:
-        """Start or pause."""
-        self.playing, self._untouched = playing, False
-        self._button.label = "Pause" if playing else "Play"
+    def _add(self, batches: list[Batch], name: str, wireframe: bool = False) -> list[tuple[Batch, Any]]:
+        nb = len(self._setup.bodies)
+        start, turn = np.zeros((nb + 1, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (nb + 1, 1))
+        out = []
+        for k, batch in enumerate(batches):
+            position, wxyz = batch.placed(start, turn)
+            handle = self._server.scene.add_batched_meshes_simple(
+                f"/{name}/{k}", batch.vertices, batch.faces, wxyz, position, batched_scales=batch.scale,
+                batched_colors=batch.color if not wireframe else (30, 30, 30), wireframe=wireframe,
+                flat_shading=batch.flat and not wireframe, opacity=None if batch.opacity >= 1 else batch.opacity,
+                lod="auto" if len(batch.faces) > FINE else "off", visible=not wireframe,
+                cast_shadow=not wireframe, receive_shadow=not wireframe,
+            )  # fmt: skip
+            if not wireframe:
+                handle.on_drag("left", modifier="shift")(self._dragged(batch))
+            out.append((batch, handle))
+        return out
 
-    def browsers(self) -> list[Any]:
-        """Those that look at the page, from where it tells them to at first, as viser's clients."""
-        eye = self._server.initial_camera.position
-        return [b for b in self._server.get_clients().values() if np.allclose(b.camera.position, eye, rtol=1e-3)]
+    def _dragged(self, batch: Batch) -> Callable[[Any], None]:
+        """What a drag of a piece asks for: the body it belongs to is pulled."""
 
-    def close(self) -> None:
-        """Stop serving."""
-        with hushed():
-            self._server.stop()
+        def drag(event: Any) -> None:
+            link = int(batch.link[event.instance_index or 0])
+            if link < 0:
+                return
+            if event.phase == "start":
+                values = (*event.start_position, *event.end_position)
+                self._send(event.client_id, Command(Kind.GRAB, link, tuple(float(x) for x in values)))
+            elif event.phase == "update":
+                self._send(event.client_id, Command(Kind.PULL, 0, tuple(float(x) for x in event.end_position)))
+            else:
+                self._send(event.client_id, Command(Kind.LET_GO))
 
-    def _add_buttons(self) -> None:
-        gui = self._server.gui
-        self._button = gui.add_button("Play")
-        self._button.on_click(lambda _: self.play(not self.playing))
-        gui.add_button("Reset").on_click(lambda _: setattr(self, "wants_reset", True))
-        self._words = gui.add_markdown("")
+        return drag
 
-    def _came(self, _: Any) -> None:
-        if self._untouched:
-            self.play(True)
-
-    def _draw(self, model: Model, poses: Poses) -> None:
-        scene, drawn = self._server.scene, pieces(model)
-        center, radius = extent(drawn, poses)
-        camera = self._server.initial_camera
-        camera.look_at, camera.position = center, center + radius * EYE
+    def _add_surroundings(self) -> None:
+        """Ground, light and the first point of view."""
+        scene, drawing = self._server.scene, self._setup.drawing
+        camera, radius = self._server.initial_camera, drawing.radius
+        camera.look_at, camera.position = drawing.center, drawing.center + radius * EYE
         camera.near = 0.01 * radius
-        scene.add_frame("/axes", axes_length=0.2 * radius, axes_radius=0.005 * radius, origin_color=STILL_COLOR)
-        roots = [f"/{i} {name.replace('/', '|')}" for i, name in enumerate(model.body_names)]
-        self._frames = [scene.add_frame(root, show_axes=False) for root in roots]
-        for k, piece in enumerate(drawn):
-            add_piece(scene, f"{roots[piece.link] if piece.link >= 0 else '/world'}/{k}", piece, radius)
-        self.show(poses)
+        scene.configure_default_lights(cast_shadow=True)
+        scene.add_light_hemisphere(
+            "/lights/sky", sky_color=(255, 255, 255), ground_color=(180, 170, 160), intensity=0.6
+        )
+        scene.add_frame("/axes", axes_length=0.2 * radius, axes_radius=0.005 * radius, origin_color=SECTIONS)
+        floor = Ground(np.array([0.0, 0.0, drawing.center[2] - radius]), np.array([1.0, 0.0, 0.0, 0.0]))
+        for k, ground in enumerate(drawing.grounds or [floor]):
+            section, edge = 10.0 ** np.round(np.log10(radius)), GROUND * radius
+            scene.add_grid(
+                f"/ground/{k}", edge, edge, cell_size=section / 5, section_size=section, cell_color=LINES,
+                section_color=SECTIONS, plane_color=LINES, plane_opacity=0.4 if drawing.grounds else 0.0,
+                position=ground.position, wxyz=ground.turn,
+            )  # fmt: skip
 
 
-def add_piece(scene: Any, name: str, piece: Piece, scale: float) -> None:
-    """Draw a piece. scale: m, radius of all that is drawn."""
-    where = {"position": piece.pose.x, "wxyz": wxyz(piece.pose.R)}
-    radius, length, _ = (float(x) for x in piece.size)
-    if piece.kind == SPHERE:
-        scene.add_icosphere(name, radius, piece.color, **where)
-    elif piece.kind == BOX:
-        scene.add_box(name, piece.color, piece.size, **where)
-    elif piece.kind == CYLINDER:
-        scene.add_cylinder(name, radius, length, piece.color, **where)
-    elif piece.kind == CAPSULE:
-        scene.add_mesh_simple(name, *capsule_mesh(radius, length), color=piece.color, **where)
-    elif piece.surface is not None:
-        scene.add_mesh_simple(name, *piece.surface, color=piece.color, **where)
-    else:
-        section, edge = 10.0 ** np.round(np.log10(scale)), GROUND * scale
-        scene.add_grid(
-            name, edge, edge, cell_size=section / 5, section_size=section, cell_color=LINES, section_color=STILL_COLOR,
-            plane_color=LINES, plane_opacity=0.4, **where,
-        )  # fmt: skip
+def poses(frame: Any) -> tuple[Array, Array]:
+    """[nb + 1, 3] positions and [nb + 1, 4] quaternions (w, x, y, z) of the bodies and, last, of the world."""
+    position = np.concatenate([frame["position"], np.zeros((1, 3))])
+    return position, np.concatenate([quaternions(frame["rotation"]), [[1.0, 0.0, 0.0, 0.0]]])
 
 
-def wxyz(R: Array) -> Array:
-    """A rotation as viser takes it."""
-    return np.roll(matrix_to_quat(R), 1)
-
-
-def require_viser() -> Any:
-    """viser, or a word about how to get it."""
-    try:
-        import viser
-    except ImportError:
-        raise ModelError("view: viser is missing; allowed: pip install 'sharnir[view]'") from None
-    return viser
-
-
-def started(viser: Any, title: str, port: int) -> Any:
-    """A server on that port and no other: viser itself would go on to the next one that is free."""
-    port = index("view", "port", port, 65536, "ports")
-    taken = fail("view", "port cannot be served", str(port), "one that is free, or 0 for any")
-    with socket.socket() as trial:
-        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            trial.bind((HOST, port))
-        except OSError:
-            raise taken from None
-    logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # a browser's unused connection is no trouble
-    with hushed():
-        server = viser.ViserServer(HOST, port, label=title, verbose=False)
-        if port not in (0, server.get_port()):  # somebody took it in between
-            server.stop()
-            raise taken
-    return server
-
-
-@contextmanager
-def hushed() -> Iterator[None]:
-    """Without viser's greetings: the command says what there is to say."""
-    with redirect_stdout(io.StringIO()):
-        yield
+def place(batch: Batch, handle: Any, position: Array, turn: Array) -> None:
+    """Move the pieces of a batch with their bodies."""
+    if (batch.link >= 0).any():
+        handle.batched_positions, handle.batched_wxyzs = batch.placed(position, turn)

@@ -30,6 +30,7 @@ class Piece(NamedTuple):
     pose: Pose
     color: Color
     surface: tuple[Array, Ints] | None = None  # of what is drawn by triangles: vertices [n, 3] m, triangles [m, 3]
+    opacity: float = 1.0
 
 
 class Poses(NamedTuple):
@@ -40,7 +41,8 @@ class Poses(NamedTuple):
 
 
 def pieces(model: Model) -> list[Piece]:
-    """All shapes of a model; bodies without one are a ball in the centre of mass with rods to their joints."""
+    """All shapes of a model; bodies without one that nothing else shows are a ball in the centre of mass with rods to
+    their joints."""
     body = [Pose(R, x).inverse() for R, x in zip(model.body_rot, model.body_pos, strict=True)]
     out = []
     for k, link in enumerate(model.shape_link.tolist()):
@@ -48,7 +50,8 @@ def pieces(model: Model) -> list[Piece]:
         in_body = body[link] @ pose if link >= 0 else pose
         kind, size = int(model.shape_kind[k]), model.shape_size[k]
         out.append(Piece(link, kind, size, in_body, color_of(link), surface_of(model, k)))
-    for link in sorted(set(range(model.nb)) - set(model.shape_link.tolist())):
+    shown = {*model.shape_link.tolist(), *(link for link, _ in model.visuals)}
+    for link in sorted(set(range(model.nb)) - shown):
         out += stand_in(model, link, body[link])
     return out
 

@@ -1,0 +1,84 @@
+"""From a simulation to a frame: copies of arrays that are there anyway, a few microseconds each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sharnir.constraints.acts import ACT_MOTOR, ACTIONS
+from sharnir.simulation import Simulation
+from sharnir.viewer.channel import Sizes
+from sharnir.viewer.readouts import Readouts
+
+CONTACTS = 2000  # points of contact that are shown, at most
+AT, PUSH = 10, 6  # numbers of a contact in `State.touched_at` and `State.touched_p`
+
+
+class Observer:
+    """Fills frames. The solver may change between them; `attach` says so."""
+
+    def __init__(self, sim: Simulation, shown: Readouts) -> None:
+        self._shown = shown
+        self.attach(sim)
+
+    def attach(self, sim: Simulation) -> None:
+        """Find out where this simulation keeps what is shown."""
+        inner, impulses = sim.inner, sim.impulses
+        self._sim = sim
+        c = np.array([inner.coordinate(x.joint, x.number) for x in self._shown.coordinates], dtype=int)
+        self._velocities = c
+        self._positions = inner.coordinate_positions[c]
+        lines = [impulses.lines.of_coordinate.get(int(c)) for c in inner.motor_coordinate]
+        motor = impulses.plan.first_line + ACT_MOTOR
+        self._motor_rows = np.array([-1 if l is None else motor + ACTIONS * l for l in lines], dtype=int)
+
+    def sizes(self) -> Sizes:
+        """Of the frames that are filled."""
+        shown, room = self._shown, min(self._sim.impulses.plan.contacts, CONTACTS)
+        return Sizes(self._sim.model.nb, len(shown.coordinates), len(shown.motors), len(shown.actuators), room)
+
+    def fill(self, frame: Any) -> None:
+        """What moves and what the solver and the drives did, of the first world."""
+        sim, nb = self._sim, self._sim.model.nb
+        state = sim.impulses.state
+        frame["time"], frame["dt"] = sim.time, sim.dt
+        frame["budget"] = sim.settings.budget or 0.0
+        frame["overruns"] = sim.counts.overruns
+        frame["kinetic"], frame["potential"] = sim.energy
+        frame["position"] = first(sim.seen("position")).reshape(nb, 3)
+        frame["rotation"] = first(sim.seen("rotation")).reshape(nb, 3, 3)
+        if len(self._positions):
+            q = np.concatenate([first(state.q.numpy()), first(state.loop_q.numpy())])
+            frame["q"] = q[self._positions]
+            frame["v"] = np.concatenate([first(sim.seen("v")), first(sim.seen("loop_v"))])[self._velocities]
+            frame["control"] = first(sim.applied_control.numpy())[self._velocities]
+        self._fill_drives(frame, float(state.clock.numpy()[1, 0]))
+        self._fill_contacts(frame, float(state.clock.numpy()[1, 0]))
+
+    def _fill_drives(self, frame: Any, acted: float) -> None:
+        state, actuation = self._sim.impulses.state, self._sim.actuation
+        if len(self._motor_rows):
+            frame["target"] = first(state.target.numpy())
+            p = np.append(first(state.p.numpy()), 0.0)
+            frame["motor_force"] = p[self._motor_rows] / acted if acted > 0 else 0.0
+        if len(self._shown.actuators):
+            frame["input"], frame["actuator_force"] = first(actuation.input.numpy()), first(actuation.force)
+
+    def _fill_contacts(self, frame: Any, acted: float) -> None:
+        state, shapes = self._sim.impulses.state, len(self._sim.inner.shape_kind)
+        room = len(frame["pair"])
+        touched = first(state.touched.numpy())
+        count = min(int(touched[0]), room) if room and acted > 0 else 0
+        frame["contacts"] = count
+        if count:
+            pair = touched[1 : 1 + 2 * count : 2]
+            frame["pair"][:count, 0], frame["pair"][:count, 1] = np.divmod(pair, shapes)
+            frame["point"][:count] = first(state.touched_at.numpy())[: AT * count].reshape(count, AT)[:, :3]
+            push = first(state.touched_p.numpy())[: PUSH * count].reshape(count, PUSH)[:, :3]
+            frame["force"][:count] = push / acted
+
+
+def first(values: Any) -> Any:
+    """Of the first world."""
+    return values[:, 0] if values.ndim == 2 else values

@@ -1,0 +1,179 @@
+"""The page in a real browser without a window: it loads, bodies move, and what a person does there is done."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import numpy as np
+import pytest
+from watched import TOKEN, floating_box, need_browser, shown, soon
+
+import sharnir as sh
+from sharnir import scenes
+from sharnir.viewer import read_mapping
+from sharnir.viewer.browser import Browser
+
+DRAWN = "document.querySelector('canvas') !== null && document.querySelector('#sharnir-drive button') !== null"
+IN_CONTROL = "document.querySelector('#sharnir-drive').textContent.includes('You are in control')"
+SHIFT = 8
+PAD = """
+    window.pad = { connected: true, axes: [0, 0, 0, 0], buttons: Array.from({length: 17}, () => ({value: 0})) };
+    navigator.getGamepads = () => [window.pad];
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    need_browser()
+    with Browser() as made:
+        made.before_pages(PAD)
+        yield made
+
+
+def press(browser: Browser, label: str) -> None:
+    code = f"[...document.querySelectorAll('button')].find((b) => b.textContent.trim() === {label!r})"
+    browser.until(f"{code} !== undefined")
+    browser.js(f"{code}.click()")
+
+
+def unfold(browser: Browser, label: str) -> None:
+    """Open a folder of the panel."""
+    found = f"[...document.querySelectorAll('*')].filter((e) => e.textContent === {label!r})"
+    browser.until(f"{found}.length > 0")
+    browser.js(f"{found}.at(-1).click()")
+
+
+def picture(browser: Browser) -> np.ndarray:
+    from imageio.v3 import imread
+
+    return imread(io.BytesIO(browser.picture()))[60:420, 320:740, :3].astype(int)  # beside panel and box
+
+
+def difference(a: np.ndarray, b: np.ndarray) -> float:
+    """Share of pixels that differ visibly."""
+    return float((np.abs(a - b).max(axis=2) > 20).mean())
+
+
+def slide(browser: Browser, label: str, keys: int) -> None:
+    """Move a slider of the panel by so many presses of a key."""
+    found = f"""[...document.querySelectorAll('label')].find((l) => l.textContent.includes({label!r}))
+        .closest('div[class*="Flex"], div').parentElement.querySelector('[role=slider]')"""
+    browser.until(f"(() => {{ const s = {found}; if (!s) return false; s.focus(); return true; }})()")
+    for _ in range(keys):
+        browser.key("ArrowRight", True)
+        browser.key("ArrowRight", False)
+
+
+def test_page_loads_alone_and_bodies_move(browser):
+    with shown(scenes.make("five_link_chain")) as (player, live):
+        browser.events.clear()
+        browser.open(player.url)
+        browser.until(DRAWN)
+        assert soon(lambda: live.simulation.time > 0.1)  # the first who comes starts the motion
+        time.sleep(6)  # until the light has faded in
+        before = picture(browser)
+        time.sleep(1)
+        assert difference(before, picture(browser)) > 0.002
+        press(browser, "Pause")
+        assert soon(lambda: not live.running)
+        time.sleep(1)
+        still = picture(browser)
+        time.sleep(1)
+        assert difference(still, picture(browser)) < 1e-4
+        asked = [e["params"]["request"]["url"] for e in browser.events if e["method"] == "Network.requestWillBeSent"]
+        assert asked and all(url.startswith((player.url.split("?")[0], "data:", "blob:")) for url in asked), asked
+        assert TOKEN not in browser.js("location.href")
+
+
+def test_buttons_act_on_the_simulation(browser):
+    with shown(scenes.make("five_link_chain")) as (player, live):
+        browser.open(player.url)
+        browser.until(DRAWN)
+        assert soon(lambda: live.simulation.time > 0.1)
+        press(browser, "Pause")
+        assert soon(lambda: not live.running)
+        at = live.simulation.time
+        press(browser, "Step")
+        assert soon(lambda: live.simulation.time > at)
+        assert live.simulation.time == pytest.approx(at + live.simulation.dt)
+        press(browser, "Reset")
+        assert soon(lambda: live.simulation.time == 0.0)
+        press(browser, "Run")
+        assert soon(lambda: live.simulation.time > 0.1)
+
+
+def test_held_keys_drive_and_what_is_let_go_stands(browser):
+    scene = scenes.make("grasp_arm")
+    mapping = read_mapping(scenes.drive_file("grasp_arm"), sh.compile(scene))
+    with shown(scene, mapping) as (player, live):
+        browser.open(player.url)
+        browser.until(DRAWN)
+        browser.until(IN_CONTROL)
+        assert "waist" in browser.js("document.querySelector('#sharnir-drive').textContent")
+        browser.key("KeyA", True)
+        assert soon(lambda: live.simulation.joint("waist").position[0] > 0.3)
+        browser.key("KeyA", False)
+        assert soon(lambda: not live._axes.any())
+        time.sleep(0.5)
+        stands = live.simulation.joint("waist").position[0]
+        time.sleep(0.5)
+        assert abs(live.simulation.joint("waist").position[0] - stands) < 0.01
+        browser.js("window.pad.axes[0] = 0.8")  # to the right: back
+        assert soon(lambda: live.simulation.joint("waist").position[0] < stands - 0.2)
+        browser.js("window.pad.axes[0] = 0.1")  # within the dead zone
+        assert soon(lambda: not live._axes.any())
+
+
+def test_sliders_and_emergency_stop(browser):
+    scene = scenes.make("grasp_arm")
+    with shown(scene) as (player, live):
+        browser.open(player.url)
+        browser.until(DRAWN)
+        browser.until(IN_CONTROL)
+        unfold(browser, "Robot column")
+        before = float(live.simulation.motor("waist").target)
+        slide(browser, "waist (position)", 20)
+        assert soon(lambda: live.simulation.motor("waist").target > before + 0.05)
+        browser.key("Escape", True)
+        browser.key("Escape", False)
+        assert soon(lambda: live.stopped)
+        browser.until("document.querySelector('#sharnir-drive').textContent.includes('EMERGENCY STOP')")
+        press(browser, "Clear stop")
+        assert soon(lambda: not live.stopped)
+
+
+def test_mouse_pulls_a_body_by_a_force(browser):
+    with shown(floating_box()) as (player, live):
+        browser.open(player.url)
+        browser.until(DRAWN)
+        browser.until(IN_CONTROL)
+        time.sleep(4)
+        browser.mouse("mouseMoved", 550, 350, SHIFT)
+        time.sleep(0.5)
+        browser.mouse("mousePressed", 550, 350, SHIFT)
+        for x in range(555, 700, 5):
+            browser.mouse("mouseMoved", x, 350, SHIFT)
+            time.sleep(0.05)
+        assert soon(lambda: live._pull is not None)
+        assert soon(lambda: live.simulation.body("box").position[0] > 0.05)
+        browser.mouse("mouseReleased", 700, 350, SHIFT)
+        assert soon(lambda: live._pull is None)
+        assert not live.simulation.body("box").applied.any()
+
+
+def test_names_are_text(browser):
+    scene = sh.Scene(name="<img src=x onerror=window.hacked=1>")
+    bad = "<img src=x onerror='window.hacked=1'>"
+    scene.add(sh.Body(name=bad, shapes=[sh.Box(size=(0.2, 0.2, 0.2))]))
+    scene.add(sh.Revolute(name=bad + "j{1+1}", parent="world", child=bad, axis=(0, 1, 0)))
+    scene.add(sh.Motor(name=bad + "m", joint=bad + "j{1+1}", velocity=1.0))
+    scene.add(sh.Camera(name=bad, body=bad))
+    with shown(scene) as (player, _):
+        browser.open(player.url)
+        browser.until(DRAWN)
+        browser.until(f"document.body.textContent.includes({bad!r})")
+        unfold(browser, f"Robot {bad}")
+        time.sleep(2)
+        assert browser.js("window.hacked") is None
+        assert browser.js("document.querySelectorAll('img[src=x]').length") == 0

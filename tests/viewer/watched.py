@@ -1,0 +1,64 @@
+"""A source that is shown while a test looks at it through sockets or a browser."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+import sharnir as sh
+from sharnir.simulation import Simulation
+from sharnir.viewer import Address, Live, Player
+from sharnir.viewer.browser import find_browser
+from sharnir.viewer.drive import Mapping
+
+TOKEN = "a-token-of-the-tests"
+NEEDED = os.environ.get("SHARNIR_NEED_BROWSER") == "1"
+
+
+def need_browser() -> None:
+    """Skip a test with a plain word where there is no browser; where there must be one, let it fail."""
+    if find_browser() is None and not NEEDED:
+        pytest.skip("no browser here: the page is not tried out (Debian: apt-get install chromium)")
+
+
+def floating_box() -> sh.Scene:
+    """A box without weight in the origin."""
+    scene = sh.Scene(name="floating", gravity=(0, 0, 0))
+    scene.add(sh.Body(name="box", shapes=[sh.Box(size=(0.4, 0.4, 0.4))]))
+    return scene
+
+
+@contextmanager
+def shown(scene: sh.Scene, mapping: Mapping | None = None, dt: float = 0.005) -> Iterator[tuple[Player, Live]]:
+    """A player of a scene, going on in a thread of its own."""
+    live = Live(Simulation(scene, dt=dt), mapping)
+    player = Player(live, Address(port=0, token=TOKEN), mapping)
+    ended = threading.Event()
+
+    def go() -> None:
+        while not ended.is_set():
+            player.run(6)
+
+    thread = threading.Thread(target=go)
+    thread.start()
+    try:
+        yield player, live
+    finally:
+        ended.set()
+        thread.join()
+        player.close()
+
+
+def soon(condition: Callable[[], object], seconds: float = 20.0) -> bool:
+    """Whether something comes true in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
