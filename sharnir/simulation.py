@@ -311,7 +311,7 @@ class Simulation:
     # what there is to see
 
     def _changed(self) -> None:
-        self._observed = self._reacted = False
+        self._placed = self._observed = self._reacted = False
 
     def contacts(self, body: str | None = None, other: str | None = None, *, world: int = 0) -> list[Contact]:
         """Points where shapes touched in the last step, of all bodies, of one, or of a pair; "world" is a body too."""
@@ -324,6 +324,10 @@ class Simulation:
                 self.impulses.react(self.settings, self._dt)
                 check_room(self, self.impulses.state.touch.count.numpy()[1])
                 self._reacted = True
+        elif name in ("position", "rotation"):
+            if not (self._placed or self._observed):
+                self.impulses.place()
+                self._placed = True
         elif not self._observed:
             self.impulses.observe()
             check_room(self, self.impulses.state.touch.count.numpy()[1])

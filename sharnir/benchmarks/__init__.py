@@ -46,12 +46,22 @@ def _robots(quick: bool) -> list[Row]:
     return run(quick)
 
 
+def _view(quick: bool) -> list[Row]:
+    from sharnir.benchmarks.view import run
+
+    return run(quick)
+
+
 BENCHES: dict[str, tuple[Callable[[bool], list[Row]], str]] = {
     "aba": (_aba, "articulated-body algorithm against Pinocchio, many evaluations in one call"),
     "aba_batch": (_aba_batch, "articulated-body algorithm over many worlds, on the GPU where there is one"),
     "table1": (_table1, "chain, Peaucellier linkage and grasp of [A17] against MuJoCo and the published figures"),
     "contact": (_contact, "piles of boxes, balls and mixed shapes, and a humanoid that falls and lies, against MuJoCo"),
     "robots": (_robots, "robots from URDF and MJCF files that swing and fall, against MuJoCo"),
+    "view": (
+        _view,
+        "what the viewer takes from the simulation, alone and with clients that read, stall and send noise",
+    ),
     "startup": (_startup, "import, compile a scene and evaluate it once, from a warm kernel cache"),
 }
 

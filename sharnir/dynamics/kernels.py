@@ -109,19 +109,28 @@ def bodies_kernel(
 
 
 @wp.func
-def put_bodies(tree: Tree, ws: Workspace, position: array2, rotation: array2, velocity: array2, w: int):
-    """Poses and velocities of the body frames."""
+def put_places(tree: Tree, ws: Workspace, position: array2, rotation: array2, w: int):
+    """Poses of the body frames."""
     i = int(0)
     while i < tree.links:
         R = get33(ws.R, i, w)
         r = get3(ws.x, i, w) + R * tree.body_pos[i]
-        x = r + get3(ws.O, tree.root[i], w)
-        om = get3(ws.V, 2 * i + 1, w)
-        set_item3(position, 3 * i, w, x)
+        set_item3(position, 3 * i, w, r + get3(ws.O, tree.root[i], w))
         B = R * tree.body_rot[i]
         set_item3(rotation, 9 * i, w, vec3(B[0, 0], B[0, 1], B[0, 2]))
         set_item3(rotation, 9 * i + 3, w, vec3(B[1, 0], B[1, 1], B[1, 2]))
         set_item3(rotation, 9 * i + 6, w, vec3(B[2, 0], B[2, 1], B[2, 2]))
+        i += 1
+
+
+@wp.func
+def put_bodies(tree: Tree, ws: Workspace, position: array2, rotation: array2, velocity: array2, w: int):
+    """Poses and velocities of the body frames."""
+    put_places(tree, ws, position, rotation, w)
+    i = int(0)
+    while i < tree.links:
+        r = get3(ws.x, i, w) + get33(ws.R, i, w) * tree.body_pos[i]
+        om = get3(ws.V, 2 * i + 1, w)
         set_item3(velocity, 6 * i, w, get3(ws.V, 2 * i, w) + wp.cross(om, r))
         set_item3(velocity, 6 * i + 3, w, om)
         i += 1

@@ -126,7 +126,7 @@ def trailer(speed: float = 6.0, radius: float = 15.0) -> Scene:
         )
     )
     scene.add(Motor(name="engine", joint="circle", velocity=speed / radius))
-    above = height / 2 + 0.3
-    scene.add(Camera(name="driver", body="tractor", position=(0.0, 0.0, above)))
-    scene.add(Camera(name="mirror", body="tractor", position=(0.0, 0.0, above), orientation=(0.0, 0.0, 1.0, 0.0)))
+    scene.add(Camera(name="driver", body="tractor", position=(0.0, 0.0, height / 2 + 0.3)))
+    back = (-math.sin(0.2), 0.0, math.cos(0.2), 0.0)  # 0.4 rad below what is behind
+    scene.add(Camera(name="mirror", body="tractor", position=(-length / 2, 0.0, height / 2 + 0.8), orientation=back))
     return untouched(scene)

@@ -22,6 +22,7 @@ from sharnir.maths import np_real
 from sharnir.precision import get_precision
 from sharnir.stepping.kernels import published_kernel, start_kernel, step_kernel, ticks_kernel
 from sharnir.stepping.observe import observe_kernel
+from sharnir.stepping.places import places_kernel
 from sharnir.stepping.reactions import reactions_kernel, wrenches_kernel
 from sharnir.stepping.stages import Stages, arrive_stage, begin_stage, stages_of_step, stages_to_velocities, threads_of
 
@@ -184,6 +185,11 @@ class Impulses:
         names = ("v", "loop_v", "position", "rotation", "velocity", "energy")
         kernels = [*self._collide(), Launch(observe_kernel, arguments + [self.seen[n] for n in names])]
         self._graphs.launch_all("observe", kernels, self.worlds)
+
+    def place(self) -> None:
+        """Poses at the present time, in `seen`."""
+        arguments = [self.tree, self._ws, self.state.q, self.seen["position"], self.seen["rotation"]]
+        self._graphs.launch("places", places_kernel, self.worlds, arguments)
 
     def react(self, settings: Settings, dt: float) -> None:
         """Wrenches of all joints at the present time, by a step that is solved tightly and not kept."""

@@ -11,7 +11,9 @@ from sharnir.viewer.drawing import rotated
 from sharnir.viewer.setup import Setup
 
 THIN = 0.004  # of a line or a shaft, over the radius of all that is drawn
-ARROW = 0.4  # length of an arrow as large as the weight, over that radius
+LINE = 3.0  # pixels
+LIFT = 0.01  # of the polygon of support over the ground, over that radius
+ARROW = 1.5  # length of an arrow as large as the weight, over that radius
 FORCE, PULL, CENTER, SUPPORT = (220, 50, 47), (38, 139, 210), (181, 137, 0), (133, 153, 0)
 NOTHING = np.zeros((0, 2, 3), dtype=np.float32)
 
@@ -27,16 +29,17 @@ class Layers:
         self._force_scale = ARROW * self._radius / max(weight, 1e-9)
         scene, size = server.scene, THIN * self._radius
         arrow = {"shaft_radius": 2 * size, "head_radius": 5 * size, "head_length": 12 * size}
+        line = {"thickness": LINE, "thickness_units": "screen", "visible": False}
         self._arrows = scene.add_arrows("/contacts/forces", NOTHING, FORCE, visible=False, **arrow)
         self._points = scene.add_point_cloud(
             "/contacts/points", np.zeros((0, 3)), (0, 0, 0), point_size=6 * size, point_shape="circle", visible=False
         )
         self._pull = scene.add_arrows("/pull", NOTHING, PULL, visible=False, **arrow)
         ends = setup.joints.ends
-        self._lines = scene.add_line_segments("/joints", ends, setup.joints.color[:, None].repeat(2, 1), visible=False)
+        self._lines = scene.add_line_segments("/joints", ends, setup.joints.color[:, None].repeat(2, 1), **line)
         self._center = scene.add_icosphere("/center", 8 * size, CENTER, visible=False)
-        self._plumb = scene.add_line_segments("/plumb", np.zeros((1, 2, 3)), CENTER, visible=False)
-        self._support = scene.add_line_segments("/support", np.zeros((1, 2, 3)), SUPPORT, visible=False)
+        self._plumb = scene.add_line_segments("/plumb", np.zeros((1, 2, 3)), CENTER, **line)
+        self._support = scene.add_line_segments("/support", np.zeros((1, 2, 3)), SUPPORT, **line)
 
     def show(self, frame: Any, position: Array, turn: Array) -> None:
         """Move what is on."""
@@ -85,7 +88,7 @@ class Layers:
             ground = np.array([center[0], center[1], feet[:, 2].mean()])
             self._plumb.points = np.stack([center, ground])[None]
         if len(feet) > 2:
-            rim = hull(feet)
+            rim = hull(feet) + np.array([0.0, 0.0, LIFT * self._radius])
             self._support.points = np.stack([rim, np.roll(rim, -1, axis=0)], axis=1)
 
     def _feet(self, frame: Any) -> Array:

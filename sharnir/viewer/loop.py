@@ -80,6 +80,12 @@ class Player:
 
     def frame(self) -> None:
         """Do what was asked, follow the operator, go on to the present, show what came of it."""
+        self.listen()
+        self.source.advance(time.perf_counter())
+        self.publish()
+
+    def listen(self) -> None:
+        """Do what was asked, and follow the operator."""
         for came in self._channel.commands.take():
             command = judged(self._bounds, *came)
             if command is None:
@@ -87,8 +93,6 @@ class Player:
             else:
                 self.source.obey(command)
         self.source.steer(self._heard())
-        self.source.advance(time.perf_counter())
-        self.publish()
 
     def publish(self) -> None:
         """Give the present moment to the viewer."""

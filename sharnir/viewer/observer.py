@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sharnir.viewer.channel import Sizes
 from sharnir.viewer.readouts import Readouts
 
 CONTACTS = 2000  # points of contact that are shown, at most
+RATES = 0.1  # s, between readings of rates and energies
 AT, PUSH = 10, 6  # numbers of a contact in `State.touched_at` and `State.touched_p`
 
 
@@ -25,7 +27,8 @@ class Observer:
     def attach(self, sim: Simulation) -> None:
         """Find out where this simulation keeps what is shown."""
         inner, impulses = sim.inner, sim.impulses
-        self._sim = sim
+        self._sim, self._rated = sim, 0.0
+        self._rates, self._energy = np.zeros(len(self._shown.coordinates)), (0.0, 0.0)
         c = np.array([inner.coordinate(x.joint, x.number) for x in self._shown.coordinates], dtype=int)
         self._velocities = c
         self._positions = inner.coordinate_positions[c]
@@ -45,16 +48,26 @@ class Observer:
         frame["time"], frame["dt"] = sim.time, sim.dt
         frame["budget"] = sim.settings.budget or 0.0
         frame["overruns"] = sim.counts.overruns
-        frame["kinetic"], frame["potential"] = sim.energy
         frame["position"] = first(sim.seen("position")).reshape(nb, 3)
         frame["rotation"] = first(sim.seen("rotation")).reshape(nb, 3, 3)
         if len(self._positions):
             q = np.concatenate([first(state.q.numpy()), first(state.loop_q.numpy())])
             frame["q"] = q[self._positions]
-            frame["v"] = np.concatenate([first(sim.seen("v")), first(sim.seen("loop_v"))])[self._velocities]
             frame["control"] = first(sim.applied_control.numpy())[self._velocities]
+        self._fill_rates(frame)
         self._fill_drives(frame, float(state.clock.numpy()[1, 0]))
         self._fill_contacts(frame, float(state.clock.numpy()[1, 0]))
+
+    def _fill_rates(self, frame: Any) -> None:
+        """Rates and energies, which take a solution of their own: as often as people read numbers."""
+        sim, now = self._sim, time.monotonic()
+        if now - self._rated >= RATES:
+            self._rated = now
+            self._energy = sim.energy
+            if len(self._positions):
+                rates = np.concatenate([first(sim.seen("v")), first(sim.seen("loop_v"))])
+                self._rates = rates[self._velocities]
+        frame["v"], (frame["kinetic"], frame["potential"]) = self._rates, self._energy
 
     def _fill_drives(self, frame: Any, acted: float) -> None:
         state, actuation = self._sim.impulses.state, self._sim.actuation

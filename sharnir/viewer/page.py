@@ -16,6 +16,7 @@ from sharnir.viewer.setup import Setup
 EYE = np.array([0.8, -1.5, 1.0])  # from where a page looks at first, over the radius of what it shows
 GROUND = 12.0  # edge of a drawn half-space, over that radius
 LINES, SECTIONS = (215, 215, 215), (150, 150, 150)  # colours of its grid
+THROUGH = 0.5  # opacity of bodies whose inside is shown
 FINE = 4000  # triangles of a form from which on viser may draw a coarser one far away
 Send = Callable[[int | None, Command], bool]
 
@@ -40,6 +41,13 @@ class Page:
                 for batch, handle in self._solid:
                     place(batch, handle, position, turn)
             self.layers.show(frame, position, turn)
+
+    def see_through(self) -> None:
+        """Whether bodies hide what is inside them: not while joints or balance are shown."""
+        share = THROUGH if self.layers.joints or self.layers.balance else 1.0
+        for batch, handle in self._seen:
+            opacity = share * batch.opacity
+            handle.opacity = None if opacity >= 1 else opacity
 
     def show_solid(self, visible: bool) -> None:
         """Whether shapes that touch are drawn."""
@@ -89,9 +97,6 @@ class Page:
         camera.look_at, camera.position = drawing.center, drawing.center + radius * EYE
         camera.near = 0.01 * radius
         scene.configure_default_lights(cast_shadow=True)
-        scene.add_light_hemisphere(
-            "/lights/sky", sky_color=(255, 255, 255), ground_color=(180, 170, 160), intensity=0.6
-        )
         scene.add_frame("/axes", axes_length=0.2 * radius, axes_radius=0.005 * radius, origin_color=SECTIONS)
         floor = Ground(np.array([0.0, 0.0, drawing.center[2] - radius]), np.array([1.0, 0.0, 0.0, 0.0]))
         for k, ground in enumerate(drawing.grounds or [floor]):

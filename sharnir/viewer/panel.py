@@ -112,13 +112,19 @@ class Panel:
 
     def _add_layers(self) -> None:
         """What is drawn on demand: the same for all who watch."""
-        layers = self._page.layers
         with self._gui.add_folder("Show", order=4):
             for label, name in (("Contacts", "contacts"), ("Joints", "joints"), ("Balance", "balance")):
                 box = self._gui.add_checkbox(label, False)
-                box.on_update(lambda event, name=name: setattr(layers, name, event.target.value))
+                box.on_update(self._switch(name))
             box = self._gui.add_checkbox("Collision shapes", False)
             box.on_update(lambda event: self._page.show_solid(event.target.value))
+
+    def _switch(self, name: str) -> Callable[[Any], None]:
+        def switched(event: Any) -> None:
+            setattr(self._page.layers, name, event.target.value)
+            self._page.see_through()
+
+        return switched
 
 
 def status(frame: Any, notes: list[str]) -> str:

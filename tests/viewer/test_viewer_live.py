@@ -73,6 +73,7 @@ def test_frames_show_what_the_simulation_holds():
     for solver in ("simgc", "simmc"):
         live = live_of("grasp_arm", solver=solver)
         live._take(100)
+        live._observer.attach(live.simulation)
         frame = np.zeros(1, frame_type(live.sizes()))[0]
         live.fill(frame)
         sim = live.simulation

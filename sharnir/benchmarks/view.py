@@ -1,0 +1,167 @@
+"""What a viewer takes from the simulation it shows: of each frame, and of its steps, by what its clients do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from sharnir import scenes
+from sharnir.benchmarks.harness import row
+from sharnir.constraints.work import TICKS
+from sharnir.simulation import Simulation
+from sharnir.solvers.impulse import ticks_per_second
+from sharnir.spec.elements import Body, Box
+from sharnir.spec.joints import Free
+from sharnir.spec.scene import WORLD, Scene
+from sharnir.viewer import Address, Live, Player
+from sharnir.viewer.commands import Command, Kind
+from sharnir.viewer.pace import FRAME
+
+STEPS = 8  # of a frame
+SPELL = 2.0  # s, of one kind of client before the next
+TOKEN = "a-token-of-the-benchmark"
+CLIENTS = ("nobody", "connected", "stalled", "noise")
+# A client: address, what it does. It reads all, reads nothing, or sends noise to every socket there is.
+CLIENT = """
+import os, random, socket, sys, time
+import viser
+from urllib.parse import urlsplit
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import connect
+url, kind, spell = sys.argv[1], sys.argv[2], float(sys.argv[3])
+port, token = urlsplit(url).port, url.split("token=")[1]
+os.nice(10)
+def opened(path):
+    options = {"subprotocols": [f"viser-v{viser.__version__}"], "compression": None, "max_size": None}
+    return connect(f"ws://127.0.0.1:{port}{path}?page={'0' * 16}&token={token}", **options)
+end, count, rng = time.monotonic() + spell, 0, random.Random(0)
+if kind == "noise":
+    while time.monotonic() < end:
+        try:
+            with opened(rng.choice(["/view", "/bridge"])) as connection:
+                for _ in range(20):
+                    connection.send(rng.randbytes(rng.randrange(1, 2000)))
+            with socket.create_connection(("127.0.0.1", port), 5) as raw:
+                raw.sendall(rng.randbytes(2000))
+        except (OSError, WebSocketException):
+            pass
+else:
+    with opened("/view") as connection:
+        while time.monotonic() < end:
+            if kind == "stalled":
+                time.sleep(0.1)
+            else:
+                try:
+                    connection.recv(0.1)
+                    count += 1
+                except TimeoutError:
+                    pass
+print(count)
+"""
+
+
+def floating(bodies: int) -> Scene:
+    """Boxes that tumble side by side without weight and never touch."""
+    scene, rng = Scene(name="floating", gravity=(0.0, 0.0, 0.0)), np.random.default_rng(0)
+    edge = int(np.ceil(np.sqrt(bodies)))
+    for k in range(bodies):
+        place = (0.5 * (k % edge), 0.5 * (k // edge), 0.0)
+        scene.add(Body(name=f"box{k}", shapes=(Box(size=(0.2, 0.15, 0.1), mask=0),), position=place))
+        spin = (0.0, 0.0, 0.0, *rng.normal(size=3))
+        scene.add(Free(name=f"free{k}", parent=WORLD, child=f"box{k}", velocity=spin))
+    return scene
+
+
+@contextmanager
+def client(url: str, kind: str, spell: float) -> Iterator[subprocess.Popen[str] | None]:
+    """A client of that kind while the context lasts."""
+    if kind == "nobody":
+        yield None
+        return
+    words = [sys.executable, "-c", CLIENT, url, kind, str(spell)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        yield process
+    finally:
+        process.wait()
+
+
+class Watch:
+    """A player whose frames are timed."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.live = Live(Simulation(scene, dt=FRAME / STEPS))
+        self.player = Player(self.live, Address(port=0, token=TOKEN))
+        self.work: list[float] = []  # s of processor time, of the viewer in each frame
+        self.steps: list[float] = []  # s of the wall clock
+
+    def go(self, seconds: float) -> None:
+        """Frames at 60 Hz from the start of the scene."""
+        self.live.obey(Command(Kind.RESET))
+        began = time.perf_counter()
+        for k in range(round(seconds / FRAME)):
+            time.sleep(max(0.0, began + k * FRAME - time.perf_counter()))
+            t0 = time.thread_time()
+            self.player.listen()
+            t1 = time.thread_time()
+            self.live._take(STEPS)
+            t2 = time.thread_time()
+            self.player.publish()
+            self.work.append(t1 - t0 + time.thread_time() - t2)
+            ticks = self.live.simulation.impulses.reports(STEPS)[:, TICKS, 0]
+            self.steps += (ticks / ticks_per_second()).tolist()
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    rounds = 3 if quick else 20
+    return [*frame_rows(rounds), *step_rows(rounds)]
+
+
+def step_rows(rounds: int) -> list[dict[str, Any]]:
+    """Steps by what a client does meanwhile, taken in turns: medians and 99th percentiles of each spell."""
+    watch = Watch(scenes.make("mixed"))
+    taken: dict[str, list[np.ndarray]] = {kind: [] for kind in CLIENTS}
+    try:
+        watch.go(1.0)
+        for turn in range(rounds):
+            for k in range(len(CLIENTS)):
+                kind = CLIENTS[(k + turn) % len(CLIENTS)]
+                watch.steps.clear()
+                with client(watch.player.url, kind, SPELL + 3.0):
+                    time.sleep(2.0)  # until it has come
+                    watch.go(SPELL)
+                taken[kind].append(1e6 * np.percentile(watch.steps, [50, 99]))
+    finally:
+        watch.player.close()
+    out, alone = [], np.array(taken["nobody"])
+    for kind in CLIENTS[1:]:
+        for k, what in enumerate(("median", "p99")):
+            case = f"{what} of steps, 50 bodies that fall and lie, {kind}"
+            out.append(row(case, "µs", np.array(taken[kind])[:, k], alone[:, k], "nobody"))
+    return out
+
+
+def frame_rows(rounds: int) -> list[dict[str, Any]]:
+    """Processor time of the viewer in the simulation's process while a client reads all, and what reaches that."""
+    out = []
+    cases = {"50 bodies that float": floating(50), "50 bodies that fall and lie": scenes.make("mixed")}
+    for case, scene in {**cases, "1,000 bodies that float": floating(1000)}.items():
+        watch = Watch(scene)
+        try:
+            with client(watch.player.url, "connected", rounds + 3.0) as reader:
+                time.sleep(2.0)
+                watch.work.clear()
+                watch.go(float(rounds))
+                out.append(row(f"frame of {case}", "ms", 1e3 * np.array(watch.work), None, None))
+            assert reader is not None and reader.stdout is not None
+            received = float(reader.stdout.read() or 0) / (rounds + 3.0)
+            out.append(row(f"messages to a client, {case}", "1/s", np.array([received]), None, None))
+        finally:
+            watch.player.close()
+    return out
