@@ -32,7 +32,8 @@ def wheel(tmp_path_factory):
 def test_wheel_is_pure_python_and_complete(wheel):
     assert wheel.name.endswith("-py3-none-any.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    ours = {str(p.relative_to(ROOT)) for p in (ROOT / "sharnir").rglob("*.py")} | {"sharnir/py.typed"}
+    ours = {str(p.relative_to(ROOT)) for kind in ("py", "js", "toml") for p in (ROOT / "sharnir").rglob(f"*.{kind}")}
+    ours |= {"sharnir/py.typed"}
     assert ours <= set(names)
     assert not [n for n in names if n.startswith(("tests/", "examples/"))]
     assert any(n.endswith("licenses/LICENSE") for n in names)

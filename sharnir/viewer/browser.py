@@ -109,9 +109,13 @@ class Browser:
             time.sleep(0.1)
         raise SimulationError(f"the page did not come to {code} within {patience:g} s")
 
-    def picture(self) -> bytes:
-        """What the page looks like, as PNG."""
-        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+    def picture(self, part: tuple[int, int, int, int] | None = None) -> bytes:
+        """What the page looks like, as PNG. part: pixels from the left and the top, across and down; None for all."""
+        clip: dict[str, Any] = {}
+        if part is not None:
+            x, y, width, height = part
+            clip["clip"] = {"x": x, "y": y, "width": width, "height": height, "scale": 1}
+        return base64.b64decode(self.call("Page.captureScreenshot", format="png", **clip)["data"])
 
     def key(self, code: str, down: bool) -> None:
         """Press or release a key, by its code."""

@@ -3,35 +3,65 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from sharnir import scenes
 from sharnir.simulation import Simulation
-from sharnir.viewer.browser import Browser
+from sharnir.viewer.browser import PATIENCE, Browser
+from sharnir.viewer.drive import read_mapping
 from sharnir.viewer.gate import Address
 from sharnir.viewer.live import Live
 from sharnir.viewer.loop import Player
 
-LIGHT = 9.0  # s, until viser's page has drawn and faded its light in, by software too
-BARE = """(() => { for (const e of document.querySelectorAll(
-    '#sharnir-drive, .mantine-Notifications-root, [class*="Notification"]')) e.style.display = 'none'; })()"""
+ASIDE = 340  # pixels that the panel takes
+LIGHT = 5.0  # s, that viser's page fades its light in
+READY = "document.querySelector('canvas') !== null && document.querySelector('#sharnir-drive button') !== null"
+LABEL = "[...document.querySelectorAll('label')].find((l) => l.textContent === {name!r})"
+TICK = LABEL + ".parentElement.parentElement.querySelector('input[type=checkbox]').click()"
+CLOSE = "[...document.querySelectorAll('[class*=otification] button')].forEach((b) => b.click())"
+BARE = "document.querySelector('#sharnir-drive').style.display = 'none'"
 
 
 def screenshot(
     scene_name: str, path: str | Path, seconds: float = 0.0, *, solver: str = "simgc", dt: float = 0.01,
-    size: tuple[int, int] = (960, 640),
+    size: tuple[int, int] = (960, 640), show: Sequence[str] = (), panel: bool = True,
 ) -> None:  # fmt: skip
-    """Save a PNG of a named scene after some simulated time. size: pixels across and down."""
-    with Browser(size) as browser:
+    """Save a PNG of a named scene after some simulated time.
+
+    size: pixels across and down. show: names of what is switched on in the panel. panel: whether the panel and
+    the box of the operator are in the picture.
+    """
+    across = size[0] if panel else size[0] + 2 * ASIDE
+    with Browser((across, size[1])) as browser:
         simulation = Simulation(scenes.make(scene_name), solver=solver, dt=dt)
         if seconds > 0:
             simulation.run(seconds)
-        player = Player(Live(simulation), Address(port=0))
+        file = scenes.drive_file(scene_name)
+        mapping = None if file is None else read_mapping(file, simulation.model)
+        player = Player(Live(simulation, mapping), Address(port=0), mapping)
         try:
             browser.open(player.url)
-            browser.until("document.querySelector('canvas') !== null")
-            time.sleep(LIGHT)
-            browser.js(BARE)
-            Path(path).write_bytes(browser.picture())
+            browser.until(READY)
+            for name in show:
+                browser.until(LABEL.format(name=name) + " !== undefined")
+                browser.js(TICK.format(name=name))
+            browser.js(CLOSE if panel else f"{CLOSE}; {BARE}")
+            Path(path).write_bytes(settled(browser, player, None if panel else (ASIDE, 0, *size)))
         finally:
             player.close()
+
+
+def settled(browser: Browser, player: Player, part: tuple[int, int, int, int] | None) -> bytes:
+    """A picture that has become what it stays: light fades in, and browsers without a GPU take their time."""
+    deadline, seen = time.monotonic() + PATIENCE, b""
+    while time.monotonic() < deadline:
+        until = time.monotonic() + LIGHT / 2
+        while time.monotonic() < until:
+            player.publish()
+            time.sleep(0.1)
+        browser.js(CLOSE)
+        seen, before = browser.picture(part), seen
+        if seen == before:
+            break
+    return seen

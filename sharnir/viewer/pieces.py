@@ -17,6 +17,7 @@ PALETTE: tuple[Color, ...] = (
     (156, 117, 95),
 )  # fmt: skip
 STILL_COLOR: Color = (150, 150, 150)  # of what belongs to the world
+WALL = 0.4  # opacity of solids that belong to the world: what they hold is seen
 LONE = 0.05  # m, radius of the ball that stands for a body without shapes and without joints
 BALL_OF_ARM, ROD_OF_ARM = 0.1, 0.04  # radii of ball and rods that stand for a body, over its longest arm
 
@@ -49,7 +50,8 @@ def pieces(model: Model) -> list[Piece]:
         pose = Pose(model.shape_rot[k], model.shape_pos[k])
         in_body = body[link] @ pose if link >= 0 else pose
         kind, size = int(model.shape_kind[k]), model.shape_size[k]
-        out.append(Piece(link, kind, size, in_body, color_of(link), surface_of(model, k)))
+        clear = WALL if link < 0 and kind not in (HALF_SPACE, HEIGHT_FIELD, MESH) else 1.0
+        out.append(Piece(link, kind, size, in_body, color_of(link), surface_of(model, k), clear))
     shown = {*model.shape_link.tolist(), *(link for link, _ in model.visuals)}
     for link in sorted(set(range(model.nb)) - shown):
         out += stand_in(model, link, body[link])
