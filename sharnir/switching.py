@@ -59,5 +59,5 @@ def _copy_inputs(sim: Simulation, new: Simulation) -> None:
     shared = set(sim.inner.joint_names) & set(new.inner.joint_names)
     for name in shared - {j for j in shared if sim.inner.joint(j).v == slice(0, 0)}:
         new.joint(name).control = sim.joint(name).control
-    new.actuation.input.assign(sim.actuation.input.numpy())
-    new.actuation.state, new.actuation.force = sim.actuation.state.copy(), sim.actuation.force.copy()
+    for name in ("drive_input", "drive_lagged", "drive_force"):
+        getattr(new.impulses.state, name).assign(getattr(sim.impulses.state, name).numpy())

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from sharnir.viewer.loop import show as show
     from sharnir.viewer.loop import view as view
     from sharnir.viewer.picture import screenshot as screenshot
+    from sharnir.viewer.replay import Replay as Replay
     from sharnir.viewer.setup import Timeline as Timeline
 
 PLACES = {
-    "Address": "gate", "Live": "live", "Player": "loop", "Timeline": "setup", "read_mapping": "drive",
+    "Address": "gate", "Live": "live", "Player": "loop", "Replay": "replay",
+    "Timeline": "setup", "read_mapping": "drive",
     "screenshot": "picture", "show": "loop", "view": "loop",
 }  # fmt: skip
 
@@ -29,4 +31,4 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"sharnir.viewer.{PLACES[name]}"), name)
 
 
-__all__ = ["Address", "Live", "Player", "Timeline", "read_mapping", "screenshot", "show", "view"]
+__all__ = ["Address", "Live", "Player", "Replay", "Timeline", "read_mapping", "screenshot", "show", "view"]

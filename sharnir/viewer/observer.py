@@ -70,13 +70,14 @@ class Observer:
         frame["v"], (frame["kinetic"], frame["potential"]) = self._rates, self._energy
 
     def _fill_drives(self, frame: Any, acted: float) -> None:
-        state, actuation = self._sim.impulses.state, self._sim.actuation
+        state = self._sim.impulses.state
         if len(self._motor_rows):
             frame["target"] = first(state.target.numpy())
             p = np.append(first(state.p.numpy()), 0.0)
             frame["motor_force"] = p[self._motor_rows] / acted if acted > 0 else 0.0
         if len(self._shown.actuators):
-            frame["input"], frame["actuator_force"] = first(actuation.input.numpy()), first(actuation.force)
+            frame["input"] = first(state.drive_input.numpy())
+            frame["actuator_force"] = first(state.drive_force.numpy())
 
     def _fill_contacts(self, frame: Any, acted: float) -> None:
         state, shapes = self._sim.impulses.state, len(self._sim.inner.shape_kind)

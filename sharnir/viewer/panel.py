@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from sharnir.simulation import SOLVERS
 from sharnir.viewer.commands import BUDGET, DT, SAVED, Command, Kind
 from sharnir.viewer.page import Page, Send
 from sharnir.viewer.plots import Plots
 from sharnir.viewer.setup import Setup
 from sharnir.viewer.sliders import Dial, Sliders
 
-SOLVERS = ("simgc", "simmc")  # as sharnir.simulation.SOLVERS, which needs kernels
 SPEEDS = {"real time": 1.0, "1/2": 0.5, "1/5": 0.2, "1/10": 0.1, "1/50": 0.02, "twice as fast": 2.0}
 STATUS = 0.1  # s, between changes of what is read out
 

@@ -79,8 +79,9 @@ def setup(
 ) -> Setup:  # fmt: skip
     """Of a model whose bodies are there at first."""
     drawn = drawing(model, poses)
+    shown = readouts(model) if Kind.MOTOR in bounds else Readouts([], [], [], [])  # nothing is read out of a recording
     return Setup(
-        model.name, model.body_names, sizes, bounds, drawn, readouts(model), joint_strokes(model, drawn.radius),
+        model.name, model.body_names, sizes, bounds, drawn, shown, joint_strokes(model, drawn.radius),
         balance(model), eyes(model), mapping, timeline,
     )  # fmt: skip
 

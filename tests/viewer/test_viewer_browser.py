@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import io
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from watched import TOKEN, floating_box, need_browser, shown, soon
+from watched import TOKEN, floating_box, need_browser, playing, shown, soon
 
 import sharnir as sh
 from sharnir import scenes
-from sharnir.viewer import read_mapping
+from sharnir.viewer import Address, Player, Replay, read_mapping
 from sharnir.viewer.browser import Browser
 
 DRAWN = "document.querySelector('canvas') !== null && document.querySelector('#sharnir-drive button') !== null"
@@ -160,6 +161,33 @@ def test_mouse_pulls_a_body_by_a_force(browser):
         browser.mouse("mouseReleased", 700, 350, SHIFT)
         assert soon(lambda: live._pull is None)
         assert not live.simulation.body("box").applied.any()
+
+
+class Ramp:
+    """A recording in which a box goes along x at 1 m/s for 10 s."""
+
+    def __init__(self) -> None:
+        scene = floating_box()
+        scene.add(sh.Prismatic(name="slide", parent="world", child="box", axis=(1, 0, 0)))
+        self.model, self.start, self.end = sh.compile(scene), 0.0, 10.0
+        self.events = [SimpleNamespace(t=7.0, kind="contact", what="<b>box</b>", begins=True)]
+
+    def poses(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        return np.array([[t, 0.0, 0.0]]), np.eye(3)[None]
+
+
+def test_a_recording_is_played_and_scrubbed(browser):
+    replay = Replay(Ramp())
+    with playing(Player(replay, Address(port=0, token=TOKEN), timeline=replay.timeline())) as player:
+        browser.open(player.url)
+        browser.until(DRAWN)
+        assert soon(lambda: replay.running and replay.time > 0.2)
+        press(browser, "Pause")
+        assert soon(lambda: not replay.running)
+        stood = replay.time
+        slide(browser, "Time, s", 40)
+        assert soon(lambda: replay.time > stood + 0.02)
+        assert "Solver" not in browser.js("document.body.textContent")
 
 
 def test_names_are_text(browser):

@@ -271,12 +271,15 @@ def test_mistakes_get_one_sentence(words, answer, tmp_path):
 def test_command_prints_the_address_and_leaves_nothing_behind(tmp_path, end):
     words = [COMMAND, "view", "box_on_slope", "--port", "0"]
     process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    line = process.stdout.readline()
-    assert line.startswith("box_on_slope: http://127.0.0.1:") and "token=" in line, line
-    port = urlsplit(line.split()[1]).port
-    time.sleep(0.5)
-    process.send_signal(end)
-    stdout, stderr = process.communicate(timeout=30)
+    try:
+        line = process.stdout.readline()
+        assert line.startswith("box_on_slope: http://127.0.0.1:") and "token=" in line, line
+        port = urlsplit(line.split()[1]).port
+        time.sleep(0.5)
+        process.send_signal(end)
+        stdout, stderr = process.communicate(timeout=30)
+    finally:
+        process.kill()
     if end == signal.SIGINT:
         assert (process.returncode, stdout) == (0, ""), stderr
     assert "Traceback" not in stderr

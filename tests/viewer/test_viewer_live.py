@@ -102,6 +102,19 @@ def test_operator_moves_at_the_mapped_rate_and_silence_is_neutral():
     assert not live._axes.any()
 
 
+def test_an_operator_takes_the_object_from_the_floor_by_held_keys():
+    live = live_of("grasp_arm", mapping=True)
+    while live.simulation.body("finger1").position[2] > 0.13:  # its tip is 0.1 m below
+        go(live, 0.05, axes(lift=-1.0))
+    go(live, 0.2, axes())
+    go(live, 1.5, axes(grip=1.0))
+    go(live, 1.0, axes(lift=1.0))
+    go(live, 0.5, axes(waist=1.0))
+    go(live, 0.5, None)
+    place = live.simulation.body("object").position
+    assert place[2] > 0.1 and place[1] > 0.05
+
+
 def test_silence_sets_velocities_to_zero():
     live = live_of("trailer", mapping=True)
     start = float(live.simulation.motor("engine").target)

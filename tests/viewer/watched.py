@@ -34,10 +34,8 @@ def floating_box() -> sh.Scene:
 
 
 @contextmanager
-def shown(scene: sh.Scene, mapping: Mapping | None = None, dt: float = 0.005) -> Iterator[tuple[Player, Live]]:
-    """A player of a scene, going on in a thread of its own."""
-    live = Live(Simulation(scene, dt=dt), mapping)
-    player = Player(live, Address(port=0, token=TOKEN), mapping)
+def playing(player: Player) -> Iterator[Player]:
+    """A player that goes on in a thread of its own."""
     ended = threading.Event()
 
     def go() -> None:
@@ -47,11 +45,19 @@ def shown(scene: sh.Scene, mapping: Mapping | None = None, dt: float = 0.005) ->
     thread = threading.Thread(target=go)
     thread.start()
     try:
-        yield player, live
+        yield player
     finally:
         ended.set()
         thread.join()
         player.close()
+
+
+@contextmanager
+def shown(scene: sh.Scene, mapping: Mapping | None = None, dt: float = 0.005) -> Iterator[tuple[Player, Live]]:
+    """A player of a scene, and what it shows."""
+    live = Live(Simulation(scene, dt=dt), mapping)
+    with playing(Player(live, Address(port=0, token=TOKEN), mapping)) as player:
+        yield player, live
 
 
 def soon(condition: Callable[[], object], seconds: float = 20.0) -> bool:
