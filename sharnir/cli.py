@@ -21,6 +21,9 @@ out = Console()
 ALL = "all"
 ROBOTS = (".urdf", ".xml", ".mjcf")
 SCENE_HELP = "A named scene, a scene file (.toml), a robot (.urdf, .xml)"
+Parts = Annotated[
+    float | None, typer.Option("--decompose", help="Take meshes apart, to this concavity: 0.01 (fine) to 1 (coarse).")
+]
 Roots = Annotated[list[Path] | None, typer.Option("--root", help="A folder where files of a robot may lie.")]
 
 
@@ -76,6 +79,7 @@ def run(
     csv: Annotated[bool, typer.Option("--csv", help="Save a table of numbers.")] = False,
     folder: Annotated[Path, typer.Option("--out", help="Where to save.")] = Path("out"),
     root: Roots = None,
+    decompose: Parts = None,
 ) -> None:
     """Simulate a scene and report on it. Interrupted, it keeps what was recorded and ends with status 130."""
     from sharnir import scenes
@@ -102,7 +106,7 @@ def run(
     saved: list[Path] = []
     finished = True
     for name in scenes.names() if scene == ALL else [scene]:
-        built, length, step = build(name, parameter or [], root or [])
+        built, length, step = build(name, parameter or [], root or [], decompose)
         length = length if duration is None else duration
         step = step if dt is None and not exact else dt
         trajectory = simulate(
@@ -131,13 +135,15 @@ def file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).strip(".") or "scene"
 
 
-def build(name: str, parameters: list[str], roots: Sequence[Path] = ()) -> tuple[Any, float, float | None]:
+def build(
+    name: str, parameters: list[str], roots: Sequence[Path] = (), decompose: float | None = None
+) -> tuple[Any, float, float | None]:
     """A scene by name or file, how long to run it, and a step for it. What a robot loses is printed."""
     from sharnir import scenes
     from sharnir.spec.scene import Scene
 
     if name.lower().endswith(ROBOTS):
-        scene = robot(name, parameters, roots)
+        scene = robot(name, parameters, roots, decompose)
         return scene, 10.0, scene.timestep
     if name.endswith(".toml"):
         if parameters:
@@ -155,13 +161,13 @@ def build(name: str, parameters: list[str], roots: Sequence[Path] = ()) -> tuple
     return scenes.make(name, **values), found.duration, found.dt
 
 
-def robot(name: str, parameters: list[str], roots: Sequence[Path]) -> Any:
+def robot(name: str, parameters: list[str], roots: Sequence[Path], decompose: float | None) -> Any:
     """The scene of a URDF or MJCF file."""
     from sharnir.importing import load
 
     if parameters:
         raise ModelError(f"--set: a robot file has no parameters: given {parameters}; allowed: none")
-    scene = load(name, roots)
+    scene = load(name, roots, decompose=decompose)
     for entry in scene.import_report:
         if entry.effect != UNSEEN:
             out.print(f"{entry.effect}: {entry}", highlight=False, markup=False)
@@ -169,12 +175,15 @@ def robot(name: str, parameters: list[str], roots: Sequence[Path]) -> Any:
 
 
 @app.command()
-def info(scene: Annotated[str, typer.Argument(help=f"{SCENE_HELP}.")], root: Roots = None) -> None:
+def info(
+    scene: Annotated[str, typer.Argument(help=f"{SCENE_HELP}.")], root: Roots = None, decompose: Parts = None
+) -> None:
     """Show what a scene holds, and what a robot's file could not bring into it."""
     from sharnir.importing import load
     from sharnir.info import report_table, scene_table
 
-    built = load(scene, root or []) if scene.lower().endswith(ROBOTS) else build(scene, [])[0]
+    is_robot = scene.lower().endswith(ROBOTS)
+    built = load(scene, root or [], decompose=decompose) if is_robot else build(scene, [])[0]
     out.print(scene_table(built))
     report = report_table(built)
     if report is not None:
@@ -203,12 +212,13 @@ def view(
     parameter: Annotated[list[str] | None, typer.Option("--set", help="A scene parameter, as n=20.")] = None,
     port: Annotated[int, typer.Option(help="Of the page on this machine; 0 for any that is free.")] = 8080,
     root: Roots = None,
+    decompose: Parts = None,
 ) -> None:
     """Watch a scene in a browser, in real time, until Ctrl-C."""
     from sharnir import viewer
     from sharnir.simulation import Simulation
 
-    built, *_ = build(scene, parameter or [], root or [])
+    built, *_ = build(scene, parameter or [], root or [], decompose)
     viewer.view(Simulation(built, solver=solver, dt=dt), port, lambda text: out.print(text, highlight=False))
 
 
