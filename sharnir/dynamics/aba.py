@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import get, get3, get6, get33, item, put, put3, put6, put33, set_item
+from sharnir.access import get, get3, get6, get33, item, put, put3, put6, put33
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import ADD, CARRY, STORE
-from sharnir.maths import array2, mat33, real, sym_mul, sym_outer, sym_turned, vec3, vec6
+from sharnir.maths import C_REAL, array2, mat33, real, sym_mul, sym_outer, sym_turned, vec3, vec6
 
 
 @wp.struct
@@ -135,33 +135,45 @@ def inward(tree: Tree, ws: Workspace, tau: array2, loaded: int, w: int):
         i -= 1
 
 
-@wp.func
+@wp.func_native(
+    """
+#if defined(__CUDA_ARCH__)
+    const long long n = ws.S.shape[1];
+    REAL* out = qdd.data + w;
+#else
+    const long long n = 1;
+    REAL* out = qdd.data + (long long)(w) * qdd.shape[0];
+    w = 0;
+#endif
+    REAL a[6], s[6] = {0, 0, 0, 0, 0, 0}, y = 0;  // links move with a + s y: of the last coordinate y is awaited
+    for (int i = 0; i < tree.links; ++i) {
+        const int up = tree.parent.data[i];
+        if (up != i - 1 || up < 0) {
+            const REAL* from = ws.a.data + (long long)(6*up)*n + w;
+            for (int k = 0; k < 6; ++k) a[k] = up < 0 ? (REAL)0 : from[k*n];
+            y = 0;
+        }
+        for (long long d = tree.dof.data[i]; d < tree.dof.data[i + 1]; ++d) {
+            const REAL* u = ws.U.data + 6*d*n + w;
+            const REAL rsD = ws.rsD.data[d*n + w];
+            const REAL along = (u[0]*a[0] + u[n]*a[1] + u[2*n]*a[2]) + (u[3*n]*a[3] + u[4*n]*a[4] + u[5*n]*a[5]);
+            const REAL share = (u[0]*s[0] + u[n]*s[1] + u[2*n]*s[2]) + (u[3*n]*s[3] + u[4*n]*s[4] + u[5*n]*s[5]);
+            for (int k = 0; k < 6; ++k) {
+                a[k] += s[k]*y;
+                s[k] = ws.S.data[(6*d + k)*n + w];
+            }
+            y = (ws.z.data[d*n + w] - along)*rsD - share*rsD*y;
+            out[d*n] = y;
+        }
+        REAL* to = ws.a.data + (long long)(6*i)*n + w;
+        for (int k = 0; k < 6; ++k) to[k*n] = a[k] + s[k]*y;
+    }
+""".replace("REAL", C_REAL)
+)
 def outward(tree: Tree, ws: Workspace, qdd: array2, w: int):
-    """Accelerations from the roots to the tips: q̈ and a, the part of each link's acceleration beyond A."""
-    acc = vec3()
-    alp = vec3()
-    i = int(0)
-    while i < tree.links:
-        lam = tree.parent[i]
-        if lam < 0:
-            acc = vec3()
-            alp = vec3()
-        elif lam != i - 1:
-            acc = get3(ws.a, 2 * lam, w)
-            alp = get3(ws.a, 2 * lam + 1, w)
-        d = tree.dof[i]
-        end = tree.dof[i + 1]
-        while d < end:
-            Uv = get3(ws.U, 2 * d, w)
-            Uw = get3(ws.U, 2 * d + 1, w)
-            y = (get(ws.z, d, w) - wp.dot(Uv, acc) - wp.dot(Uw, alp)) * get(ws.rsD, d, w)
-            set_item(qdd, d, w, y)
-            acc = acc + get3(ws.S, 2 * d, w) * y
-            alp = alp + get3(ws.S, 2 * d + 1, w) * y
-            d += 1
-        put3(ws.a, 2 * i, w, acc)
-        put3(ws.a, 2 * i + 1, w, alp)
-        i += 1
+    """Accelerations from the roots to the tips (M-9): q̈ and a, the part of each link's acceleration beyond A. Native:
+    a coordinate waits for q̈ of the one before it, not for the acceleration that this adds to."""
+    ...
 
 
 @wp.func

@@ -77,6 +77,10 @@ def damping_share(c: real, D: real) -> real:
         f = f + get(p);
         t = t + get(p + 3*n);
     };
+    auto multiply = [&](const REAL* s, column& a, column& b) {  // I^A S
+        a = (M[0]*s[0] + M[1]*s[n] + M[2]*s[2*n]) + (H[0]*s[3*n] + H[1]*s[4*n] + H[2]*s[5*n]);
+        b = (T[0]*s[0] + T[1]*s[n] + T[2]*s[2*n]) + (J[0]*s[3*n] + J[1]*s[4*n] + J[2]*s[5*n]);
+    };
     bool carried = false;
     for (long long i = tree.links - 1; i >= 0; --i) {
         if (!carried) {
@@ -109,21 +113,33 @@ def damping_share(c: real, D: real) -> real:
             f = f - get(ws.F.data + 6*i*n + w);
             t = t - get(ws.F.data + (6*i + 3)*n + w);
         }
-        for (long long d = tree.dof.data[i + 1] - 1; d >= tree.dof.data[i]; --d) {
+        const long long first = tree.dof.data[i], last = tree.dof.data[i + 1] - 1;
+        column Uv = none, Uw = none, Wv = none, Ww = none;
+        REAL SU = 0, SW = 0, UW = 0;  // S·U; of the next coordinate, before this one is free: S·W, S·U, W = I^A S
+        for (long long d = last; d >= first; --d) {
             const REAL* s = ws.S.data + 6*d*n + w;
             const column Sv = get(s), Sw = get(s + 3*n);
-            const column Uv = (M[0]*s[0] + M[1]*s[n] + M[2]*s[2*n]) + (H[0]*s[3*n] + H[1]*s[4*n] + H[2]*s[5*n]);
-            const column Uw = (T[0]*s[0] + T[1]*s[n] + T[2]*s[2*n]) + (J[0]*s[3*n] + J[1]*s[4*n] + J[2]*s[5*n]);
+            if (d == last) {
+                multiply(s, Uv, Uw);
+                SU = sum(Sv*Uv + Sw*Uw);
+            }
+            if (d > first) {
+                const column Av = get(s - 6*n), Aw = get(s - 3*n);
+                multiply(s - 6*n, Wv, Ww);
+                SW = sum(Av*Wv + Aw*Ww);
+                UW = sum(Av*Uv + Aw*Uw);
+            }
             REAL* E = ws.E.data + d*n + w;
-            REAL D = sum(column{E[0], 0, 0} + Sv*Uv + Sw*Uw), u = impulse[d*n] - sum(Sv*f + Sw*t);
-            const REAL c = ws.hc.data[d*n + w], cc = c*c, k = ws.hk.data[d*n + w] / 4;
+            REAL D = SU + E[0], u = impulse[d*n] - sum(Sv*f + Sw*t);
+            const REAL c = ws.hc.data[d*n + w], k = ws.hk.data[d*n + w] / 4;
             if (k > 0) {
                 const REAL lean = SPRING_LEAN;
                 D = (D + k) + lean*(3*k);
                 E[0] += k + lean*(3*k);
                 u += (1 - lean)/4 * ws.hb.data[d*n + w] * rate[d*n];
             }
-            const REAL iD = (D + D + c) / ((D + D)*(D + c) + cc);  // 1/(D + θ c): the pass does not wait for θ
+            // 1/(D + θ c): the pass does not wait for θ
+            const REAL iD = (c > 0 ? D + D + c : (REAL)1) / (c > 0 ? (D + D)*(D + c) + c*c : D);
             if (c > 0) {
                 const REAL share = DAMPING_SHARE;
                 E[0] += share*c;
@@ -143,6 +159,10 @@ def damping_share(c: real, D: real) -> real:
             put(ws.U.data + (6*d + 3)*n + w, Uw*rsD);
             ws.rsD.data[d*n + w] = rsD;
             ws.z.data[d*n + w] = u*rsD;
+            const REAL K = UW*iD;  // so that the next coordinate waits for iD only, not for I^A
+            SU = SW - UW*K;
+            Uv = Wv - Uv*K;
+            Uw = Ww - Uw*K;
         }
         const int hand = tree.hand.data[i];
         carried = hand == CARRY;
