@@ -40,7 +40,7 @@ quat = wp.types.quaternion(real)
 array2 = wp.array(dtype=real, ndim=2)
 # Flags measured on the articulated-body kernels; -mprefer-vector-width keeps AVX-512 from down-clocking them.
 CPU_FLAGS = "-march=native -mllvm=-inline-threshold=600000 -mllvm=-slp-recursion-max-depth=4 -mprefer-vector-width=256"
-CPU_FLAGS += " -ffp-contract=fast"
+CPU_FLAGS += " -ffp-contract=fast -mllvm=-unroll-runtime=false"  # loops here are short: 2 % of a step with contacts
 KERNEL_OPTIONS = {"enable_backward": False, "cpu_compiler_flags": CPU_FLAGS}
 C_REAL = "double" if DOUBLE else "float"
 FOUR = f"typedef {C_REAL} four __attribute__((ext_vector_type(4), aligned({8 if DOUBLE else 4})));"

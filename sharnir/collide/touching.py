@@ -109,31 +109,46 @@ def places_on(shapes: int, most: int, pairs: int, columns: int, device: str) -> 
     return out
 
 
-@wp.func
-def place_shapes(tree: Tree, ws: Workspace, surfaces: Surfaces, places: Places, dt: real, w: int):
-    """Poses of all shapes, and how fast they move at most: links move as the velocities `a` in the workspace say."""
-    fall = wp.length(tree.gravity) * dt
-    s = int(0)
-    while s < surfaces.geo.count:
-        link = surfaces.geo.link[s]
-        R = surfaces.geo.rot[s]
-        x = surfaces.geo.pos[s]
-        speed = real(0.0)
-        if link >= 0:
-            B = get33(ws.R, link, w)
-            r = get3(ws.x, link, w) + B * x
-            om = get3(ws.a, 2 * link + 1, w)
-            speed = wp.length(get3(ws.a, 2 * link, w) + wp.cross(om, r)) + wp.length(om) * surfaces.geo.radius[s] + fall
-            R = B * R
-            x = pivot(tree, ws, link, w) + r
-        put33(places.R, s, w, R)
-        put3(places.x, s, w, x)
-        put(places.speed, s, w, speed)
-        half = half_extents(surfaces.geo, s, R)
-        grown = real(0.5) * surfaces.margin + dt * speed
-        half = half + vec3(grown, grown, grown)
-        put_box(surfaces.broad, places.broad, s, x - half, x + half, w)
-        s += 1
+def _place(name: str, rounds_only: bool) -> Any:
+    """Of balls, capsules and half-spaces only the third axis counts."""
+
+    def place(tree: Tree, ws: Workspace, surfaces: Surfaces, places: Places, dt: real, w: int):
+        """Poses of all shapes, and how fast they move at most: links move as `a` in the workspace says."""
+        fall = wp.length(tree.gravity) * dt
+        s = int(0)
+        while s < surfaces.geo.count:
+            link = surfaces.geo.link[s]
+            R = surfaces.geo.rot[s]
+            x = surfaces.geo.pos[s]
+            speed = real(0.0)
+            if link >= 0:
+                B = get33(ws.R, link, w)
+                r = get3(ws.x, link, w) + B * x
+                om = get3(ws.a, 2 * link + 1, w)
+                speed = wp.length(get3(ws.a, 2 * link, w) + wp.cross(om, r))
+                speed = speed + wp.length(om) * surfaces.geo.radius[s] + fall
+                R = B * R
+                x = pivot(tree, ws, link, w) + r
+            if wp.static(rounds_only):
+                put(places.R, 9 * s + 2, w, R[0, 2])
+                put(places.R, 9 * s + 5, w, R[1, 2])
+                put(places.R, 9 * s + 8, w, R[2, 2])
+            else:
+                put33(places.R, s, w, R)
+            put3(places.x, s, w, x)
+            put(places.speed, s, w, speed)
+            half = half_extents(surfaces.geo, s, R, wp.static(rounds_only))
+            grown = real(0.5) * surfaces.margin + dt * speed
+            half = half + vec3(grown, grown, grown)
+            put_box(surfaces.broad, places.broad, s, x - half, x + half, w)
+            s += 1
+
+    place.__name__ = place.__qualname__ = name
+    return wp.func(place)
+
+
+place_shapes = _place("place_shapes", rounds_only=False)
+place_rounds = _place("place_rounds", rounds_only=True)
 
 
 @wp.func
@@ -154,12 +169,13 @@ def reach_along(box: vec3, x: real, y: real, z: real):
 
 
 @wp.func
-def half_extents(geo: Geometry, s: int, R: mat33):
-    """Half the edges of the box along the world's axes that holds a shape; infinite for a half-space, m."""
+def half_extents(geo: Geometry, s: int, R: mat33, rounds_only: bool):
+    """Half the edges of the box along the world's axes that holds a shape; infinite for a half-space, m. rounds_only:
+    all shapes are balls, capsules and half-spaces."""
     kind = geo.kind[s]
     size = geo.size[s]
     out = vec3(geo.radius[s], geo.radius[s], geo.radius[s])
-    if kind == BOX or kind == CYLINDER or kind == HULL:
+    if not rounds_only and (kind == BOX or kind == CYLINDER or kind == HULL):
         k = int(0)
         while k < 3:
             out[k] = reach_along(geo.box[s], R[k, 0], R[k, 1], R[k, 2])
@@ -220,7 +236,10 @@ def _find(name: str, rounds_only: bool) -> Any:
     def find(tree: Tree, ws: Workspace, surfaces: Surfaces, places: Places, dt: real, w: int):
         """Points of all pairs; returns how many there are, which may be more than there is room for, or minus the
         number of pairs if these are too many."""
-        place_shapes(tree, ws, surfaces, places, dt, w)
+        if wp.static(rounds_only):
+            place_rounds(tree, ws, surfaces, places, dt, w)
+        else:
+            place_shapes(tree, ws, surfaces, places, dt, w)
         pairs = find_pairs(surfaces.broad, places.broad, w)
         n = int(0)
         k = int(0)

@@ -11,7 +11,7 @@ import warp as wp
 
 from sharnir.access import get, get3, get_int, put, put_int
 from sharnir.constraints.acts import CONTACT_P
-from sharnir.constraints.columns import add_column, product_with, put_answers
+from sharnir.constraints.columns import add_column, product_with, put_answers, spread
 from sharnir.constraints.cones import sweep_cone
 from sharnir.constraints.contacts import contact_count, contact_product, push_contact
 from sharnir.constraints.plan import MOST_ROWS, Plan
@@ -71,22 +71,13 @@ def spread_contact(plan: Plan, work: Work, c: int, sign: real, w: int):
         start = get_int(work.contact_at, at, w)
         length = get_int(work.contact_at, at + 1, w)
         first = get_int(work.contact_at, at + 2, w)
-        k = int(0)
-        while k < length:
-            d = 4 * plan.index[first + k]
-            put(work.dense, d, w, sign * get(work.W, start + k, w))
-            put(work.dense, d + 1, w, sign * get(work.W, start + length + k, w))
-            put(work.dense, d + 2, w, sign * get(work.W, start + 2 * length + k, w))
-            k += 1
+        spread(work.W, start, length, 3, plan.index, first, sign, work.dense, w)
         side += 1
 
 
 @wp.func
 def spread_line(plan: Plan, work: Work, l: int, sign: real, w: int):
-    k = int(0)
-    while k < plan.line_length[l]:
-        put(work.dense, 4 * plan.index[plan.line_first[l] + k], w, sign * get(work.W, plan.line_start[l] + k, w))
-        k += 1
+    spread(work.W, plan.line_start[l], plan.line_length[l], 1, plan.index, plan.line_first[l], sign, work.dense, w)
 
 
 @wp.func

@@ -31,6 +31,28 @@ def add_column(A: array2, first: int, length: int, factor: real, x: array2, w: i
 
 @wp.func_native(f"""
 #if defined(__CUDA_ARCH__)
+    const long long n = x.shape[1];
+    for (int j = 0; j < count; ++j) {{
+        const {C_REAL}* a = A.data + (long long)(rows.data[j*n + w]*length) * n + w;
+        const {C_REAL} factor = factors.data[j*n + w];
+        for (int k = 0; k < length; ++k) x.data[k*n + w] += a[k*n] * factor;
+    }}
+#else
+    {FOUR}
+    for (int k = 0; k < length; k += 4) {{
+        four sum = *(const four*)(x.data + k);
+        for (int j = 0; j < count; ++j) sum += *(const four*)(A.data + rows.data[j]*length + k) * factors.data[j];
+        *(four*)(x.data + k) = sum;
+    }}
+#endif
+""")
+def add_columns(A: array2, length: int, rows: ints2, count: int, factors: array2, x: array2, w: int):
+    """x += Σ factors[j] A[length rows[j] …], of `count` columns; length: a multiple of four."""
+    ...
+
+
+@wp.func_native(f"""
+#if defined(__CUDA_ARCH__)
     const long long n = W.shape[1];
     for (int b = 0; b <= c; ++b)
         for (int i = 0; i < 3; ++i)
@@ -82,6 +104,24 @@ def put_answers(W: array2, places: ints2, index: indices, D: array2, c: int, A: 
     const int* at = index.data + first;
 #if defined(__CUDA_ARCH__)
     const long long n = W.shape[1];
+    for (int k = 0; k < length; ++k)
+        for (int j = 0; j < rows; ++j)
+            D.data[(long long)(4*at[k] + j)*n + w] = sign * W.data[(long long)(start + j*length + k)*n + w];
+#else
+    {FOUR}  // whole, so that they can be read as fours before they are in memory
+    const {C_REAL} *x = W.data + start, *y = x + (rows > 1 ? length : 0), *z = y + (rows > 1 ? length : 0);
+    for (int k = 0; k < length; ++k) *(four*)(D.data + 4*at[k]) = four{{x[k], y[k], z[k], 0}} * sign;
+#endif
+""")
+def spread(W: array2, start: int, length: int, rows: int, index: indices, first: int, sign: real, D: array2, w: int):
+    """D[4 k + j] ← a sparse row of W, or three side by side, times a sign: dense; sign 0 clears it."""
+    ...
+
+
+@wp.func_native(f"""
+    const int* at = index.data + first;
+#if defined(__CUDA_ARCH__)
+    const long long n = W.shape[1];
     const {C_REAL}* row = W.data + (long long)(start) * n + w;
     const {C_REAL}* x = D.data + w;
     wp::vec_t<3,{C_REAL}> out;
@@ -98,6 +138,32 @@ def put_answers(W: array2, places: ints2, index: indices, D: array2, c: int, A: 
 """)
 def product_with(W: array2, start: int, length: int, index: indices, first: int, D: array2, w: int) -> vec3:
     """Products of a sparse row of W with the three dense rows D[4 k + j]."""
+    ...
+
+
+@wp.func_native(f"""
+#if defined(__CUDA_ARCH__)
+    const long long n = H.shape[1];
+#else
+    const long long n = 1;
+    w = 0;
+#endif
+    const int* row = rows.data + w;
+    for (int j = 0; j < size; ++j) {{
+        const {C_REAL}* a = A.data + (long long)(row[j*n]*length) * n + w;
+        {C_REAL}* h = H.data + (long long)(j*stride) * n + w;
+        int i = 0;
+        for (; i < threes; i += 3) {{
+            const {C_REAL}* from = a + row[i*n]*n;
+            h[i*n] = from[0]; h[(i + 1)*n] = from[n]; h[(i + 2)*n] = from[2*n];
+        }}
+        for (; i < size; ++i) h[i*n] = a[row[i*n]*n];
+        for (; i < stride; ++i) h[i*n] = 0;
+    }}
+""")
+def choose(A: array2, length: int, rows: ints2, threes: int, size: int, H: array2, stride: int, w: int):
+    """H ← rows and columns `rows` of A, whose columns have `length` entries; of the first `threes` rows three follow
+    each other. Columns of H are padded to `stride` with zeros."""
     ...
 
 
@@ -151,20 +217,33 @@ def eliminate(H: array2, size: int, stride: int, w: int):
 #else
     {FOUR}
     {C_REAL}* y = x.data;
-    for (int j = 0; j < size; ++j) {{
-        const {C_REAL}* column = H.data + j*stride;
-        const {C_REAL} value = y[j];
-        int i = j + 1;
-        for (; i & 3; ++i) y[i] -= column[i] * value;
-        for (; i < stride; i += 4) *(four*)(y + i) -= *(const four*)(column + i) * value;
+    const {C_REAL}* h = H.data;
+    const int whole = size & ~3;
+    for (int j = 0; j < whole; j += 4) {{  // four columns at a time
+        const {C_REAL} *a = h + j*stride, *b = a + stride, *c = b + stride, *d = c + stride;
+        const {C_REAL} p = y[j], q = y[j + 1] - a[j + 1]*p, r = y[j + 2] - a[j + 2]*p - b[j + 2]*q;
+        const {C_REAL} s = y[j + 3] - a[j + 3]*p - b[j + 3]*q - c[j + 3]*r;
+        y[j + 1] = q; y[j + 2] = r; y[j + 3] = s;
+        for (int i = j + 4; i < stride; i += 4)
+            *(four*)(y + i) -= (*(const four*)(a + i) * p + *(const four*)(b + i) * q)
+                             + (*(const four*)(c + i) * r + *(const four*)(d + i) * s);
     }}
-    for (int j = size - 1; j >= 0; --j) {{
-        const {C_REAL}* column = H.data + j*stride;
-        const {C_REAL} value = y[j] * column[j];
-        y[j] = value;
-        int i = 0;
-        for (; i + 3 < j; i += 4) *(four*)(y + i) -= *(const four*)(column + i) * value;
-        for (; i < j; ++i) y[i] -= column[i] * value;
+    for (int j = whole; j < size; ++j)
+        for (int i = j + 1; i < size; ++i) y[i] -= h[j*stride + i] * y[j];
+    for (int j = size - 1; j >= whole; --j) {{
+        const {C_REAL} value = y[j] *= h[j*stride + j];
+        for (int i = 0; i < whole; i += 4) *(four*)(y + i) -= *(const four*)(h + j*stride + i) * value;
+        for (int i = whole; i < j; ++i) y[i] -= h[j*stride + i] * value;
+    }}
+    for (int j = whole - 4; j >= 0; j -= 4) {{
+        const {C_REAL} *a = h + j*stride, *b = a + stride, *c = b + stride, *d = c + stride;
+        const {C_REAL} s = y[j + 3] * d[j + 3], r = (y[j + 2] - d[j + 2]*s) * c[j + 2];
+        const {C_REAL} q = (y[j + 1] - d[j + 1]*s - c[j + 1]*r) * b[j + 1];
+        const {C_REAL} p = (y[j] - d[j]*s - c[j]*r - b[j]*q) * a[j];
+        y[j] = p; y[j + 1] = q; y[j + 2] = r; y[j + 3] = s;
+        for (int i = 0; i < j; i += 4)
+            *(four*)(y + i) -= (*(const four*)(a + i) * p + *(const four*)(b + i) * q)
+                             + (*(const four*)(c + i) * r + *(const four*)(d + i) * s);
     }}
 #endif
 """)

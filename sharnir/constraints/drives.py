@@ -8,7 +8,7 @@ from sharnir.access import get, item, put, set_item
 from sharnir.constraints.model_drives import FACTOR, LINE, Drive
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import METHOD, PAPER_TREE, State, Work
-from sharnir.dynamics.aba import damping_share, spring_lean
+from sharnir.dynamics.inward import damping_share, spring_lean
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import real, vec3, vec4
 

@@ -11,7 +11,7 @@ import warp as wp
 from sharnir.access import get, get3, get_int, put, put_int
 from sharnir.constraints.acts import HOLD
 from sharnir.constraints.answers import line_count, padded, row_count
-from sharnir.constraints.columns import add_column, eliminate, substitute
+from sharnir.constraints.columns import add_column, add_columns, choose, eliminate, substitute
 from sharnir.constraints.cones import OPEN, SLIDES
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.laws import LEAST
@@ -129,16 +129,12 @@ def set_up(work: Work, m: int, n: int, w: int):
     """The system of the rows that act, by columns padded to fours."""
     contacts = contact_count(work, w)
     stride = padded(m)
+    threes = int(0)
+    while threes < m and get_int(work.island_dof, threes, w) < 3 * contacts:
+        threes += 3
+    choose(work.answer, n, work.island_dof, threes, m, work.island_H, stride, w)
     j = int(0)
     while j < m:
-        column = n * get_int(work.island_dof, j, w)
-        i = int(0)
-        while i < m:
-            put(work.island_H, j * stride + i, w, get(work.answer, column + get_int(work.island_dof, i, w), w))
-            i += 1
-        while i < stride:
-            put(work.island_H, j * stride + i, w, real(0.0))
-            i += 1
         at = j * stride + j
         put(work.island_H, at, w, get(work.island_H, at, w) * (real(1.0) + GIVE))
         j += 1
@@ -242,7 +238,6 @@ def leap(plan: Plan, work: Work, w: int):
             at = row
             if row >= 3 * contacts:
                 at = row + 3 * (row - 3 * contacts)
-            change = get(work.island_g, i, w)
-            put(work.row_p, at, w, get(work.row_p, at, w) + change)
-            add_column(work.answer, row * n, n, change, work.row_s, w)
+            put(work.row_p, at, w, get(work.row_p, at, w) + get(work.island_g, i, w))
             i += 1
+        add_columns(work.answer, n, work.island_dof, m, work.island_g, work.row_s, w)

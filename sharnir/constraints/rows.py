@@ -14,8 +14,8 @@ from sharnir.constraints.plan import Plan
 from sharnir.constraints.tolerances import NOTHING, OWN, REDUNDANT, SURPRISE
 from sharnir.constraints.walks import put_wrenches, walk_rows
 from sharnir.constraints.work import State, Work
-from sharnir.dynamics.aba import damping_share, spring_lean
 from sharnir.dynamics.forces import turn_vector
+from sharnir.dynamics.inward import damping_share, spring_lean
 from sharnir.dynamics.momenta import turned_by, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import FREE, PATH, SPHERICAL, SPRING, TREE_DOF, VELOCITY

@@ -7,16 +7,12 @@ updates, so D is diagonal for every joint.
 
 from __future__ import annotations
 
-from typing import Any
-
 import warp as wp
 
-from sharnir.access import get, get3, get6, get33, item, put, put3, put6, put33, set_item
+from sharnir.access import get, get3, get6, get33, item, put, put3, put6, put33
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kinds import ADD, CARRY, STORE
-from sharnir.maths import DOUBLE, array2, mat33, real, sym_mul, sym_outer, sym_turned, vec3, vec6
-
-LEAST = wp.constant(real(1.0e-300 if DOUBLE else 1.0e-37))  # so that nothing is divided by nothing
+from sharnir.maths import C_REAL, array2, mat33, real, sym_mul, sym_outer, sym_turned, vec3, vec6
 
 
 @wp.struct
@@ -50,89 +46,37 @@ def with_inertia(a: Articulated, m: real, r: vec3, Jc: vec6):
 
 
 @wp.func
-def with_bias(a: Articulated, m: real, r: vec3, Jc: vec6, ws: Workspace, i: int, w: int):
-    """Add Newton–Euler of link i at the acceleration A it has at q̈ = 0 (M-6)."""
+def bias_of(m: real, r: vec3, Jc: vec6, ws: Workspace, i: int, w: int):
+    """Force and torque about the pivot of Newton–Euler of link i at the acceleration A it has at q̈ = 0 (M-6)."""
     om = get3(ws.V, 2 * i + 1, w)
     alp = get3(ws.A, 2 * i + 1, w)
     v_com = get3(ws.V, 2 * i, w) + wp.cross(om, r)
     f = (get3(ws.A, 2 * i, w) + wp.cross(alp, r) + wp.cross(om, v_com)) * m
-    a.f = a.f + f
-    a.n = a.n + sym_mul(Jc, alp) + wp.cross(om, sym_mul(Jc, om)) + wp.cross(r, f)
+    return f, sym_mul(Jc, alp) + wp.cross(om, sym_mul(Jc, om)) + wp.cross(r, f)
+
+
+@wp.func
+def without_coordinate(a: Articulated, tree: Tree, ws: Workspace, tau: array2, d: int, w: int):
+    """Let velocity coordinate d move freely: U = I^A S, D = SᵀU + I_rotor, I^A −= UUᵀ/D, p += U u/D (M-7)."""
+    Sv = get3(ws.S, 2 * d, w)
+    Sw = get3(ws.S, 2 * d + 1, w)
+    Uv = sym_mul(a.M, Sv) + a.H * Sw
+    Uw = wp.transpose(a.H) * Sv + sym_mul(a.J, Sw)
+    u = item(tau, d, w) - wp.dot(Sv, a.f) - wp.dot(Sw, a.n)
+    iD = real(1.0) / (wp.dot(Sv, Uv) + wp.dot(Sw, Uw) + tree.armature[d])
+    Kv = Uv * iD
+    Kw = Uw * iD
+    a.M = a.M - sym_outer(Kv, Uv)
+    a.J = a.J - sym_outer(Kw, Uw)
+    a.H = a.H - wp.outer(Kv, Uw)
+    a.f = a.f + Kv * u
+    a.n = a.n + Kw * u
+    rsD = wp.sqrt(iD)
+    put3(ws.U, 2 * d, w, Uv * rsD)
+    put3(ws.U, 2 * d + 1, w, Uw * rsD)
+    put(ws.rsD, d, w, rsD)
+    put(ws.z, d, w, u * rsD)
     return a
-
-
-def _without_coordinate(implicit: bool) -> Any:
-    """Let velocity coordinate d move freely: U = I^A S, D = SᵀU + I_rotor, I^A −= UUᵀ/D, p += U u/D (M-7).
-
-    With implicit joints, D also holds what springs and dampers add over a step (M-31), a share θ of the damper
-    acts on the velocity sought, and the rest on the one before.
-    """
-
-    def without_coordinate(a: Articulated, tree: Tree, ws: Workspace, tau: array2, v: array2, d: int, w: int):
-        Sv = get3(ws.S, 2 * d, w)
-        Sw = get3(ws.S, 2 * d + 1, w)
-        Uv = sym_mul(a.M, Sv) + a.H * Sw
-        Uw = wp.transpose(a.H) * Sv + sym_mul(a.J, Sw)
-        D = wp.dot(Sv, Uv) + wp.dot(Sw, Uw)
-        u = item(tau, d, w) - wp.dot(Sv, a.f) - wp.dot(Sw, a.n)
-        iD = real(0.0)
-        if wp.static(implicit):
-            D = D + get(ws.E, d, w)
-            hk = get(ws.hk, d, w)
-            if hk > real(0.0):
-                lean = spring_lean(real(0.25) * hk, D)
-                ahead = (real(0.25) + real(0.75) * lean) * hk
-                D = D + ahead
-                put(ws.E, d, w, get(ws.E, d, w) + ahead)
-                u = u + real(0.25) * (real(1.0) - lean) * get(ws.hb, d, w) * item(v, d, w)
-            hc = get(ws.hc, d, w)
-            iD = real(1.0) / D
-            if hc > real(0.0):
-                iD = with_damping(hc, D)
-                share = damping_share(hc, D)
-                put(ws.E, d, w, get(ws.E, d, w) + share * hc)
-                u = u - (real(1.0) - share) * hc * item(v, d, w)
-        else:
-            iD = real(1.0) / (D + tree.armature[d])
-        Kv = Uv * iD
-        Kw = Uw * iD
-        a.M = a.M - sym_outer(Kv, Uv)
-        a.J = a.J - sym_outer(Kw, Uw)
-        a.H = a.H - wp.outer(Kv, Uw)
-        a.f = a.f + Kv * u
-        a.n = a.n + Kw * u
-        rsD = wp.sqrt(iD)
-        put3(ws.U, 2 * d, w, Uv * rsD)
-        put3(ws.U, 2 * d + 1, w, Uw * rsD)
-        put(ws.rsD, d, w, rsD)
-        put(ws.z, d, w, u * rsD)
-        return a
-
-    without_coordinate.__name__ = without_coordinate.__qualname__ = f"without_{'implicit' if implicit else 'free'}"
-    return wp.func(without_coordinate)
-
-
-@wp.func
-def spring_lean(k: real, D: real):
-    """How far a spring leans on where it will be, y³/(1 + y³), y = k/D with k = ¼ dt² times its stiffness: 0 for soft
-    ones, which keep their energy, 1 for stiff ones, which come to rest in a step (M-31)."""
-    cubed = k * k * k
-    return cubed / (D * D * D + cubed + LEAST)
-
-
-@wp.func
-def damping_share(c: real, D: real):
-    """Share θ = (1 + x)/(2 + x) of a damper that acts on the new velocity, x = c/D with c = dt times its damping: ½ for
-    weak ones (second order), 1 for stiff ones. The velocity decays by 1/(1 + x + x²/2) in a step: never reversed, no
-    ringing (M-31)."""
-    return (D + c) / (D + D + c)
-
-
-@wp.func
-def with_damping(c: real, D: real):
-    """1/(D + θ c): passes wait for this one, so θ is left to be found beside it."""
-    twice = D + D
-    return (twice + c) / (twice * (D + c) + c * c)
 
 
 @wp.func
@@ -156,84 +100,80 @@ def leave(a: Articulated, ws: Workspace, i: int, w: int):
     put3(ws.p, 2 * i + 1, w, a.n)
 
 
-def _inward(name: str, moving: bool, implicit: bool) -> Any:
-    """Articulated inertia and bias force from the tips to the roots; leaves Û, 1/√D, z.
-
-    moving: the bias holds Newton–Euler at velocity V. implicit, of a step: see `_without_coordinate`; v is the velocity
-    before, centres of mass and inertias about them are left as well.
-    """
-    without_coordinate = _without_coordinate(implicit)
-
-    def inward_pass(tree: Tree, ws: Workspace, tau: array2, v: array2, loaded: int, w: int):
-        a = Articulated()
-        carried = int(0)
-        i = tree.links - 1
-        while i >= 0:
-            if carried == 0:
-                a = Articulated()
-            if tree.gathers[i] == 1:
-                a = with_children(a, ws, i, w)
-            r, Jc = inertia_of(tree, ws, i, w)
-            a = with_inertia(a, tree.mass[i], r, Jc)
-            if wp.static(implicit):
-                put3(ws.com, i, w, r)
-                put6(ws.I, i, w, Jc)
-            if wp.static(moving):
-                a = with_bias(a, tree.mass[i], r, Jc, ws, i, w)
-            if loaded > 0:
-                a.f = a.f - get3(ws.F, 2 * i, w)
-                a.n = a.n - get3(ws.F, 2 * i + 1, w)
-            d = tree.dof[i + 1] - 1
-            first = tree.dof[i]
-            while d >= first:
-                a = without_coordinate(a, tree, ws, tau, v, d, w)
-                d -= 1
-            hand = tree.hand[i]
-            carried = 0
-            if hand == CARRY:
-                carried = 1
-            elif hand == STORE:
-                leave(a, ws, tree.parent[i], w)
-            elif hand == ADD:
-                leave(with_children(a, ws, tree.parent[i], w), ws, tree.parent[i], w)
-            i -= 1
-
-    inward_pass.__name__ = inward_pass.__qualname__ = name
-    return wp.func(inward_pass)
-
-
-inward = _inward("inward", moving=True, implicit=False)
-inward_implicit = _inward("inward_implicit", moving=True, implicit=True)
-inward_momentum = _inward("inward_momentum", moving=False, implicit=True)
-
-
 @wp.func
+def inward(tree: Tree, ws: Workspace, tau: array2, loaded: int, w: int):
+    """Articulated inertia and bias force at velocity V from the tips to the roots; leaves Û, 1/√D, z."""
+    a = Articulated()
+    carried = int(0)
+    i = tree.links - 1
+    while i >= 0:
+        if carried == 0:
+            a = Articulated()
+        if tree.gathers[i] == 1:
+            a = with_children(a, ws, i, w)
+        r, Jc = inertia_of(tree, ws, i, w)
+        a = with_inertia(a, tree.mass[i], r, Jc)
+        f, n = bias_of(tree.mass[i], r, Jc, ws, i, w)
+        a.f = a.f + f
+        a.n = a.n + n
+        if loaded > 0:
+            a.f = a.f - get3(ws.F, 2 * i, w)
+            a.n = a.n - get3(ws.F, 2 * i + 1, w)
+        d = tree.dof[i + 1] - 1
+        first = tree.dof[i]
+        while d >= first:
+            a = without_coordinate(a, tree, ws, tau, d, w)
+            d -= 1
+        hand = tree.hand[i]
+        carried = 0
+        if hand == CARRY:
+            carried = 1
+        elif hand == STORE:
+            leave(a, ws, tree.parent[i], w)
+        elif hand == ADD:
+            leave(with_children(a, ws, tree.parent[i], w), ws, tree.parent[i], w)
+        i -= 1
+
+
+@wp.func_native(
+    """
+#if defined(__CUDA_ARCH__)
+    const long long n = ws.S.shape[1];
+    REAL* out = qdd.data + w;
+#else
+    const long long n = 1;
+    REAL* out = qdd.data + (long long)(w) * qdd.shape[0];
+    w = 0;
+#endif
+    REAL a[6], s[6] = {0, 0, 0, 0, 0, 0}, y = 0;  // links move with a + s y: of the last coordinate y is awaited
+    for (int i = 0; i < tree.links; ++i) {
+        const int up = tree.parent.data[i];
+        if (up != i - 1 || up < 0) {
+            const REAL* from = ws.a.data + (long long)(6*up)*n + w;
+            for (int k = 0; k < 6; ++k) a[k] = up < 0 ? (REAL)0 : from[k*n];
+            y = 0;
+        }
+        for (long long d = tree.dof.data[i]; d < tree.dof.data[i + 1]; ++d) {
+            const REAL* u = ws.U.data + 6*d*n + w;
+            const REAL rsD = ws.rsD.data[d*n + w];
+            const REAL along = (u[0]*a[0] + u[n]*a[1] + u[2*n]*a[2]) + (u[3*n]*a[3] + u[4*n]*a[4] + u[5*n]*a[5]);
+            const REAL share = (u[0]*s[0] + u[n]*s[1] + u[2*n]*s[2]) + (u[3*n]*s[3] + u[4*n]*s[4] + u[5*n]*s[5]);
+            for (int k = 0; k < 6; ++k) {
+                a[k] += s[k]*y;
+                s[k] = ws.S.data[(6*d + k)*n + w];
+            }
+            y = (ws.z.data[d*n + w] - along)*rsD - share*rsD*y;
+            out[d*n] = y;
+        }
+        REAL* to = ws.a.data + (long long)(6*i)*n + w;
+        for (int k = 0; k < 6; ++k) to[k*n] = a[k] + s[k]*y;
+    }
+""".replace("REAL", C_REAL)
+)
 def outward(tree: Tree, ws: Workspace, qdd: array2, w: int):
-    """Accelerations from the roots to the tips: q̈ and a, the part of each link's acceleration beyond A."""
-    acc = vec3()
-    alp = vec3()
-    i = int(0)
-    while i < tree.links:
-        lam = tree.parent[i]
-        if lam < 0:
-            acc = vec3()
-            alp = vec3()
-        elif lam != i - 1:
-            acc = get3(ws.a, 2 * lam, w)
-            alp = get3(ws.a, 2 * lam + 1, w)
-        d = tree.dof[i]
-        end = tree.dof[i + 1]
-        while d < end:
-            Uv = get3(ws.U, 2 * d, w)
-            Uw = get3(ws.U, 2 * d + 1, w)
-            y = (get(ws.z, d, w) - wp.dot(Uv, acc) - wp.dot(Uw, alp)) * get(ws.rsD, d, w)
-            set_item(qdd, d, w, y)
-            acc = acc + get3(ws.S, 2 * d, w) * y
-            alp = alp + get3(ws.S, 2 * d + 1, w) * y
-            d += 1
-        put3(ws.a, 2 * i, w, acc)
-        put3(ws.a, 2 * i + 1, w, alp)
-        i += 1
+    """Accelerations from the roots to the tips (M-9): q̈ and a, the part of each link's acceleration beyond A. Native:
+    a coordinate waits for q̈ of the one before it, not for the acceleration that this adds to."""
+    ...
 
 
 @wp.func

@@ -27,7 +27,7 @@ def aba_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, tau: array2, f_e
         applied_wrenches(tree, ws, f_ext, w)
     if loaded == SPRINGS:
         spring_wrenches(tree, ws, w)
-    inward(tree, ws, tau, v, loaded, w)
+    inward(tree, ws, tau, loaded, w)
     outward(tree, ws, qdd, w)
 
 
@@ -67,7 +67,7 @@ def crba_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, dofs: int, M: a
 def whitened_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, tau: array2, dofs: int, W: array2):
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
-    inward(tree, ws, tau, v, 0, w)
+    inward(tree, ws, tau, 0, w)
     i = int(0)
     while i < tree.links:
         d = tree.dof[i]

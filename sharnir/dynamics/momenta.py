@@ -12,7 +12,7 @@ import warp as wp
 
 from sharnir.access import get, get3, get6, item, put, put3
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.kinds import ADD, BALL, CARRY, STILL, STORE
+from sharnir.kinds import ADD, BALL, CARRY, DROP, STILL
 from sharnir.maths import C_REAL, array2, real, sym_mul, vec3
 from sharnir.spans import indices
 
@@ -187,44 +187,58 @@ def tangent_momenta(tree: Tree, ws: Workspace, w: int):
     add_tangent_momenta(tree, ws, w)
 
 
-@wp.func
+@wp.func_native(
+    """
+#if defined(__CUDA_ARCH__)
+    const long long n = ws.S.shape[1];
+    const REAL* impulse = tau.data + w;
+#else
+    const long long n = 1;
+    const REAL* impulse = tau.data + (long long)(w) * tau.shape[0];
+    w = 0;
+#endif
+    REAL p[6], u[6] = {0, 0, 0, 0, 0, 0}, y = 0;  // handed inward is p − u y: of the last coordinate y is awaited
+    bool carried = false;
+    for (int i = tree.links - 1; i >= 0; --i) {
+        if (!carried) {
+            for (int k = 0; k < 6; ++k) p[k] = 0;
+            y = 0;
+        }
+        if (tree.gathers.data[i])
+            for (int k = 0; k < 6; ++k) p[k] += ws.p.data[(long long)(6*i + k)*n + w];
+        const REAL* C = ws.C.data + (long long)(6*i)*n + w;
+        const REAL* r = ws.com.data + (long long)(3*i)*n + w;
+        for (int k = 0; k < 6; ++k) p[k] += C[k*n];
+        p[3] += r[n]*C[2*n] - r[2*n]*C[n];
+        p[4] += r[2*n]*C[0] - r[0]*C[2*n];
+        p[5] += r[0]*C[n] - r[n]*C[0];
+        for (long long d = tree.dof.data[i + 1] - 1; d >= tree.dof.data[i]; --d) {
+            const REAL* s = ws.S.data + 6*d*n + w;
+            const REAL rsD = ws.rsD.data[d*n + w];
+            const REAL along = (s[0]*p[0] + s[n]*p[1] + s[2*n]*p[2]) + (s[3*n]*p[3] + s[4*n]*p[4] + s[5*n]*p[5]);
+            const REAL share = (s[0]*u[0] + s[n]*u[1] + s[2*n]*u[2]) + (s[3*n]*u[3] + s[4*n]*u[4] + s[5*n]*u[5]);
+            for (int k = 0; k < 6; ++k) {
+                p[k] -= u[k]*y;
+                u[k] = ws.U.data[(6*d + k)*n + w];
+            }
+            y = (impulse[d*n] + along)*rsD - share*rsD*y;
+            z.data[d*n + w] = y;
+        }
+        const int hand = tree.hand.data[i];
+        carried = hand == CARRY;
+        if (carried || hand == DROP) continue;
+        REAL* to = ws.p.data + (long long)(6*tree.parent.data[i])*n + w;
+        for (int k = 0; k < 6; ++k) to[k*n] = p[k] - u[k]*y + (hand == ADD ? to[k*n] : (REAL)0);
+    }
+""".replace("CARRY", str(CARRY))
+    .replace("DROP", str(DROP))
+    .replace("ADD", str(ADD))
+    .replace("REAL", C_REAL)
+)
 def whitened_momentum(tree: Tree, ws: Workspace, tau: array2, z: array2, w: int):
-    """z of the momenta C and joint impulses tau: the inward pass over the factor there is, without inertias (M-34)."""
-    f = vec3()
-    n = vec3()
-    carried = int(0)
-    i = tree.links - 1
-    while i >= 0:
-        if carried == 0:
-            f = vec3()
-            n = vec3()
-        if tree.gathers[i] == 1:
-            f = f + get3(ws.p, 2 * i, w)
-            n = n + get3(ws.p, 2 * i + 1, w)
-        p = get3(ws.C, 2 * i, w)
-        f = f + p
-        n = n + get3(ws.C, 2 * i + 1, w) + wp.cross(get3(ws.com, i, w), p)
-        d = tree.dof[i + 1] - 1
-        first = tree.dof[i]
-        while d >= first:
-            along = item(tau, d, w) + wp.dot(get3(ws.S, 2 * d, w), f) + wp.dot(get3(ws.S, 2 * d + 1, w), n)
-            z_d = along * get(ws.rsD, d, w)
-            put(z, d, w, z_d)
-            f = f - get3(ws.U, 2 * d, w) * z_d
-            n = n - get3(ws.U, 2 * d + 1, w) * z_d
-            d -= 1
-        hand = tree.hand[i]
-        carried = 0
-        lam = tree.parent[i]
-        if hand == CARRY:
-            carried = 1
-        elif hand == STORE:
-            put3(ws.p, 2 * lam, w, f)
-            put3(ws.p, 2 * lam + 1, w, n)
-        elif hand == ADD:
-            put3(ws.p, 2 * lam, w, get3(ws.p, 2 * lam, w) + f)
-            put3(ws.p, 2 * lam + 1, w, get3(ws.p, 2 * lam + 1, w) + n)
-        i -= 1
+    """z of the momenta C and joint impulses tau: the inward pass over the factor there is, without inertias (M-34).
+    Native: a coordinate waits for z of the one before it, not for what this leaves to hand inward."""
+    ...
 
 
 @wp.func

@@ -105,7 +105,7 @@ def motion_kernel(
     if loops.count > 0:
         joint_rows(tree, ws, loops, rows, w)
         work = work + loop_forces(ws, loops, rows, w)
-    inward(tree, ws, tau, v, SPRINGS, w)
+    inward(tree, ws, tau, SPRINGS, w)
     outward(tree, ws, qdd, w)
     if loops.count > 0:
         row_accelerations(tree, ws, loops, rows, w)

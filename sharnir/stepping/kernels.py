@@ -11,7 +11,7 @@ from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import joint_coordinates, prepare_lines
 from sharnir.constraints.work import BUDGET, CUT, REPORTS, TICKS, State, Work
-from sharnir.dynamics.aba import inward_momentum
+from sharnir.dynamics.inward import inward_momentum
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace

@@ -9,8 +9,9 @@ from sharnir.constraints.drives import ask
 from sharnir.constraints.loops import Loops, loop_ends, row_form
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import State, Work
-from sharnir.dynamics.aba import inward_implicit
+from sharnir.dynamics.aba import bias_of, inertia_of
 from sharnir.dynamics.forces import turn_vector
+from sharnir.dynamics.inward import inward_momentum
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.momenta import whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
@@ -125,6 +126,13 @@ def published_motion(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state:
     kinematics(tree, ws, state.q, state.v, w)
     load_links(tree, ws, state, vec3(), real(0.0), real(1.0), w)
     load_loops(tree, ws, loops, state, real(1.0), w)
+    i = int(0)
+    while i < tree.links:
+        r, Jc = inertia_of(tree, ws, i, w)
+        f, n = bias_of(tree.mass[i], r, Jc, ws, i, w)
+        put3(ws.F, 2 * i, w, get3(ws.F, 2 * i, w) - f)
+        put3(ws.F, 2 * i + 1, w, get3(ws.F, 2 * i + 1, w) - n)
+        i += 1
     joint_impulses(tree, ws, state, dt, dt, real(0.0), w)
     d = int(0)
     while d < tree.dof[tree.links]:
@@ -135,7 +143,7 @@ def published_motion(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state:
         put(ws.hc, d, w, real(0.0))
         put(ws.hk, d, w, real(0.0))
         d += 1
-    inward_implicit(tree, ws, state.tau, state.v, 1, w)
+    inward_momentum(tree, ws, state.tau, state.v, 1, w)
     whitened_velocity(tree, ws, state.v, work.zc, w)
     d = int(0)
     while d < tree.dof[tree.links]:

@@ -19,9 +19,10 @@ from sharnir.constraints.work import (
     State,
     Work,
 )
-from sharnir.dynamics.aba import inward_momentum, outward
+from sharnir.dynamics.aba import outward
 from sharnir.dynamics.energy import energies
 from sharnir.dynamics.forces import turn_vector
+from sharnir.dynamics.inward import inward_momentum
 from sharnir.dynamics.kernels import put_bodies
 from sharnir.dynamics.kinematics import kinematics, poses
 from sharnir.dynamics.tree import Tree, Workspace

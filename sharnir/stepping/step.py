@@ -46,8 +46,9 @@ from sharnir.constraints.work import (
     State,
     Work,
 )
-from sharnir.dynamics.aba import inward_momentum, outward
+from sharnir.dynamics.aba import outward
 from sharnir.dynamics.advance import advance
+from sharnir.dynamics.inward import inward_momentum
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
