@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sharnir.compiler import compile
 from sharnir.compiler.maximal import maximal
-from sharnir.errors import ModelError, ModelFileError, SharnirError, SimulationError
+from sharnir.errors import ModelError, ModelFileError, RecordingError, SharnirError, SimulationError
 from sharnir.model import Model
 from sharnir.precision import get_precision, set_precision
 from sharnir.spec.actuators import Actuator, Coupling, Motor
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from sharnir.collide.rays import distance as distance
     from sharnir.collide.rays import ray_cast as ray_cast
     from sharnir.importing import load as load
+    from sharnir.recording.reading import Recording as Recording
+    from sharnir.recording.reading import open_recording as open_recording
     from sharnir.saved import Saved as Saved
     from sharnir.simulation import Report as Report
     from sharnir.simulation import Settings as Settings
@@ -72,6 +74,10 @@ def __getattr__(name: str) -> Any:
         from sharnir.importing import load
 
         return load
+    if name in ("Recording", "open_recording"):
+        from sharnir.recording import reading
+
+        return getattr(reading, name)
     if name in ("distance", "ray_cast"):
         from sharnir.collide import rays
 
@@ -82,8 +88,8 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "Actuator", "Body", "Box", "Camera", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder",
     "Cylindrical", "Fixed", "Frame", "Free", "HalfSpace", "HeightField", "Helical", "Keyframe", "Material",
-    "MaterialPair", "Mesh", "Model", "ModelError", "ModelFileError", "Motor", "Planar", "Prismatic", "Report",
-    "Revolute", "Saved", "Scene", "Sensor", "Settings", "SharnirError", "Simulation", "SimulationError", "Sphere",
-    "Spherical", "Spring", "Step", "Trajectory", "Universal", "Visual", "compile", "distance", "get_precision", "load",
-    "maximal", "ray_cast", "set_precision", "simulate",
+    "MaterialPair", "Mesh", "Model", "ModelError", "ModelFileError", "Motor", "Planar", "Prismatic", "Recording",
+    "RecordingError", "Report", "Revolute", "Saved", "Scene", "Sensor", "Settings", "SharnirError", "Simulation",
+    "SimulationError", "Sphere", "Spherical", "Spring", "Step", "Trajectory", "Universal", "Visual", "compile",
+    "distance", "get_precision", "load", "maximal", "open_recording", "ray_cast", "set_precision", "simulate",
 ]  # fmt: skip

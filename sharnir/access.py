@@ -129,6 +129,21 @@ def item_int(m: ints2, item: int, w: int) -> int: ...
 def set_item_int(m: ints2, item: int, w: int, value: int): ...
 
 
+def neighbours(sizes: dict[str, int], worlds: int, device: str) -> dict[str, wp.array]:
+    """Zeroed state arrays. Of one world on the CPU they lie behind each other in memory, each from a multiple of eight
+    numbers on, so that they are copied together."""
+    if worlds != 1 or wp.get_device(device).is_cuda:
+        return {name: world_columns(size, worlds, device) for name, size in sizes.items()}
+    starts = [0]
+    for size in sizes.values():
+        starts.append(starts[-1] + size + -size % 8)
+    all_of_them = wp.zeros(starts[-1], dtype=real, device=device)
+    return {
+        name: all_of_them[at : at + size].reshape((1, size)).transpose() if size else world_columns(0, 1, device)
+        for (name, size), at in zip(sizes.items(), starts[:-1], strict=True)
+    }
+
+
 def world_columns(items: int, worlds: int, device: str, dtype: type = real) -> wp.array:
     """A zeroed state array [items, worlds]. On the CPU a world's items are neighbours in memory."""
     if wp.get_device(device).is_cuda:

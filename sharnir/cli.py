@@ -1,4 +1,4 @@
-"""The command `sharnir`: list, info, run, view, bench, doctor."""
+"""The command `sharnir`: list, info, run, replay, view, bench, doctor."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -79,6 +80,8 @@ def run(
     plot: Annotated[bool, typer.Option("--plot", help="Save a plot.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Save a table of numbers.")] = False,
     folder: Annotated[Path, typer.Option("--out", help="Where to save.")] = Path("out"),
+    record: Annotated[Path | None, typer.Option(help="Record every step to a new file (.mcap).")] = None,
+    rate: Annotated[float, typer.Option(help="States recorded per second.")] = 60.0,
     root: Roots = None,
     decompose: Parts = None,
 ) -> None:
@@ -95,6 +98,8 @@ def run(
         solver = "exact" if method in METHODS else "simgc"
     if method is None and solver == "exact":
         method = "dop853" if dt is None else "rk4"
+    if record is not None and scene == ALL:
+        raise ModelError(f"--record: holds one scene: given {ALL!r}; allowed: a scene")
     if plot:
         require_plotting()
     if plot or csv:
@@ -111,13 +116,15 @@ def run(
         length = length if duration is None else duration
         step = step if dt is None and not exact else dt
         trajectory = simulate(
-            built, length, solver=solver, method=method, dt=step, contacts=contacts, pairs=pairs, progress=True
-        )
+            built, length, solver=solver, method=method, dt=step, contacts=contacts, pairs=pairs, record=record,
+            rate=rate, progress=True,
+        )  # fmt: skip
         table.add_row(*summary(trajectory))
         for wanted, suffix, write in ((plot, "png", write_plot), (csv, "csv", write_csv)):
             if wanted:
                 saved.append(folder / f"{file_name(trajectory.model.name)}.{suffix}")
                 write(trajectory, saved[-1])
+        saved += [] if record is None else [record]
         finished = trajectory.finished
         if not finished:
             out.print(f"interrupted at t = {trajectory.t[-1]:.3f} s; what was recorded is kept")
@@ -217,11 +224,13 @@ def view(
     token: Annotated[str | None, typer.Option(help="What the page's address ends with; left out, a new one.")] = None,
     certificate: Annotated[str | None, typer.Option(help="For TLS, with --key (.pem).")] = None,
     key: Annotated[str | None, typer.Option(help="Of the certificate (.pem).")] = None,
+    record: Annotated[Path | None, typer.Option(help="Record every step to a new file (.mcap).")] = None,
     root: Roots = None,
     decompose: Parts = None,
 ) -> None:
-    """Watch and drive a scene in a browser, in real time, until Ctrl-C."""
+    """Watch and drive a scene in a browser, in real time, until Ctrl-C. While it is recorded, its solver stays."""
     from sharnir import viewer
+    from sharnir.recording.commands import announced
     from sharnir.simulation import Simulation
 
     built, _, step = build(scene, parameter or [], root or [], decompose)
@@ -230,7 +239,8 @@ def view(
     file = drive or mapping_of(scene)
     mapping = None if file is None else viewer.read_mapping(file, simulation.model)
     address = viewer.Address(host, port, token, certificate, key)
-    viewer.view(simulation, address, mapping, lambda text: out.print(text, highlight=False, soft_wrap=True))
+    with nullcontext() if record is None else simulation.record(record):
+        viewer.view(simulation, address, mapping, announced(out), switchable=record is None)
 
 
 def mapping_of(scene: str) -> Path | None:
@@ -241,6 +251,35 @@ def mapping_of(scene: str) -> Path | None:
     if scene in scenes.names():
         return scenes.drive_file(scene)
     return beside if beside.is_file() else None
+
+
+@app.command()
+def replay(
+    file: Annotated[Path, typer.Argument(help="A recording (.mcap).")],
+    verify: Annotated[bool, typer.Option("--verify", help="Simulate it again and compare every step.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write one page that needs nothing else.")] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Save a table of numbers.")] = False,
+    folder: Annotated[Path, typer.Option("--out", help="Where to save it.")] = Path("out"),
+    resume: Annotated[float | None, typer.Option(help="Go on from this time, s: live, or with --duration.")] = None,
+    duration: Annotated[float | None, typer.Option(help="Go on for so long, s, without a view.")] = None,
+    record: Annotated[Path | None, typer.Option(help="Record what goes on to a new file.")] = None,
+    port: Annotated[int, typer.Option(help="Of the page on this machine; 0 for any that is free.")] = 8080,
+) -> None:
+    """Look at a recording in the browser, check it, make a page or a table of it, or go on from any moment of it."""
+    from sharnir.recording.commands import checked, played, resumed, written
+    from sharnir.recording.reading import open_recording
+
+    if (duration is not None or record is not None) and resume is None:
+        raise ModelError("replay: --duration and --record say how to go on: given without --resume; allowed: with it")
+    recording = open_recording(file)
+    if resume is not None:
+        resumed(recording, resume, duration, record, port, out)
+        return
+    written(recording, html, folder if csv else None, out)
+    if verify and not checked(recording, out):
+        raise typer.Exit(1)
+    if not (verify or csv or html):
+        played(recording, port, out)
 
 
 @app.command()
@@ -279,7 +318,7 @@ def doctor() -> None:
     table = Table("what", "found")
     table.add_row("sharnir", sharnir.__version__)
     table.add_row("python", f"{platform.python_version()} on {platform.platform()}")
-    for package in ("numpy", "scipy", "warp-lang", "matplotlib", "viser", "pin", "mujoco"):
+    for package in ("numpy", "scipy", "warp-lang", "matplotlib", "viser", "mcap", "pin", "mujoco"):
         try:
             version = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:

@@ -54,6 +54,10 @@ class SimulationError(SharnirError, RuntimeError):
     trajectory: Any = None
 
 
+class RecordingError(SharnirError, RuntimeError):
+    """A recording that cannot be written on, or a file that is none: names the file and the reason."""
+
+
 def one_line(text: str) -> str:
     """Text from a file as it stands in a message: printable, on one line and not too long."""
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from sharnir.errors import fail, shown, unknown
 from sharnir.kinds import BALL
 from sharnir.spec.elements import Visual
 from sharnir.spec.sensors import Camera, Sensor
+
+if TYPE_CHECKING:
+    from sharnir.spec.scene import Scene
 
 Reals = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -187,6 +190,7 @@ class Model:
     spring_anchor: Reals  # [springs, 2, 3] m, link frames
     spring_data: Reals  # [springs, 3] stiffness N/m, damping N s/m, rest length m
 
+    scene: Scene | None = field(default=None, repr=False)  # that it was compiled from
     cache: dict[Any, Any] = field(default_factory=dict, repr=False)  # evaluators on devices
 
     def __post_init__(self) -> None:
@@ -249,7 +253,7 @@ class Model:
         digest = hashlib.sha256()
         for f in fields(self):
             value = getattr(self, f.name)
-            if f.name not in ("cache", "visuals", "cameras"):  # what is only seen moves nothing
+            if f.name not in ("cache", "scene", "visuals", "cameras"):  # what is only seen moves nothing
                 digest.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
         return f"{self.name} {digest.hexdigest()[:16]}"
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from sharnir.errors import ModelError, fail
 
+FACTS = ("solver", "model", "dt", "since", "steps")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Saved:
@@ -19,8 +21,14 @@ class Saved:
     solver: str
     model: str  # its fingerprint
     dt: float  # s
-    time: float  # s
+    since: float  # s, from which steps are counted
+    steps: int  # that were counted
     arrays: dict[str, Any]
+
+    @property
+    def time(self) -> float:
+        """s, simulated so far."""
+        return self.since + self.steps * self.dt
 
     def check(self, solver: str, model: str, shapes: dict[str, tuple[int, ...]]) -> None:
         """Whether a simulation whose arrays have these shapes can continue from this."""
@@ -39,7 +47,7 @@ class Saved:
 
     def write(self, path: str | Path) -> None:
         """To a file (.npz)."""
-        facts = {"solver": self.solver, "model": self.model, "dt": self.dt, "time": self.time}
+        facts = {name: getattr(self, name) for name in FACTS}
         try:
             with open(path, "wb") as file:
                 values: dict[str, Any] = {f"fact_{k}": np.array(v) for k, v in facts.items()}
@@ -53,7 +61,7 @@ class Saved:
         try:
             with np.load(path, allow_pickle=False) as file:
                 values = {name: file[name] for name in file.files}
-            facts = {k: values.pop(f"fact_{k}").item() for k in ("solver", "model", "dt", "time")}
+            facts = {k: values.pop(f"fact_{k}").item() for k in FACTS}
         except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
             raise ModelError(f"file {path}: not a saved state: {error}; allowed: what Saved.write wrote") from None
         return Saved(arrays=values, **facts)

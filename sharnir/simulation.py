@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from sharnir.solvers.settings import Settings, settings_from
 from sharnir.spec.scene import Scene
 from sharnir.touches import Contact, check_room, contacts_of
 from sharnir.views import ActuatorView, BodyView, JointView, MotorView
+
+if TYPE_CHECKING:
+    from sharnir.recording.recorder import Recorder
 
 SOLVERS = ("simgc", "simmc")
 REASONS = ("converged", "sweeps", "time")
@@ -97,6 +101,7 @@ class Simulation:
         )
         self.counts = Counts()
         self._controllers: list[tuple[Controller, float, float]] = []
+        self.recorder: Recorder | None = None  # of the recording in progress
         self._dt = self._checked_dt(dt)
         self.reset()
 
@@ -122,13 +127,10 @@ class Simulation:
 
     def save(self) -> Saved:
         """All that a continuation needs, bit for bit."""
-        facts: dict[str, Any] = {
-            "solver": self.solver,
-            "model": self.model.fingerprint,
-            "dt": self._dt,
-            "time": self.time,
-        }
-        return Saved(arrays=self.impulses.saved(), **facts)
+        return Saved(
+            solver=self.solver, model=self.model.fingerprint, dt=self._dt, since=self._since, steps=self._steps,
+            arrays=self.impulses.saved(),
+        )  # fmt: skip
 
     def restore(self, saved: Saved) -> None:
         """Continue from what `save` returned, of this or another simulation of the same model."""
@@ -138,7 +140,7 @@ class Simulation:
         saved.check(self.solver, self.model.fingerprint, {name: x.shape for name, x in present.items()})
         self.impulses.restore(saved.arrays)
         self.dt = saved.dt
-        self._set_time(saved.time)
+        self._since, self._steps = saved.since, saved.steps
         self._controllers = [(f, period, self.time) for f, period, _ in self._controllers]
         self._changed()
 
@@ -175,6 +177,17 @@ class Simulation:
     def _set_time(self, time: float) -> None:
         self._since, self._steps = time, 0  # a sum of many dt would collect rounding
 
+    def record(self, path: str | Path, *, rate: float = 60.0, seed: int | None = None) -> Recorder:
+        """Record all steps from now on to a new file, until the recorder is closed: `with sim.record("run.mcap"): …`.
+
+        rate: states, poses and joint states written per second of simulated time. seed: of whatever random numbers
+        drive the simulation, for the record. See docs/recording.md.
+        """
+        from sharnir.recording.recorder import Recorder
+
+        self.recorder = Recorder(self, path, rate, seed)
+        return self.recorder
+
     # running
 
     def step(self, steps: int = 1, *, like: Report | None = None) -> Report:
@@ -186,6 +199,8 @@ class Simulation:
         report = None
         while steps > 0:
             chunk = min(steps, self._call_controllers(), 256 if like is None else 1)
+            if self.recorder is not None:
+                self.recorder.before()
             report = self._advance(chunk, like)
             steps -= chunk
         assert report is not None
@@ -209,6 +224,8 @@ class Simulation:
                     report = self.step(chunk)
                     done += chunk
                     advance(self.time)
+                    if self.recorder is not None and not realtime:
+                        self.recorder.catch_up()
                     if realtime:
                         late = self._pace(began + late + done * self._dt, late)
         except KeyboardInterrupt:
@@ -253,12 +270,15 @@ class Simulation:
     def _advance(self, steps: int, like: Report | None) -> Report:
         if like is not None:
             self.impulses.set(self.settings, self._dt, like.counts)
-        self.impulses.step(steps)
+        if self.recorder is not None:
+            reports = self.recorder.advance(steps)
+        else:
+            self.impulses.step(steps)
+            reports = self.impulses.reports(steps)
+            self._steps += steps
+            self._changed()
         if like is not None:
             self.impulses.set(self.settings, self._dt)
-        reports = self.impulses.reports(steps)
-        self._steps += steps
-        self._changed()
         return self._judge(reports)
 
     def _judge(self, reports: np.ndarray) -> Report:

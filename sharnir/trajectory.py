@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,6 +102,8 @@ def simulate(
     control: Control | None = None,
     contacts: int | None = None,
     pairs: int | None = None,
+    record: str | Path | None = None,
+    rate: float = 60.0,
     progress: bool = False,
 ) -> Trajectory:
     """Run a scene or model from its initial state for `duration` seconds.
@@ -114,6 +117,7 @@ def simulate(
     Actuators keep the inputs they start with.
     control(t, q, v): joint forces [nv] added to the model's own, asked at every evaluation, or step, and record.
     contacts, pairs: room for points of contact and for pairs of shapes near each other, as in `Simulation`.
+    record: a new file to which all steps are recorded, with `rate` states a second, as by `Simulation.record`.
     progress: show a bar. Ctrl-C ends the run and returns what was recorded; a SimulationError carries it as
     `trajectory`.
     """
@@ -130,11 +134,14 @@ def simulate(
         raise fail("simulate", "control cannot be called", shown(control), "a function control(t, q, v) -> [nv]")
     recorded = step_grid(duration, dt) if times is None and dt is not None else output_times(duration, times)
     if not exact:
-        from sharnir.recording import record_run
+        from sharnir.recording.trajectories import record_run
 
         assert dt is not None
         room = {"contacts": contacts, "pairs": pairs}
-        return record_run(model, recorded, solver, method, dt, control, room, progress)
+        return record_run(model, recorded, solver, method, dt, control, room, progress, record, rate)
+    if record is not None:
+        problem = "the exact solver takes no steps that could be recorded"
+        raise fail("simulate", problem, f"record={record!s}", "solver 'simgc' or 'simmc'")
     check_exact_knows(model)
     control = with_actuators(model, control)
     return exact_run(model, recorded, method, {"rtol": rtol, "atol": atol, "dt": dt}, control, progress)

@@ -89,6 +89,7 @@ def _compiled(scene: Scene) -> Model:
         joint_names=tuple(j.name for j in joints),
         joint_types=tuple(type(j).__name__.lower() for j in joints),
         implicit_free=np.array([id(link.joint) not in written for link in tree.links], dtype=np.int32),
+        scene=scene,
         **fields,
     )
     poses = link_poses(model, model.q0)

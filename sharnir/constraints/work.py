@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import warp as wp
 
-from sharnir.access import LANES, world_columns
+from sharnir.access import LANES, neighbours, world_columns
 from sharnir.collide.touching import Places, Touch, places_on, touch_on
 from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.plan import MOST_ROWS, Plan
@@ -197,16 +197,21 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
     """Zeroed state."""
     loop_q = int(model.loop_q_start[-1])
     bent = plan.contacts if plan.joints else 0
-    sizes = {
+    together = {
+        "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names),
+        "drive_input": len(model.actuator_names), "clock": 7,
         "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.first_contact,
         "bend": 3 * model.nv + 1, "lack": model.nv, "aim": 18 * plan.joints + 1, "firm": plan.bound,
-        "clock": 7, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
-        **dict.fromkeys(("drive_input", "drive_lagged", "drive_force"), len(model.actuator_names)),
-        "asked": 4 * len(model.actuator_names), "pull": 3 * model.nc,
+        **dict.fromkeys(("drive_lagged", "drive_force"), len(model.actuator_names)),
+    }  # fmt: skip
+    sizes = {
+        "report": REPORTS, "asked": 4 * len(model.actuator_names), "pull": 3 * model.nc,
         "touched_p": 6 * plan.contacts, "touched_at": 10 * plan.contacts, "touched_bent": 7 * bent,
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
     }  # fmt: skip
     out = State()
+    for name, array in neighbours(together, worlds, device).items():
+        setattr(out, name, array)
     for name, size in sizes.items():
         setattr(out, name, world_columns(size, worlds, device))
     out.turn = world_columns(1, worlds, device, int)

@@ -22,16 +22,23 @@ VELOCITY = {
 }  # fmt: skip
 
 
-def coordinate_names(model: Model) -> tuple[list[str], list[str]]:
-    """Names of the coordinates of q and v: the joint's, with a component where it has several."""
+def coordinate_names(model: Model, loops: bool = False) -> tuple[list[str], list[str]]:
+    """Names of the coordinates of q and v, where asked for followed by those of joints that close loops: the joint's,
+    with a component where it has several."""
     positions, velocities = [], []
-    for i in range(model.nb):
-        name, kind = model.joint_names[i], model.joint_types[i]
-        if kind == "fixed":
-            continue
-        positions += [f"{name}.{c}" for c in POSITION[kind]] if kind in POSITION else [name]
-        velocities += [f"{name}.{c}" for c in VELOCITY[kind]] if kind in VELOCITY else [name]
+    for name, kind in zip(model.joint_names, model.joint_types, strict=True):
+        where = model.joint(name)
+        if loops or not where.closes_loop:
+            positions += component_names(name, POSITION.get(kind), where.q.stop - where.q.start)
+            velocities += component_names(name, VELOCITY.get(kind), where.v.stop - where.v.start)
     return positions, velocities
+
+
+def component_names(joint: str, components: tuple[str, ...] | None, count: int) -> list[str]:
+    """Names of a joint's coordinates: by its components, or numbered where there are several without names."""
+    if components is not None:
+        return [f"{joint}.{c}" for c in components]
+    return [joint] if count == 1 else [f"{joint}.{k}" for k in range(count)]
 
 
 def prepare_folder(folder: Path) -> None:

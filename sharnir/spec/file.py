@@ -109,6 +109,16 @@ def _lines(table: dict[str, Any], where: str) -> list[str]:
 
 
 def write_scene(scene: Scene, path: Path) -> None:
+    """Write a scene, plain as `Scene.plain` makes it, to a file."""
+    text = scene_text(scene)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise fail(f"scene file {path}", "cannot be written", str(error), "a writable file") from None
+
+
+def scene_text(scene: Scene) -> str:
+    """A scene as TOML."""
     head = {"format": FORMAT, "version": VERSION, "name": scene.name, "gravity": scene.gravity}
     head |= {} if scene.timestep is None else {"timestep": scene.timestep}
     lines = _lines(head, f"scene {scene.name!r}")
@@ -130,21 +140,26 @@ def write_scene(scene: Scene, path: Path) -> None:
     for section, tables in sections:
         for number, table in enumerate(tables):
             lines += ["", f"[[{section}]]", *_lines(table, f"{section} {table.get('name', number)!r}")]
-    try:
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise fail(f"scene file {path}", "cannot be written", str(error), "a writable file") from None
+    return "\n".join(lines) + "\n"
 
 
 def read_scene(path: Path) -> Scene:
-    from sharnir.spec.scene import Scene
-
+    """The scene of a file."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        data = path.read_bytes()
     except OSError as error:
         raise ModelError(
             f"scene file {path}: cannot be read: {error.strerror}; allowed: a readable TOML file"
         ) from None
+    return scene_from(data, path)
+
+
+def scene_from(data: bytes, path: Path) -> Scene:
+    """The scene that some TOML describes; path: where it comes from, for what is said of it."""
+    from sharnir.spec.scene import Scene
+
+    try:
+        document = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, huge numbers, nested without end
         raise ModelError(f"scene file {path}: not TOML: {error}; allowed: a file written by Scene.save") from None
     if document.pop("format", None) != FORMAT:

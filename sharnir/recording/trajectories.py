@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,51 +12,29 @@ import numpy as np
 from sharnir.errors import SimulationError
 from sharnir.model import Model, Reals
 from sharnir.progress import bar
-from sharnir.rotations import matrix_to_quat
+from sharnir.recording.joints import joint_map, joint_state
 
 if TYPE_CHECKING:
     from sharnir.simulation import Report, Simulation
     from sharnir.trajectory import Control, Trajectory
 
 
-def joint_state(sim: Simulation) -> tuple[Reals, Reals, Reals, Reals]:
-    """q, v, loop q and loop v of the scene's model at the present state (of one world)."""
-    m, inner = sim.model, sim.inner
-    if m is inner:
-        return sim.q.copy(), sim.v.copy(), sim._column(sim.impulses.state.loop_q).copy(), sim.seen("loop_v").copy()
-    q, v = np.zeros(m.nq), np.zeros(m.nv)
-    loop_q, loop_v = np.zeros(int(m.loop_q_start[-1])), np.zeros(int(m.loop_v_start[-1]))
-    for name in m.joint_names:
-        where = m.joint(name)
-        if name in inner.joint_names[inner.nb :]:
-            joint = sim.joint(name)
-            position, velocity = joint.position, joint.velocity
-        else:  # a free joint nobody described
-            position, velocity = body_state(sim, m.body_names[m.joint_names.index(name)])
-        (loop_q if where.closes_loop else q)[where.q] = position
-        (loop_v if where.closes_loop else v)[where.v] = velocity
-    return q, v, loop_q, loop_v
+BLOCK = 256  # steps between two looks at the disk
 
 
-def body_state(sim: Simulation, name: str) -> tuple[Reals, Reals]:
-    """Coordinates of a free joint from the world to a body's frame."""
-    body = sim.body(name)
-    position = np.concatenate([body.position, matrix_to_quat(body.rotation)])
-    return position, np.concatenate([body.velocity, body.rotation.T @ body.angular_velocity])
-
-
-class Recorder:
+class Collector:
     """Collects what a trajectory holds."""
 
     def __init__(self, sim: Simulation) -> None:
         self.sim = sim
         self.rows: list[dict[str, Any]] = []
         self.control = np.zeros(sim.model.nv)
+        self.joints = joint_map(sim.model, sim.inner)
 
     def record(self, report: Report | None) -> None:
         """Note the present state."""
         sim = self.sim
-        q, v, loop_q, loop_v = joint_state(sim)
+        q, v, loop_q, loop_v = joint_state(sim, self.joints)
         kinetic, potential = sim.energy
         error = (0.0 if report is None else report.position_error, np.nan)
         self.rows.append({
@@ -65,7 +45,7 @@ class Recorder:
     def ask(self, control: Control) -> None:
         """Put what a control function asks for at the present state on the tree's coordinates."""
         sim, model = self.sim, self.sim.model
-        q, v, _, _ = joint_state(sim)
+        q, v, _, _ = joint_state(sim, self.joints)
         self.control[:] = model.checked("control", control(sim.time, q, v), model.nv)
         for name in model.joint_names[: model.nb]:
             where = model.joint(name)
@@ -79,20 +59,31 @@ class Recorder:
         return Trajectory(model=self.sim.model, system=None, **columns, **facts)
 
 
+def taken(sim: Simulation, steps: int) -> Report:
+    """Take steps; where they are recorded, let the disk catch up in between."""
+    while True:
+        report = sim.step(min(steps, BLOCK))
+        steps -= BLOCK
+        if sim.recorder is not None:
+            sim.recorder.catch_up()
+        if steps <= 0:
+            return report
+
+
 def record_run(
     model: Model, recorded: Reals, solver: str, method: str, dt: float, control: Control | None,
-    room: dict[str, Any], progress: bool,
+    room: dict[str, Any], progress: bool, path: str | Path | None, rate: float,
 ) -> Trajectory:  # fmt: skip
     """Run sequential impulses to the recording times, by equal steps of at most dt between them; room: of `Simulation`,
-    for contacts and pairs."""
+    for contacts and pairs; path, rate: of `Simulation.record`, where there is a path."""
     from sharnir.simulation import Simulation
 
     sim = Simulation(model, solver=solver, dt=dt, method=method, **room)
-    recorder = Recorder(sim)
+    collector = Collector(sim)
     if control is not None:
-        sim.add_controller(lambda s: recorder.ask(control))
-        recorder.ask(control)
-    recorder.record(None)
+        sim.add_controller(lambda s: collector.ask(control))
+        collector.ask(control)
+    collector.record(None)
     started, finished = time.perf_counter(), False
 
     def facts() -> dict[str, Any]:
@@ -100,21 +91,22 @@ def record_run(
                 "seconds": time.perf_counter() - started}  # fmt: skip
 
     try:
-        with bar(model.name, float(recorded[-1]), progress) as advance:
+        recording = nullcontext() if path is None else sim.record(path, rate=rate)
+        with recording, bar(model.name, float(recorded[-1]), progress) as advance:
             for t in recorded[1:]:
                 steps = max(1, int(np.ceil((t - sim.time) / dt - 1e-6)))
                 step = (t - sim.time) / steps
                 if abs(step - sim.dt) > 1e-9 * dt:
                     sim.dt = step
-                report = sim.step(steps)
+                report = taken(sim, steps)
                 if control is not None:
-                    recorder.ask(control)
-                recorder.record(report)
+                    collector.ask(control)
+                collector.record(report)
                 advance(t)
         finished = True
     except KeyboardInterrupt:
         pass
     except SimulationError as error:
-        error.trajectory = recorder.trajectory(**facts())
+        error.trajectory = collector.trajectory(**facts())
         raise
-    return recorder.trajectory(**facts())
+    return collector.trajectory(**facts())

@@ -1,0 +1,1 @@
+"""Recordings of runs: written while they go on, read, checked and continued afterwards."""
