@@ -220,7 +220,7 @@ class Simulation:
             with bar(self.model.name, self.time + steps * self._dt, progress) as advance:
                 done = 0
                 while done < steps:
-                    chunk = 1 if realtime else min(steps - done, 256)
+                    chunk = 1 if realtime else min(steps - done, 256 if self.recorder is None else self.recorder.block)
                     report = self.step(chunk)
                     done += chunk
                     advance(self.time)

@@ -66,6 +66,11 @@ class Recorder:
         """s, on the clock of the recording: the simulation's, but it never goes back."""
         return self._sim.time + self._offset
 
+    @property
+    def block(self) -> int:
+        """How many steps surely find room after `catch_up`."""
+        return max(1, min(256, self._ring.capacity // 2 // (HEAD.size + self._capture.most + 2 * WORD)))
+
     def catch_up(self) -> None:
         """Wait until the disk has taken half of what may wait for it, if more does; for runs faster than it."""
         while self._ring.used > self._ring.capacity // 2 and not self._ring.trouble:

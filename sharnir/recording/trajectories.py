@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from sharnir.trajectory import Control, Trajectory
 
 
-BLOCK = 256  # steps between two looks at the disk
-
-
 class Collector:
     """Collects what a trajectory holds."""
 
@@ -62,8 +59,9 @@ class Collector:
 def taken(sim: Simulation, steps: int) -> Report:
     """Take steps; where they are recorded, let the disk catch up in between."""
     while True:
-        report = sim.step(min(steps, BLOCK))
-        steps -= BLOCK
+        block = steps if sim.recorder is None else min(steps, sim.recorder.block)
+        report = sim.step(block)
+        steps -= block
         if sim.recorder is not None:
             sim.recorder.catch_up()
         if steps <= 0:
