@@ -66,6 +66,9 @@ class State:
     drive_input: array2  # [actuator]
     drive_lagged: array2  # [actuator] what its law gets, where it lags or is summed
     drive_force: array2  # [actuator] N or N m, along its path in the step that led here
+    drive_flow: array2  # [actuator] the same at the end of the time it acted, where it lags
+    drive_seen: array2  # [2 actuator] mean rate of its path in that time, and that of its force where it lags
+    drive_brake: array2  # [actuator] how far its brake is engaged, 0 to 1
     turn: counts2  # [1] which step of a launch the next one is
     touch: Touch  # points of this step
     touched: counts2  # [1 + 2 contact] how many contacts there were, which pairs of shapes and features
@@ -79,7 +82,7 @@ class State:
     tau: array2  # [nv] joint impulses
     asked: array2  # [4 actuator] of each along its path as a step begins: force at its position, stiffness, damping;
     # force by position and rate, within its limits
-    pull: array2  # [3 nc] the same on coordinates, but for paths that are lines
+    pull: array2  # [4 nc] the first three on coordinates, but for paths that are lines; friction of gears and brakes
     loop_next: array2  # [loop q]
     history: array2  # [REPORTS · steps] reports of the steps of a launch
 
@@ -102,8 +105,11 @@ EVOLVES = (
     "touched_bent",
     "drive_lagged",
     "drive_force",
+    "drive_flow",
+    "drive_seen",
 )
-STATE_SAVED = (*EVOLVES, "control", "f_ext", "target", "drive_input")
+DRIVE_ITEMS = ("drive_input", "drive_lagged", "drive_force", "drive_flow", "drive_brake")
+STATE_SAVED = (*EVOLVES, "control", "f_ext", "target", "drive_input", "drive_brake")
 
 
 @wp.struct
@@ -201,8 +207,8 @@ def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -
         "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.first_contact,
         "bend": 3 * model.nv + 1, "lack": model.nv, "aim": 18 * plan.joints + 1, "firm": plan.bound,
         "clock": 7, "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names), "report": REPORTS,
-        **dict.fromkeys(("drive_input", "drive_lagged", "drive_force"), len(model.actuator_names)),
-        "asked": 4 * len(model.actuator_names), "pull": 3 * model.nc,
+        **dict.fromkeys(DRIVE_ITEMS, len(model.actuator_names)), "drive_seen": 2 * len(model.actuator_names),
+        "asked": 4 * len(model.actuator_names), "pull": 4 * model.nc,
         "touched_p": 6 * plan.contacts, "touched_at": 10 * plan.contacts, "touched_bent": 7 * bent,
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
     }  # fmt: skip
