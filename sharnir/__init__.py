@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from sharnir.compiler import compile
 from sharnir.compiler.maximal import maximal
+from sharnir.control.servo import Servo
 from sharnir.errors import ModelError, ModelFileError, RecordingError, SharnirError, SimulationError
 from sharnir.model import Model
 from sharnir.precision import get_precision, set_precision
 from sharnir.spec.actuators import Actuator, Coupling, Motor
+from sharnir.spec.dc_motors import DCMotor
 from sharnir.spec.elements import (
     Body,
     Box,
@@ -87,9 +89,9 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Actuator", "Body", "Box", "Camera", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder",
-    "Cylindrical", "Fixed", "Frame", "Free", "HalfSpace", "HeightField", "Helical", "Keyframe", "Material",
+    "Cylindrical", "DCMotor", "Fixed", "Frame", "Free", "HalfSpace", "HeightField", "Helical", "Keyframe", "Material",
     "MaterialPair", "Mesh", "Model", "ModelError", "ModelFileError", "Motor", "Planar", "Prismatic", "Recording",
-    "RecordingError", "Report", "Revolute", "Saved", "Scene", "Sensor", "Settings", "SharnirError", "Simulation",
-    "SimulationError", "Sphere", "Spherical", "Spring", "Step", "Trajectory", "Universal", "Visual", "compile",
-    "distance", "get_precision", "load", "maximal", "open_recording", "ray_cast", "set_precision", "simulate",
+    "RecordingError", "Report", "Revolute", "Saved", "Scene", "Sensor", "Servo", "Settings", "SharnirError",
+    "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Step", "Trajectory", "Universal", "Visual",
+    "compile", "distance", "get_precision", "load", "maximal", "open_recording", "ray_cast", "set_precision", "simulate",
 ]  # fmt: skip

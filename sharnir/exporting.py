@@ -255,7 +255,12 @@ def add_actuators(model: Model, spec: Any, names: dict[int, str]) -> None:
         actuator = spec.add_actuator(name=name, gear=[gear, 0, 0, 0, 0, 0], **facts)
         actuator.gaintype, actuator.gainprm[:3] = gain.mjGAIN_AFFINE, model.actuator_gain[k]
         actuator.biastype, actuator.biasprm[:3] = bias.mjBIAS_AFFINE, model.actuator_bias[k]
-        if model.actuator_integrates[k]:
+        resistance, inductance, constant = (float(x) for x in model.actuator_electric[k])
+        if model.actuator_efficiency[k] < 1 or model.actuator_brake[k] > 0:
+            raise _refuse(model, f"DC motor {name!r} with a gear that loses or a brake")
+        if inductance > 0:
+            actuator.set_to_dcmotor([constant, 0.0], resistance, inductance=[inductance, 0.0])
+        elif model.actuator_integrates[k]:
             actuator.dyntype = dynamics.mjDYN_INTEGRATOR
         elif model.actuator_response[k] > 0:
             actuator.dyntype, actuator.dynprm[0] = dynamics.mjDYN_FILTEREXACT, model.actuator_response[k]

@@ -28,6 +28,7 @@ def scene_table(scene: Scene) -> Table:
         "couplings": str(len(scene.couplings)),
         "degrees of freedom": f"{model.nv} of the tree",
         "actuators": str(len(scene.actuators)),
+        "DC motors": str(len(scene.dc_motors)),
         "motors": str(len(scene.motors)),
         "shapes": counted([type(s).__name__ for b in scene.bodies for s in b.shapes]),
         "shapes of the world": counted([type(s).__name__ for s in scene.shapes]),

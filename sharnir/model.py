@@ -124,6 +124,9 @@ class Model:
     actuator_input_sum_limits: Reals  # [actuators, 2]
     actuator_response: Reals  # [actuators] s
     actuator_integrates: Ints  # [actuators]
+    actuator_electric: Reals  # [actuators, 3] of DC motors: resistance Ω, inductance H, torque constant N m/A; else 0
+    actuator_efficiency: Reals  # [actuators] of its gear
+    actuator_brake: Reals  # [actuators] N m, of its brake at the shaft
 
     coupling_names: tuple[str, ...]
     coupling_coordinate: Ints  # [couplings, 2] c of leader and follower

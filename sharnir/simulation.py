@@ -13,6 +13,7 @@ import numpy as np
 from sharnir.compiler import compile
 from sharnir.compiler.checks import number
 from sharnir.compiler.maximal import maximal
+from sharnir.dc_motor_view import DCMotorView
 from sharnir.errors import SimulationError, fail, shown, unknown
 from sharnir.model import Model, Reals
 from sharnir.progress import bar
@@ -114,7 +115,7 @@ class Simulation:
         """Back to the model's initial state at time 0; controllers stay, motors seek their first targets."""
         m = self.inner
         columns = (np.tile(x[:, None], (1, self.worlds)) for x in (m.q0, m.v0, m.loop_q0))
-        for name in ("control", "f_ext", "drive_lagged"):
+        for name in ("control", "f_ext", "drive_lagged", "drive_flow", "drive_brake"):
             getattr(self.impulses.state, name).zero_()
         for name, values in (("target", m.motor_target), ("drive_input", m.actuator_input)):
             getattr(self.impulses.state, name).assign(np.tile(values[:, None], (1, self.worlds)))
@@ -389,8 +390,12 @@ class Simulation:
         return BodyView(self, name)
 
     def actuator(self, name: str) -> ActuatorView:
-        """An actuator: input and force."""
+        """An actuator, or a DC motor as one: input and force."""
         return ActuatorView(self, name)
+
+    def dc_motor(self, name: str) -> DCMotorView:
+        """A DC motor: voltage, current, torque, brake, powers."""
+        return DCMotorView(self, name)
 
     def sensor(self, name: str) -> Any:
         """What a sensor shows now: a number or a vector (sharnir.Sensor)."""

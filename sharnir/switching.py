@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sharnir.constraints.work import DRIVE_ITEMS
 from sharnir.errors import fail
 from sharnir.model import Reals
 from sharnir.recording.joints import joint_map, joint_state
@@ -59,5 +60,5 @@ def _copy_inputs(sim: Simulation, new: Simulation) -> None:
     shared = set(sim.inner.joint_names) & set(new.inner.joint_names)
     for name in shared - {j for j in shared if sim.inner.joint(j).v == slice(0, 0)}:
         new.joint(name).control = sim.joint(name).control
-    for name in ("drive_input", "drive_lagged", "drive_force"):
+    for name in (*DRIVE_ITEMS, "drive_seen"):
         getattr(new.impulses.state, name).assign(getattr(sim.impulses.state, name).numpy())

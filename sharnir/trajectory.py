@@ -157,6 +157,8 @@ def check_exact_knows(model: Model) -> None:
     has = [("limits", len(limited) > 0), ("dry friction", len(rubbing) > 0), ("motors", len(model.motor_names) > 0),
            ("couplings", len(model.coupling_names) > 0), ("contact", touching),
            ("actuators that lag or integrate", bool(model.actuator_response.any() or model.actuator_integrates.any())),
+           ("DC motors with inductance", bool(model.actuator_electric[:, 1].any())),
+           ("gears that lose, or brakes", bool((model.actuator_efficiency < 1).any() or model.actuator_brake.any())),
            ("actuators of joints that close loops", bool((model.actuator_coordinate >= model.nv).any()))]  # fmt: skip
     given = [name for name, there in has if there]
     if given:

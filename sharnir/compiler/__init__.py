@@ -10,6 +10,7 @@ import numpy as np
 from sharnir.compiler.actuators import Coordinates, actuator_arrays, coupling_arrays, drive_limits, motor_arrays
 from sharnir.compiler.checks import number, quaternion, vector
 from sharnir.compiler.coordinates import coordinate_arrays, zero
+from sharnir.compiler.dc_motors import add_rotors, as_actuator, dc_motor_arrays
 from sharnir.compiler.loops import check_loops_close, joint_arrays, loop_arrays
 from sharnir.compiler.masses import mass_properties
 from sharnir.compiler.motions import (
@@ -79,7 +80,9 @@ def _compiled(scene: Scene) -> Model:
     fields |= shape_arrays([link.body for link in tree.links], scene, index, in_link)
     fields |= drive_limits(joints)
     fields |= motor_arrays(scene, Coordinates(joints), fields) | coupling_arrays(scene, Coordinates(joints))
-    fields |= actuator_arrays(scene, Coordinates(joints))
+    add_rotors(scene, Coordinates(joints), fields)
+    dc_motors = [as_actuator(motor) for motor in scene.dc_motors]
+    fields |= actuator_arrays([*scene.actuators, *dc_motors], Coordinates(joints)) | dc_motor_arrays(scene)
     fields["sensors"], fields["cameras"] = checked_sensors(scene, joints), checked_cameras(scene)
     carried = [(i, visual) for i, link in enumerate(tree.links) for visual in link.body.visuals]
     fields["visuals"] = (*carried, *((-1, visual) for visual in scene.visuals))

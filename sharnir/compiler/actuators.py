@@ -89,17 +89,17 @@ def _motor(motor: Motor, coordinates: Coordinates) -> tuple[int, int, dict[str, 
     return c, mode, values
 
 
-def actuator_arrays(scene: Scene, coordinates: Coordinates) -> dict[str, Any]:
+def actuator_arrays(actuators: list[Actuator], coordinates: Coordinates) -> dict[str, Any]:
     """Coordinates and gears of the actuators, one after another, and their laws."""
-    rows = [_actuator(actuator, coordinates) for actuator in scene.actuators]
+    rows = [_actuator(actuator, coordinates) for actuator in actuators]
     flat = [term for terms, _ in rows for term in terms]
     shapes = {"gain": (3,), "bias": (3,), "input_limits": (2,), "force_limits": (2,), "input_sum_limits": (2,)}
     return {
-        "actuator_names": tuple(a.name for a in scene.actuators),
+        "actuator_names": tuple(a.name for a in actuators),
         "actuator_start": np.cumsum([0, *(len(terms) for terms, _ in rows)], dtype=np.int32),
         "actuator_coordinate": np.array([c for c, _ in flat], dtype=np.int32),
         "actuator_gear": np.array([gear for _, gear in flat], dtype=float),
-        "actuator_integrates": np.array([bool(a.integrates) for a in scene.actuators], dtype=np.int32),
+        "actuator_integrates": np.array([bool(a.integrates) for a in actuators], dtype=np.int32),
         **{f"actuator_{name}": np.array([law[name] for _, law in rows], dtype=float).reshape(-1, *shapes.get(name, ()))
            for name in (*shapes, "input", "response")},
     }  # fmt: skip

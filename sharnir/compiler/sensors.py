@@ -18,7 +18,7 @@ def checked_sensors(scene: Scene, joints: list[Joint]) -> tuple[Sensor, ...]:
     """The sensors of a scene; joints: all of the model, also free ones nobody described."""
     known = {
         "joint": {j.name: j.nv for j in joints},
-        "actuator": {a.name: 1 for a in scene.actuators},
+        "actuator": {a.name: 1 for a in scene.driven},
         "body": {b.name: 1 for b in scene.bodies},
     }
     for sensor in scene.sensors:

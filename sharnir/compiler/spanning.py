@@ -29,7 +29,7 @@ def check_names(scene: Scene) -> None:
     """Names are text, unique per kind, and refer to what exists."""
     kinds: dict[str, Sequence[Any]] = {
         "body": scene.bodies, "joint": scene.joints, "spring": scene.springs, "motor": scene.motors,
-        "coupling": scene.couplings, "actuator": scene.actuators, "sensor": scene.sensors,
+        "coupling": scene.couplings, "actuator": scene.driven, "sensor": scene.sensors,
         "camera": scene.cameras,
     }  # fmt: skip
     for kind, elements in kinds.items():
@@ -44,6 +44,8 @@ def check_names(scene: Scene) -> None:
     joints = [j.name for j in scene.joints]
     for motor in scene.motors:
         check_known(f"motor {motor.name!r}", "joint", (motor.joint,), joints)
+    for dc_motor in scene.dc_motors:
+        check_known(f"DC motor {dc_motor.name!r}", "joint", (dc_motor.joint,), joints)
     for actuator in scene.actuators:
         if not isinstance(actuator.joints, tuple) or not actuator.joints:
             allowed = "a list of the joints it acts on"

@@ -1,4 +1,4 @@
-"""Actuators in a step: what they ask for where it begins, what limits leave of it, what they gave (M-68..M-72)."""
+"""Actuators in a step: what they ask for where it begins, what limits leave of it, what they gave (M-68..M-75)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import METHOD, PAPER_TREE, State, Work
 from sharnir.dynamics.inward import damping_share, spring_lean
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import real, vec3, vec4
+from sharnir.kinds import LOOP_ROW
+from sharnir.maths import DOUBLE, real, vec3, vec4
 
+SHORT = wp.constant(real(1.0e-5 if DOUBLE else 1.0e-2))  # of a time constant: below, a series
 FIRM = wp.constant(real(1.0e-6))  # least 1 − K E: below, rounding is all there is
 
 
@@ -51,6 +53,15 @@ def law_of(d: Drive, state: State, a: int, w: int):
 
 
 @wp.func
+def kept_share(x: real):
+    """Mean of exp(−t) over 0 ≤ t ≤ x."""
+    out = real(1.0) - real(0.5) * x + x * x / real(6.0)
+    if x > SHORT:
+        out = (real(1.0) - wp.exp(-x)) / x
+    return out
+
+
+@wp.func
 def beyond_doubt(law: real, ahead: real, low: real, high: real):
     """The limit that a force stays far beyond, now and a step ahead: 1, -1, or 0 for none (M-72)."""
     side = int(0)
@@ -62,13 +73,13 @@ def beyond_doubt(law: real, ahead: real, low: real, high: real):
 
 
 @wp.func
-def ask(plan: Plan, state: State, dt: real, w: int):
+def ask(plan: Plan, state: State, h: real, dt: real, w: int):
     """What actuators ask for at the start of a step, by actuator: force at the present position, stiffness, damping;
-    and its sum over those that are no lines, by coordinate."""
+    and its sum over those that are no lines, by coordinate. h: time they act."""
     clear_pulls(plan, state, w)
     a = int(0)
     while a < plan.drives.shape[0]:
-        ask_one(plan, state, a, dt, w)
+        ask_one(plan, state, a, h, dt, w)
         a += 1
     a = int(0)
     while a < plan.drives.shape[0]:
@@ -86,19 +97,23 @@ def clear_pulls(plan: Plan, state: State, w: int):
     k = int(0)
     while k < plan.terms.shape[0]:
         c = plan.terms[k].coordinate
-        set_item(state.pull, 3 * c, w, real(0.0))
-        set_item(state.pull, 3 * c + 1, w, real(0.0))
-        set_item(state.pull, 3 * c + 2, w, real(0.0))
+        set_item(state.pull, 4 * c, w, real(0.0))
+        set_item(state.pull, 4 * c + 1, w, real(0.0))
+        set_item(state.pull, 4 * c + 2, w, real(0.0))
+        set_item(state.pull, 4 * c + 3, w, real(0.0))
         k += 1
 
 
 @wp.func
-def ask_one(plan: Plan, state: State, a: int, dt: real, w: int):
+def ask_one(plan: Plan, state: State, a: int, h: real, dt: real, w: int):
     """Force, stiffness and damping of one actuator; on coordinates that several share, the sum of forces at the
     present motion."""
     d = plan.drives[a]
     s, rate = path_motion(plan, d, state, w)
     law = law_of(d, state, a, w)
+    if d.lag > real(0.0):
+        kept = kept_share(h / d.lag)
+        law = law * (real(1.0) - kept) + vec3(kept * item(state.drive_flow, a, w), real(0.0), real(0.0))
     stiffness = wp.max(-law[1], real(0.0)) * real(d.measured)
     damping = wp.max(-law[2], real(0.0))
     force = law[0] + law[1] * s + (law[2] + damping) * rate
@@ -117,7 +132,7 @@ def ask_one(plan: Plan, state: State, a: int, dt: real, w: int):
         k = d.first
         while k < d.end:
             c = plan.terms[k].coordinate
-            set_item(state.pull, 3 * c, w, item(state.pull, 3 * c, w) + plan.terms[k].gear * given)
+            set_item(state.pull, 4 * c, w, item(state.pull, 4 * c, w) + plan.terms[k].gear * given)
             k += 1
 
 
@@ -130,7 +145,7 @@ def share_coordinates(plan: Plan, state: State, a: int, w: int):
         k = d.first
         while k < d.end:
             term = plan.terms[k]
-            total = wp.abs(item(state.pull, 3 * term.coordinate, w))
+            total = wp.abs(item(state.pull, 4 * term.coordinate, w))
             if total > term.most:
                 share = wp.min(share, term.most / total)
             k += 1
@@ -142,7 +157,8 @@ def share_coordinates(plan: Plan, state: State, a: int, w: int):
 
 @wp.func
 def pull(plan: Plan, state: State, a: int, w: int):
-    """Put what an actuator asks for on its coordinates: force, stiffness, damping."""
+    """Put what an actuator asks for on its coordinates: force, stiffness, damping, and the friction of its gear and
+    its brake (M-75)."""
     d = plan.drives[a]
     if d.place != LINE:
         k = d.first
@@ -150,10 +166,18 @@ def pull(plan: Plan, state: State, a: int, w: int):
             term = plan.terms[k]
             c = term.coordinate
             g = term.gear
-            set_item(state.pull, 3 * c, w, item(state.pull, 3 * c, w) + g * item(state.asked, 4 * a, w))
-            set_item(state.pull, 3 * c + 1, w, item(state.pull, 3 * c + 1, w) + g * g * item(state.asked, 4 * a + 1, w))
-            set_item(state.pull, 3 * c + 2, w, item(state.pull, 3 * c + 2, w) + g * g * item(state.asked, 4 * a + 2, w))
+            set_item(state.pull, 4 * c, w, item(state.pull, 4 * c, w) + g * item(state.asked, 4 * a, w))
+            set_item(state.pull, 4 * c + 1, w, item(state.pull, 4 * c + 1, w) + g * g * item(state.asked, 4 * a + 1, w))
+            set_item(state.pull, 4 * c + 2, w, item(state.pull, 4 * c + 2, w) + g * g * item(state.asked, 4 * a + 2, w))
             k += 1
+    if d.rubs == 1:
+        c = plan.terms[d.first].coordinate
+        s, rate = path_motion(plan, d, state, w)
+        force = item(state.asked, 4 * a + 3, w)
+        loss = wp.where(force * rate < real(0.0), real(1.0) / d.efficiency - real(1.0), real(1.0) - d.efficiency)
+        rub = loss * wp.abs(force) + d.brake * item(state.drive_brake, a, w)
+        most = wp.abs(plan.terms[d.first].gear) * rub
+        set_item(state.pull, 4 * c + 3, w, item(state.pull, 4 * c + 3, w) + most)
 
 
 @wp.func
@@ -163,7 +187,7 @@ def spread(tree: Tree, ws: Workspace, state: State, c: int, h: real, w: int):
     quarter = real(0.25)
     out = vec4(quarter * h * h, quarter * h * h, h, real(0.0))
     if int(state.settings[METHOD, 0]) != PAPER_TREE:
-        stiffness = tree.stiffness[c] + item(state.pull, 3 * c + 1, w)
+        stiffness = tree.stiffness[c] + item(state.pull, 4 * c + 1, w)
         hk = get(ws.hk, c, w)
         hc = get(ws.hc, c, w)
         rsD = get(ws.rsD, c, w)
@@ -225,6 +249,25 @@ def excess_impulse(work: Work, l: int, free: real, K: real, w: int):
 
 
 @wp.func
+def keep_flow(plan: Plan, state: State, a: int, force: real, h: real, w: int):
+    """Force of an actuator with a lag at the end of the time it acted, from its mean (M-73); how fast it changed, and
+    half the path's rate before."""
+    d = plan.drives[a]
+    change = real(0.0)
+    if d.lag > real(0.0) and h > real(0.0):
+        x = h / d.lag
+        kept = kept_share(x)
+        before = item(state.drive_flow, a, w)
+        law = (force - kept * before) / (real(1.0) - kept)
+        after = wp.clamp(law + (before - law) * wp.exp(-x), d.low, d.high)
+        change = (after - before) / h
+        set_item(state.drive_flow, a, w, after)
+    s, rate = path_motion(plan, d, state, w)
+    set_item(state.drive_seen, 2 * a, w, real(0.5) * rate)
+    set_item(state.drive_seen, 2 * a + 1, w, change)
+
+
+@wp.func
 def keep_drives(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, h: real, dt: real, w: int):
     """Forces that actuators gave in a step, and inputs that lag or are summed at its end (M-69)."""
     a = int(0)
@@ -242,6 +285,7 @@ def keep_drives(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work,
             if d.line >= 0:
                 force = force + get(work.p, plan.first_line + 4 * d.line, w) / (h * term.gear)
         set_item(state.drive_force, a, w, force)
+        keep_flow(plan, state, a, force, h, w)
         u = item(state.drive_lagged, a, w)
         given = clamped_input(d, state, a, w)
         if d.integrates == 1:
@@ -250,6 +294,34 @@ def keep_drives(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work,
             u = u + (real(1.0) - wp.exp(-dt / d.response)) * (given - u)
         set_item(state.drive_lagged, a, w, u)
         a += 1
+
+
+@wp.func
+def keep_rates(plan: Plan, state: State, w: int):
+    """Mean rates of paths in a step whose velocities are v_next, and the lines' speeds."""
+    a = int(0)
+    while a < plan.drives.shape[0]:
+        d = plan.drives[a]
+        rate = real(0.0)
+        if d.place == LINE:
+            rate = item(state.speed, d.line, w)
+        else:
+            k = d.first
+            while k < d.end:
+                if plan.terms[k].loop == 0:
+                    rate = rate + plan.terms[k].gear * item(state.v_next, plan.terms[k].coordinate, w)
+                k += 1
+        set_item(state.drive_seen, 2 * a, w, item(state.drive_seen, 2 * a, w) + real(0.5) * rate)
+        a += 1
+
+
+@wp.func
+def drive_friction(plan: Plan, state: State, l: int, w: int):
+    """Largest friction of gears and brakes on the coordinate of a line, N or N m."""
+    c = plan.line_of[2 * l]
+    if plan.line_kind[l] == LOOP_ROW:
+        c = plan.dofs + plan.line_of[2 * l + 1]
+    return item(state.pull, 4 * c + 3, w)
 
 
 @wp.func

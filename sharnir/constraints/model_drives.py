@@ -30,6 +30,7 @@ class Drive:
     measured: int  # 1 if all coordinates of its path have positions
     shared: int  # 1 if others act on one of its coordinates, which has a largest force
     integrates: int
+    rubs: int  # 1 if it has a gear that loses, or a brake
     gain: vec3
     bias: vec3
     input_low: real
@@ -38,7 +39,10 @@ class Drive:
     high: real
     sum_low: real
     sum_high: real
-    response: real  # s
+    response: real  # s, of its input
+    lag: real  # s, of its force
+    efficiency: real
+    brake: real  # N or N m, along the path
 
 
 @wp.struct
@@ -100,6 +104,22 @@ def force_limits(model: Model) -> Reals:
     return out
 
 
+def lag_of(model: Model, a: int) -> float:
+    """Time constant (s) of an actuator's force."""
+    resistance, inductance, _ = model.actuator_electric[a]
+    return float(inductance / resistance) if resistance > 0 else 0.0
+
+
+def rubbing(model: Model) -> set[int]:
+    """Actuators whose gears lose, or that have a brake."""
+    return {int(a) for a in np.flatnonzero((model.actuator_efficiency < 1) | (model.actuator_brake > 0))}
+
+
+def rubbed_coordinates(model: Model) -> set[int]:
+    """Coordinates that their gears and brakes rub."""
+    return {int(model.actuator_coordinate[t]) for a in rubbing(model) for t in terms_of(model, a)}
+
+
 def sharing(model: Model) -> Ints:
     """[nc] how many actuators act on each coordinate."""
     return np.bincount(model.actuator_coordinate, minlength=model.nc).astype(np.int32)
@@ -122,7 +142,9 @@ def drive_arrays(model: Model, lines: Lines, device: str) -> tuple[wp.array, wp.
         d.input_low, d.input_high = model.actuator_input_limits[a]
         d.low, d.high = limits[a]
         d.sum_low, d.sum_high = model.actuator_input_sum_limits[a]
-        d.response = model.actuator_response[a]
+        d.response, d.lag = model.actuator_response[a], lag_of(model, a)
+        d.efficiency, d.brake = model.actuator_efficiency[a], model.actuator_brake[a]
+        d.rubs = int(a in rubbing(model))
         drives.append(d)
         terms += [_term(model, lines, t, d.place == LINE, most) for t in own]
     return wp.array(drives, dtype=Drive, device=device), wp.array(terms, dtype=Term, device=device)

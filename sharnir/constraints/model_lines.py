@@ -8,7 +8,7 @@ import numpy as np
 
 from sharnir.constraints.acts import FRICTION, HOLD, MOTOR, SOFT
 from sharnir.constraints.joints import CONSTRAINED
-from sharnir.constraints.model_drives import add_drive_lines, path_coordinates
+from sharnir.constraints.model_drives import add_drive_lines, path_coordinates, rubbed_coordinates
 from sharnir.kinds import BALL, CONE_LIMIT, COUPLING, LOOP_ROW, NO_LIMIT, PATH, SPRING, TREE_DOF, TURN
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class Lines:
         self.W_size = 0
         self.rows: list[dict[str, Any]] = []
         self.of_coordinate: dict[int, int] = {}
+        self._rubbed = rubbed_coordinates(model)
         self._motor = {int(c): m for m, c in enumerate(model.motor_coordinate)}
 
     def pattern(self, entries: list[int]) -> int:
@@ -57,7 +58,7 @@ class Lines:
         measured = int(m.coordinate_positions[c] >= 0)
         facts: dict[str, Any] = {"q": max(int(m.coordinate_positions[c]), 0), "friction": m.friction[c]}
         facts["measured"] = measured
-        acts = FRICTION if m.friction[c] > 0 else 0
+        acts = FRICTION if m.friction[c] > 0 or c in self._rubbed else 0
         if m.limit_angles[c] != NO_LIMIT and m.coordinate_positions[c] >= 0:
             acts |= HOLD
             facts |= {"lower": m.limit_lower[c], "upper": m.limit_upper[c]}
@@ -158,7 +159,7 @@ def collect(model: Model) -> tuple[Lines, list[int]]:
     """All lines, those of loop joints first; where each joint's lines start."""
     lines = Lines(model)
     driven = {*(int(c) for c in model.motor_coordinate), *(int(c) for c in model.coupling_coordinate.reshape(-1))}
-    driven |= path_coordinates(model)
+    driven |= path_coordinates(model) | rubbed_coordinates(model)
     soft = (model.loop_armature > 0) | (model.loop_stiffness > 0) | (model.loop_damping > 0)
     wanted = (model.friction > 0) | (model.limit_angles != NO_LIMIT)
     wanted[model.nv :] |= soft

@@ -7,7 +7,7 @@ import warp as wp
 
 from sharnir.access import get, get3, item, put
 from sharnir.constraints.acts import BOUNDED, EXCESS, FRICTION, HOLD, MOTOR, SOFT
-from sharnir.constraints.drives import asked_of, exceeds, set_excess
+from sharnir.constraints.drives import asked_of, drive_friction, exceeds, set_excess
 from sharnir.constraints.lines import line_position, whiten_line
 from sharnir.constraints.loops import Loops, loop_coordinates, loop_ends, row_form
 from sharnir.constraints.plan import Plan
@@ -223,7 +223,7 @@ def prepare_line(
     if (acts & HOLD) != 0:
         bound_speed(plan, work, l, real(0.0), g, g, dt, ahead, w)
     if (acts & FRICTION) != 0:
-        put(work.friction, l, w, h * plan.line_friction[l])
+        put(work.friction, l, w, h * (plan.line_friction[l] + drive_friction(plan, state, l, w)))
     if (acts & MOTOR) != 0:
         set_motor(plan, state, work, l, g, h, dt, w)
     if (acts & BOUNDED) != 0:
@@ -313,6 +313,16 @@ def set_motor(plan: Plan, state: State, work: Work, l: int, g: real, h: real, dt
 
 
 @wp.func
+def rotor_beside(loops: Loops, plan: Plan, l: int):
+    """Armature along the path of an actuator that drives one coordinate of a joint that closes a loop."""
+    inertia = real(0.0)
+    term = plan.terms[plan.line_of[2 * l]]
+    if plan.line_of[2 * l + 1] == 1 and term.loop == 1:
+        inertia = loops.armature[term.coordinate - plan.dofs] / (term.gear * term.gear)
+    return inertia
+
+
+@wp.func
 def set_soft(
     tree: Tree, loops: Loops, plan: Plan, state: State, work: Work, l: int, K: real, g: real, speed: real, h: real,
     dt: real, swing: real, w: int,
@@ -328,6 +338,7 @@ def set_soft(
     damping = real(0.0)
     stretch = real(0.0)
     force = real(0.0)
+    beside = real(0.0)  # a rotor whose inertia is another line's
     if plan.line_kind[l] == SPRING:
         data = tree.spring_data[plan.line_of[2 * l]]
         stiffness = data[0]
@@ -338,6 +349,7 @@ def set_soft(
         force = asked[0]
         stiffness = asked[1]
         damping = asked[2]
+        beside = rotor_beside(loops, plan, l)
     else:
         k = plan.line_link[l]
         lv = plan.line_of[2 * l + 1]
@@ -357,9 +369,9 @@ def set_soft(
     if since == real(0.0):  # half a kick from rest, but the spring swings over a whole step
         hk = dt * stiffness
         since = dt
-    lean = spring_lean(real(0.25) * hk * dt * K, real(1.0) + K * inertia)
+    lean = spring_lean(real(0.25) * hk * dt * K, real(1.0) + K * (inertia + beside))
     E = inertia + (real(0.25) + real(0.75) * lean) * hk * dt
-    share = damping_share(h * damping * K, real(1.0) + K * E)
+    share = damping_share(h * damping * K, real(1.0) + K * (E + beside))
     before = (real(0.25) * (real(1.0) - lean) * hk * since - (real(1.0) - share) * h * damping) * speed
     before = before + inertia * item(state.speed, l, w)
     E = wp.max(E + share * h * damping, real(1.0e-30))

@@ -66,6 +66,9 @@ class State:
     drive_input: array2  # [actuator]
     drive_lagged: array2  # [actuator] what its law gets, where it lags or is summed
     drive_force: array2  # [actuator] N or N m, along its path in the step that led here
+    drive_flow: array2  # [actuator] the same at the end of the time it acted, where it lags
+    drive_seen: array2  # [2 actuator] mean rate of its path in that time, and that of its force where it lags
+    drive_brake: array2  # [actuator] how far its brake is engaged, 0 to 1
     turn: counts2  # [1] which step of a launch the next one is
     touch: Touch  # points of this step
     touched: counts2  # [1 + 2 contact] how many contacts there were, which pairs of shapes and features
@@ -79,7 +82,7 @@ class State:
     tau: array2  # [nv] joint impulses
     asked: array2  # [4 actuator] of each along its path as a step begins: force at its position, stiffness, damping;
     # force by position and rate, within its limits
-    pull: array2  # [3 nc] the same on coordinates, but for paths that are lines
+    pull: array2  # [4 nc] the first three on coordinates, but for paths that are lines; friction of gears and brakes
     loop_next: array2  # [loop q]
     history: array2  # [REPORTS · steps] reports of the steps of a launch
 
@@ -102,8 +105,10 @@ EVOLVES = (
     "touched_bent",
     "drive_lagged",
     "drive_force",
+    "drive_flow",
+    "drive_seen",
 )
-STATE_SAVED = (*EVOLVES, "control", "f_ext", "target", "drive_input")
+STATE_SAVED = (*EVOLVES, "control", "f_ext", "target", "drive_input", "drive_brake")
 
 
 @wp.struct
@@ -195,17 +200,17 @@ class Work:
 
 def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -> State:
     """Zeroed state."""
-    loop_q = int(model.loop_q_start[-1])
+    loop_q, actuators = int(model.loop_q_start[-1]), len(model.actuator_names)
     bent = plan.contacts if plan.joints else 0
     together = {
         "control": model.nc, "f_ext": 6 * model.nb, "target": len(model.motor_names),
-        "drive_input": len(model.actuator_names), "clock": 7,
+        "drive_input": actuators, "drive_brake": actuators, "clock": 7,
         "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "speed": plan.lines, "p": plan.first_contact,
         "bend": 3 * model.nv + 1, "lack": model.nv, "aim": 18 * plan.joints + 1, "firm": plan.bound,
-        **dict.fromkeys(("drive_lagged", "drive_force"), len(model.actuator_names)),
+        **dict.fromkeys(("drive_lagged", "drive_force", "drive_flow"), actuators), "drive_seen": 2 * actuators,
     }  # fmt: skip
     sizes = {
-        "report": REPORTS, "asked": 4 * len(model.actuator_names), "pull": 3 * model.nc,
+        "report": REPORTS, "asked": 4 * actuators, "pull": 4 * model.nc,
         "touched_p": 6 * plan.contacts, "touched_at": 10 * plan.contacts, "touched_bent": 7 * bent,
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_next": loop_q, "history": REPORTS * history,
     }  # fmt: skip

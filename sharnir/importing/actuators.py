@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from sharnir.importing.bodies import BALL, FREE, SIZES
+from sharnir.importing.dc_motors import dc_motor, is_dc_motor, unknown_of_dc_motor
 from sharnir.importing.source import Source
 from sharnir.importing.tendons import fixed_terms
 from sharnir.spec.actuators import Actuator
@@ -34,6 +35,8 @@ def add_actuators(source: Source) -> None:
         terms = None if reason else _terms(source, a)
         if terms is None:
             source.report.add("actuator", name, reason or "its transmission is not known")
+        elif is_dc_motor(source, a):
+            source.scene.add(dc_motor(source, a, name, terms))
         else:
             source.scene.add(_actuator(source, a, name, terms))
     _add_joint_limits(source)
@@ -42,6 +45,12 @@ def add_actuators(source: Source) -> None:
 def _unknown(source: Source, a: int) -> str | None:
     """What about an actuator is not known here."""
     m = source.model
+    if m.actuator_delay[a] > 0:
+        return "a delay is not known"
+    if (m.opt.disableactuator >> int(m.actuator_group[a])) & 1:
+        return "its group is switched off"
+    if is_dc_motor(source, a):
+        return unknown_of_dc_motor(source, a)
     gain, bias, dynamics = int(m.actuator_gaintype[a]), int(m.actuator_biastype[a]), int(m.actuator_dyntype[a])
     if gain not in (int(GAIN.mjGAIN_FIXED), int(GAIN.mjGAIN_AFFINE)):
         return f"a gain of type {GAIN(gain).name[7:].lower()} is not known"
@@ -51,10 +60,6 @@ def _unknown(source: Source, a: int) -> str | None:
         return f"dynamics of type {DYN(dynamics).name[6:].lower()} are not known"
     if m.actuator_armature[a] or m.actuator_damping[a] or m.actuator_dampingpoly[a].any():
         return "armature and damping of its own are not known"
-    if m.actuator_delay[a] > 0:
-        return "a delay is not known"
-    if (m.opt.disableactuator >> int(m.actuator_group[a])) & 1:
-        return "its group is switched off"
     return None
 
 

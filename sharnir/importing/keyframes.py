@@ -32,7 +32,8 @@ def _groups(source: Source) -> dict[str, list[int]]:
 def add_keyframes(source: Source) -> None:
     """All keyframes of the file."""
     m, ours = source.model, _groups(source)
-    inputs = [a for a in range(m.nactuator) if source.name("actuator", a) in {x.name for x in source.scene.actuators}]
+    numbers = {source.name("actuator", a): a for a in range(m.nactuator)}
+    inputs = [numbers[name] for name in source.driven_names]
     for k in range(m.nkey):
         name = source.name("keyframe", k)
         if m.na and m.key_act[k].any():

@@ -53,7 +53,7 @@ def _facts(source: Source, s: int) -> dict[str, Any] | None:
         return {"of": name, "coordinate": k}
     if thing == int(OBJ.mjOBJ_ACTUATOR):
         name = source.name("actuator", number)
-        return {"of": name} if any(a.name == name for a in source.scene.actuators) else None
+        return {"of": name} if name in source.driven_names else None
     found = _frame(source, thing, number)
     if found is None:
         return None

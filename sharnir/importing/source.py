@@ -55,6 +55,11 @@ class Source:
         """Name of an element, made up from its number where it has none."""
         return str(getattr(self.model, kind)(number).name or f"{kind}{number}")
 
+    @property
+    def driven_names(self) -> list[str]:
+        """Actuators and DC motors taken over so far, in the order in which keyframes give their inputs."""
+        return [x.name for x in self.scene.driven]
+
     def on(self, feature: str) -> bool:
         """Whether the file leaves a feature switched on."""
         flags = self.model.opt.disableflags

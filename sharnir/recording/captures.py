@@ -26,7 +26,8 @@ class Capture:
     def __init__(self, sim: Simulation) -> None:
         state = sim.impulses.state
         report: Arrays = {"report": state.history.numpy()[:REPORTS]}
-        names = {"control": "control", "applied": "f_ext", "target": "target", "input": "drive_input", "clock": "clock"}
+        names = {"control": "control", "applied": "f_ext", "target": "target", "input": "drive_input"}
+        names |= {"brake": "drive_brake", "clock": "clock"}
         names |= {name: name for name in EVOLVES if name not in (*CONTACT_ARRAYS, "clock")}
         evolving: Arrays = {name: getattr(state, theirs).numpy() for name, theirs in names.items()}
         contacts: Arrays = {name: getattr(state, name).numpy() for name in CONTACT_ARRAYS}
@@ -98,7 +99,7 @@ def saved_arrays(sim: Simulation, layout: Layout, data: Any, contacts: int) -> A
     """What `Saved` holds, from a capture; contacts that are not there are zero."""
     present = sim.impulses.saved()
     flat = {part.name: layout.array(data, part.name) for part in layout.fixed}
-    flat |= {"f_ext": flat["applied"], "drive_input": flat["input"]}
+    flat |= {"f_ext": flat["applied"], "drive_input": flat["input"], "drive_brake": flat["brake"]}
     flat |= layout.contact_arrays(data, contacts)
     out = {}
     for name, array in present.items():

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sharnir.model import Reals
 from sharnir.recording.cdr import Reader, Writer
+from sharnir.recording.layout import INPUTS
 
 STEP, STATE, SNAPSHOT, EVENT, TF, JOINTS = (
     "/sharnir/step", "/sharnir/state", "/sharnir/snapshot", "/sharnir/event", "/tf", "/joint_states",
@@ -23,7 +24,7 @@ SCHEMAS = {
         "sharnir_msgs/msg/Step",
         "uint64 step\nfloat64 t\nfloat64 since\nuint64 steps\nfloat64 dt\nuint64 hash\nuint32 sweeps\nuint32 reason\n"
         "float64 seconds\nfloat64 residual\nfloat64 position_error\nfloat64[3] ends\n"
-        "float64[] control\nfloat64[] applied\nfloat64[] target\nfloat64[] input",
+        "float64[] control\nfloat64[] applied\nfloat64[] target\nfloat64[] input\nfloat64[] brake",
     ),
     STATE: (
         "sharnir_msgs/msg/State",
@@ -73,13 +74,14 @@ class Step:
     applied: Reals  # [6 nb] N, N m
     target: Reals  # [motors]
     input: Reals  # [actuators]
+    brake: Reals  # [actuators] 0 to 1
 
     def write(self) -> bytes:
         """As a message."""
         out = Writer().put("uint64", self.step).put("float64", self.t, self.since).put("uint64", self.steps)
         out.put("float64", self.dt).put("uint64", self.hash).put("uint32", self.sweeps, self.reason)
         out.put("float64", self.seconds, self.residual, self.position_error, *self.ends)
-        for values in (self.control, self.applied, self.target, self.input):
+        for values in (self.control, self.applied, self.target, self.input, self.brake):
             out.array("float64", values)
         return out.done()
 
@@ -90,7 +92,7 @@ class Step:
         head = [r.get(k) for k in ("uint64", "float64", "float64", "uint64", "float64", "uint64", "uint32", "uint32")]
         seconds, residual, error, *ends = (r.get("float64") for _ in range(6))
         names = ("step", "t", "since", "steps", "dt", "hash", "sweeps", "reason")
-        inputs = {name: r.array("float64") for name in ("control", "applied", "target", "input")}
+        inputs = {name: r.array("float64") for name in INPUTS}
         more: dict[str, Any] = dict(zip(names, head, strict=True)) | inputs
         return Step(seconds=seconds, residual=residual, position_error=error, ends=(ends[0], ends[1], ends[2]), **more)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-INPUTS = ("control", "applied", "target", "input")  # of joints, bodies, motors, actuators
+INPUTS = ("control", "applied", "target", "input", "brake")  # of joints, bodies, motors, actuators, their brakes
 CONTACT_ARRAYS = ("touched", "touched_p", "touched_at", "touched_bent")
 SEEN = ("v", "loop_v", "position", "rotation", "velocity", "energy")
 STEADY = slice(2), slice(4, None)  # of the clock: the rest is ticks of this machine

@@ -69,7 +69,7 @@ class Replay:
 
     def _input_arrays(self) -> dict[str, Any]:
         state = self.sim.impulses.state
-        arrays = (state.control, state.f_ext, state.target, state.drive_input)
+        arrays = (state.control, state.f_ext, state.target, state.drive_input, state.drive_brake)
         return {name: array.numpy() for name, array in zip(INPUTS, arrays, strict=True)}
 
     def _spoilt(self, reason: str) -> RecordingError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sharnir.errors import ModelError, described, fail, shown, unknown
 from sharnir.spec.actuators import Actuator, Coupling, Motor
+from sharnir.spec.dc_motors import DCMotor
 from sharnir.spec.elements import (
     Body,
     Box,
@@ -45,7 +46,7 @@ SECTIONS = {
     "body": Body, "joint": ALL_JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling,
     "shape": SHAPE_TYPES,
     "contact_pair": ContactPair, "material_pair": MaterialPair, "visual": Visual,
-    "actuator": Actuator, "keyframe": Keyframe, "sensor": Sensor, "camera": Camera,
+    "actuator": Actuator, "dc_motor": DCMotor, "keyframe": Keyframe, "sensor": Sensor, "camera": Camera,
 }  # fmt: skip
 TEXT = {"name", "kind", "file", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine"}
 TEXT |= {"first", "second", "of", "body"}
@@ -133,6 +134,7 @@ def scene_text(scene: Scene) -> str:
         ("material_pair", [_table(p, None) for p in scene.material_pairs]),
         ("visual", [_table(v, None) for v in scene.visuals]),
         ("actuator", [_table(a, None) for a in scene.actuators]),
+        ("dc_motor", [_table(m, None) for m in scene.dc_motors]),
         ("keyframe", [_table(k, None) for k in scene.keyframes]),
         ("sensor", [_table(s, None) for s in scene.sensors]),
         ("camera", [_table(c, None) for c in scene.cameras]),

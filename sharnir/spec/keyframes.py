@@ -13,7 +13,7 @@ class Keyframe(Element):
     """A state to start from, with `Scene.at`.
 
     joints: names. positions, velocities: of each of them, their coordinates as a joint's `position` and `velocity`.
-    inputs: of the scene's actuators, in their order; left out, as they are.
+    inputs: of the scene's actuators, then its DC motors, in their order; left out, as they are.
     """
 
     name: str

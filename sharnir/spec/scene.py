@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from sharnir.errors import described, fail, shown, unknown
 from sharnir.spec.actuators import Actuator, Coupling, Motor
+from sharnir.spec.dc_motors import DCMotor
 from sharnir.spec.elements import Body, Element, Shape, Spring, Vector, Visual, plain
 from sharnir.spec.joints import Joint
 from sharnir.spec.keyframes import Keyframe
@@ -21,14 +22,14 @@ WORLD = "world"
 LISTS: dict[str, type[Element]] = {
     "bodies": Body, "joints": Joint, "springs": Spring, "motors": Motor, "couplings": Coupling, "shapes": Shape,
     "contact_pairs": ContactPair, "material_pairs": MaterialPair,
-    "visuals": Visual, "actuators": Actuator, "keyframes": Keyframe, "sensors": Sensor,
+    "visuals": Visual, "actuators": Actuator, "dc_motors": DCMotor, "keyframes": Keyframe, "sensors": Sensor,
     "cameras": Camera,
 }  # fmt: skip
 
 
 @dataclass(kw_only=True)
 class Scene:
-    """Bodies, joints, springs, motors, actuators and couplings under gravity (m/s²), shapes fixed to the world, and
+    """Bodies, joints, springs, motors of three kinds and couplings under gravity (m/s²), shapes fixed to the world, and
     what is said of contact between two bodies or two materials. Bodies without a joint to anything float freely.
 
     visuals: what is seen of the world besides its shapes. timestep: s, that the scene's author had in mind; left out,
@@ -47,6 +48,7 @@ class Scene:
     material_pairs: list[MaterialPair] = field(default_factory=list)
     visuals: list[Visual] = field(default_factory=list)
     actuators: list[Actuator] = field(default_factory=list)
+    dc_motors: list[DCMotor] = field(default_factory=list)
     keyframes: list[Keyframe] = field(default_factory=list)
     sensors: list[Sensor] = field(default_factory=list)
     cameras: list[Camera] = field(default_factory=list)
@@ -57,17 +59,22 @@ class Scene:
         self.gravity = plain(self.gravity)
 
     def add(self, element: E) -> E:
-        """Add a body, joint, spring, motor, actuator, coupling, shape or visual of the world, contact pair, material
-        pair, keyframe, sensor or camera, in any order; returns it."""
+        """Add a body, joint, spring, motor, actuator, DC motor, coupling, shape or visual of the world, contact pair,
+        material pair, keyframe, sensor or camera, in any order; returns it."""
         for name, kind in LISTS.items():
             if isinstance(element, kind):
                 getattr(self, name).append(element)
                 return element
         allowed = (
-            "a Body, a joint, a Spring, a Motor, an Actuator, a Coupling, a shape, a Visual, a ContactPair, "
+            "a Body, a joint, a Spring, a Motor, an Actuator, a DCMotor, a Coupling, a shape, a Visual, a ContactPair, "
             "a MaterialPair, a Keyframe, a Sensor or a Camera"
         )
         raise fail(f"scene {shown(self.name)}", "cannot add this", described(element), allowed)
+
+    @property
+    def driven(self) -> list[Actuator | DCMotor]:
+        """Actuators, then DC motors: all that has an input, in the order in which models and keyframes have them."""
+        return [*self.actuators, *self.dc_motors]
 
     def plain(self) -> Scene:
         """A copy whose values are plain, also those assigned after construction; for compiling and saving."""
@@ -97,8 +104,8 @@ class Scene:
             if joint not in joints:
                 raise unknown("joint", joint, joints)
             joints[joint].position, joints[joint].velocity = position, velocity
-        inputs = [a.input for a in scene.actuators] if frame.inputs is None else frame.inputs
-        for actuator, value in zip(scene.actuators, inputs, strict=True):
+        inputs = [a.input for a in scene.driven] if frame.inputs is None else frame.inputs
+        for actuator, value in zip(scene.driven, inputs, strict=True):
             actuator.input = value
         return scene
 

@@ -52,7 +52,7 @@ def load_loops(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, w
         while j < 6:
             lv = loops.v_start[k] + j - loops.fixed[kind]
             c = loops.dofs + lv
-            impulse = h * (loops.effort[lv] + item(state.control, c, w) + item(state.pull, 3 * c, w))
+            impulse = h * (loops.effort[lv] + item(state.control, c, w) + item(state.pull, 4 * c, w))
             if impulse != real(0.0):
                 s = loop_ends(tree, ws, loops, k, w)
                 g, f, n = row_form(loops, s, k, (6 * kind + j) * 3)
@@ -101,11 +101,11 @@ def joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, b
             if kind != BALL:
                 stretch = item(state.q, qi + k, w) - tree.rest[qi + k]
             put(ws.E, c, w, tree.armature[c])
-            total = stiffness + item(state.pull, 3 * c + 1, w)
+            total = stiffness + item(state.pull, 4 * c + 1, w)
             put(ws.hk, c, w, acting * dt * total)
             put(ws.hb, c, w, acting * since * total)
-            put(ws.hc, c, w, h * (tree.damping[c] + item(state.pull, 3 * c + 2, w)))
-            force = tree.effort[c] + item(state.control, c, w) + item(state.pull, 3 * c, w) - stiffness * stretch
+            put(ws.hc, c, w, h * (tree.damping[c] + item(state.pull, 4 * c + 2, w)))
+            force = tree.effort[c] + item(state.control, c, w) + item(state.pull, 4 * c, w) - stiffness * stretch
             set_item(state.tau, c, w, h * force + tree.armature[c] * item(state.v, c, w))
             k += 1
         e += 1
@@ -114,7 +114,7 @@ def joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, b
 @wp.func
 def load_step(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, h: real, dt: real, w: int):
     """All that acts in a step, for the inward pass that finds the motion without rows from momenta."""
-    ask(plan, state, dt, w)
+    ask(plan, state, h, dt, w)
     kick(tree, ws, loops, state, h, w)
     joint_impulses(tree, ws, state, h, dt, item(state.clock, 0, w), w)
 
@@ -122,7 +122,7 @@ def load_step(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State,
 @wp.func
 def published_motion(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, w: int):
     """z of q̇ + Δt q̈, q̈ by the articulated-body algorithm (A17-7); springs, dampers and actuators implicit."""
-    ask(plan, state, dt, w)
+    ask(plan, state, dt, dt, w)
     kinematics(tree, ws, state.q, state.v, w)
     load_links(tree, ws, state, vec3(), real(0.0), real(1.0), w)
     load_loops(tree, ws, loops, state, real(1.0), w)
@@ -137,7 +137,7 @@ def published_motion(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state:
     d = int(0)
     while d < tree.dof[tree.links]:
         v = item(state.v, d, w)
-        damping = tree.damping[d] + item(state.pull, 3 * d + 2, w)
+        damping = tree.damping[d] + item(state.pull, 4 * d + 2, w)
         set_item(state.tau, d, w, (item(state.tau, d, w) - tree.armature[d] * v) / dt - damping * v)
         put(ws.E, d, w, get(ws.E, d, w) + get(ws.hc, d, w) + real(0.25) * get(ws.hk, d, w))
         put(ws.hc, d, w, real(0.0))

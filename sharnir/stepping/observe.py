@@ -68,7 +68,7 @@ def synchronise(
 ):  # fmt: skip
     """v ← momenta after a share of the step's forces, with all rows."""
     h = share * dt
-    ask(plan, state, dt, w)
+    ask(plan, state, h, dt, w)
     kick(tree, ws, loops, state, h, w)
     joint_impulses(tree, ws, state, h, real(2.0) * dt, real(2.0) * dt, w)
     inward_momentum(tree, ws, state.tau, state.v, 1, w)

@@ -50,7 +50,7 @@ def impulse_on_row(loops: Loops, plan: Plan, state: State, work: Work, k: int, j
     else:
         lv = loops.v_start[k] + j - fixed
         c = plan.dofs + lv
-        total = h * (loops.effort[lv] + item(state.control, c, w) + item(state.pull, 3 * c, w))
+        total = h * (loops.effort[lv] + item(state.control, c, w) + item(state.pull, 4 * c, w))
         l = int(0)
         while l < plan.lines:
             if plan.line_kind[l] == LOOP_ROW and plan.line_of[2 * l] == 6 * k + j:

@@ -12,7 +12,7 @@ from sharnir.access import get, get3, get_int, item, put, put_int, set_item, set
 from sharnir.constraints.acts import HOLD, SOFT
 from sharnir.constraints.contact_rows import find_contacts, prepare_contact, touching_count
 from sharnir.constraints.contacts import contact_count
-from sharnir.constraints.drives import keep_drives
+from sharnir.constraints.drives import keep_drives, keep_rates
 from sharnir.constraints.lines import line_position
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
@@ -88,6 +88,7 @@ def finish(
 ):
     """The step's velocities, momenta and impulses become the state, but for those of contacts. chord: lines move as
     their positions do."""
+    keep_drives(tree, ws, plan, state, work, h, dt, w)
     l = int(0)
     while l < plan.lines:
         measured = plan.line_measured[l] == 1 and (plan.line_acts[l] & (HOLD | SOFT)) != 0
@@ -100,7 +101,7 @@ def finish(
             )
         l += 1
     keep_items(work.p, state.p, plan.first_contact, w)
-    keep_drives(tree, ws, plan, state, work, h, dt, w)
+    keep_rates(plan, state, w)
     set_item_int(state.touched, 0, w, contact_count(work, w))
     i = int(0)
     while i < tree.links:

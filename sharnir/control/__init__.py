@@ -1,0 +1,1 @@
+"""Control of what is driven, at rates of its own."""
