@@ -22,6 +22,9 @@ ALL = "all"
 HERE = "127.0.0.1"
 ROBOTS = (".urdf", ".xml", ".mjcf")
 SCENE_HELP = "A named scene, a scene file (.toml), a robot (.urdf, .xml)"
+Parts = Annotated[
+    float | None, typer.Option("--decompose", help="Take meshes apart, to this concavity: 0.01 (fine) to 1 (coarse).")
+]
 Roots = Annotated[list[Path] | None, typer.Option("--root", help="A folder where files of a robot may lie.")]
 
 
@@ -77,6 +80,7 @@ def run(
     csv: Annotated[bool, typer.Option("--csv", help="Save a table of numbers.")] = False,
     folder: Annotated[Path, typer.Option("--out", help="Where to save.")] = Path("out"),
     root: Roots = None,
+    decompose: Parts = None,
 ) -> None:
     """Simulate a scene and report on it. Interrupted, it keeps what was recorded and ends with status 130."""
     from sharnir import scenes
@@ -103,7 +107,7 @@ def run(
     saved: list[Path] = []
     finished = True
     for name in scenes.names() if scene == ALL else [scene]:
-        built, length, step = build(name, parameter or [], root or [])
+        built, length, step = build(name, parameter or [], root or [], decompose)
         length = length if duration is None else duration
         step = step if dt is None and not exact else dt
         trajectory = simulate(
@@ -132,13 +136,15 @@ def file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).strip(".") or "scene"
 
 
-def build(name: str, parameters: list[str], roots: Sequence[Path] = ()) -> tuple[Any, float, float | None]:
+def build(
+    name: str, parameters: list[str], roots: Sequence[Path] = (), decompose: float | None = None
+) -> tuple[Any, float, float | None]:
     """A scene by name or file, how long to run it, and a step for it. What a robot loses is printed."""
     from sharnir import scenes
     from sharnir.spec.scene import Scene
 
     if name.lower().endswith(ROBOTS):
-        scene = robot(name, parameters, roots)
+        scene = robot(name, parameters, roots, decompose)
         return scene, 10.0, scene.timestep
     if name.endswith(".toml"):
         if parameters:
@@ -156,13 +162,13 @@ def build(name: str, parameters: list[str], roots: Sequence[Path] = ()) -> tuple
     return scenes.make(name, **values), found.duration, found.dt
 
 
-def robot(name: str, parameters: list[str], roots: Sequence[Path]) -> Any:
+def robot(name: str, parameters: list[str], roots: Sequence[Path], decompose: float | None) -> Any:
     """The scene of a URDF or MJCF file."""
     from sharnir.importing import load
 
     if parameters:
         raise ModelError(f"--set: a robot file has no parameters: given {parameters}; allowed: none")
-    scene = load(name, roots)
+    scene = load(name, roots, decompose=decompose)
     for entry in scene.import_report:
         if entry.effect != UNSEEN:
             out.print(f"{entry.effect}: {entry}", highlight=False, markup=False)
@@ -170,12 +176,15 @@ def robot(name: str, parameters: list[str], roots: Sequence[Path]) -> Any:
 
 
 @app.command()
-def info(scene: Annotated[str, typer.Argument(help=f"{SCENE_HELP}.")], root: Roots = None) -> None:
+def info(
+    scene: Annotated[str, typer.Argument(help=f"{SCENE_HELP}.")], root: Roots = None, decompose: Parts = None
+) -> None:
     """Show what a scene holds, and what a robot's file could not bring into it."""
     from sharnir.importing import load
     from sharnir.info import report_table, scene_table
 
-    built = load(scene, root or []) if scene.lower().endswith(ROBOTS) else build(scene, [])[0]
+    is_robot = scene.lower().endswith(ROBOTS)
+    built = load(scene, root or [], decompose=decompose) if is_robot else build(scene, [])[0]
     out.print(scene_table(built))
     report = report_table(built)
     if report is not None:
@@ -209,12 +218,13 @@ def view(
     certificate: Annotated[str | None, typer.Option(help="For TLS, with --key (.pem).")] = None,
     key: Annotated[str | None, typer.Option(help="Of the certificate (.pem).")] = None,
     root: Roots = None,
+    decompose: Parts = None,
 ) -> None:
     """Watch and drive a scene in a browser, in real time, until Ctrl-C."""
     from sharnir import viewer
     from sharnir.simulation import Simulation
 
-    built, _, step = build(scene, parameter or [], root or [])
+    built, _, step = build(scene, parameter or [], root or [], decompose)
     usual = step if scene.lower().endswith(ROBOTS) and step is not None else 0.01
     simulation = Simulation(built, solver=solver, dt=usual if dt is None else dt)
     file = drive or mapping_of(scene)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from sharnir.importing.keyframes import add_keyframes, close_start
 from sharnir.importing.links import add_urdf_facts
 from sharnir.importing.options import add_options
 from sharnir.importing.parse import Parsed, parse
+from sharnir.importing.parts import checked_concavity
 from sharnir.importing.sensors import add_sensors
 from sharnir.importing.shapes import add_shapes
 from sharnir.importing.source import Source
@@ -24,6 +26,15 @@ from sharnir.importing.tendons import add_tendons
 from sharnir.importing.urdf import set_inertias
 from sharnir.spec.report import ImportReport, Omission
 from sharnir.spec.scene import Scene
+
+
+class Options(NamedTuple):
+    """How a file becomes a scene: see `load`."""
+
+    merge_fixed: bool = False
+    floating: bool = False
+    exclude_overlapping: bool = True
+    concavity: float | None = None
 
 
 def load(
@@ -34,6 +45,7 @@ def load(
     merge_fixed: bool = False,
     floating: bool = False,
     exclude_overlapping: bool = True,
+    decompose: float | None = None,
 ) -> Scene:
     """A scene from a URDF or MJCF file, with the file's names and coordinates: q and v are MuJoCo's qpos and qvel but
     for the order of quaternions.
@@ -42,7 +54,9 @@ def load(
     cannot represent as it is, instead of listing it in `scene.import_report`. merge_fixed: let bodies without joints
     become part of those that carry them. floating: let the root links of a URDF float freely; otherwise they are fixed
     to the world. exclude_overlapping: let links of a URDF that overlap at the start not touch each other, which the
-    report lists; of an MJCF nothing is excluded but what it says itself.
+    report lists; of an MJCF nothing is excluded but what it says itself. decompose: let meshes that touch be convex
+    parts, by coacd, instead of one hull each; the concavity a part may have, from 0.01 (fine) to 1 (coarse). That takes
+    seconds to minutes a mesh, and is kept on disk by content.
     """
     flags = {"strict": strict, "merge_fixed": merge_fixed, "floating": floating}
     for name, flag in (flags | {"exclude_overlapping": exclude_overlapping}).items():
@@ -52,20 +66,20 @@ def load(
         raise fail("load", "path is none", shown(path), "the path of a URDF or MJCF file")
     if not isinstance(roots, (list, tuple)) or not all(isinstance(root, (str, Path)) for root in roots):
         raise fail("load", "roots are no list of folders", shown(roots), "a list of paths, as roots=[folder]")
+    concavity = checked_concavity(decompose)
     parsed = parse(path, tuple(roots))
-    scene = scene_of(parsed, merge_fixed=merge_fixed, floating=floating, exclude_overlapping=exclude_overlapping)
+    options = Options(merge_fixed, floating, exclude_overlapping, concavity)
+    scene = scene_of(parsed, options)
     if strict:
         scene.import_report.check()
     return scene
 
 
-def scene_of(
-    parsed: Parsed, *, merge_fixed: bool = False, floating: bool = False, exclude_overlapping: bool = True
-) -> Scene:
+def scene_of(parsed: Parsed, options: Options = Options()) -> Scene:  # noqa: B008
     """The scene of a file that was read, or a ModelFileError. The model of a URDF gets the inertias of the file."""
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):
-            return _mapped(parsed, merge_fixed, floating, exclude_overlapping)
+            return _mapped(parsed, options)
     except ModelError as error:
         raise of_file(error, str(parsed.path)) from None
     except (FloatingPointError, np.linalg.LinAlgError):
@@ -73,19 +87,19 @@ def scene_of(
         raise ModelFileError(str(parsed.path), reason, "numbers of physical size") from None
 
 
-def _mapped(parsed: Parsed, merge_fixed: bool, floating: bool, exclude_overlapping: bool) -> Scene:
+def _mapped(parsed: Parsed, options: Options) -> Scene:
     urdf = parsed.format == "urdf"
     if urdf:
         set_inertias(parsed.model, parsed.tree)
-    source = Source(parsed, floating)
+    source = Source(parsed, options.floating, options.concavity)
     source.report.file = str(parsed.path)
     add_options(source)
-    add_bodies(source, merge_fixed)
+    add_bodies(source, options.merge_fixed)
     add_equalities(source)
     add_tendons(source)
     add_actuators(source)
     add_shapes(source)
-    add_contacts(source, urdf and exclude_overlapping)
+    add_contacts(source, urdf and options.exclude_overlapping)
     close_start(source)
     add_keyframes(source)
     add_sensors(source)

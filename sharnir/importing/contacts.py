@@ -6,7 +6,8 @@ e = exp(−π ζ / √(1 − ζ²)); `solimp` and the time constant, which say h
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Sequence
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from sharnir.importing.overlaps import Bools, Pair, overlapping_links
 from sharnir.importing.source import Source
 from sharnir.rotations import Array
-from sharnir.spec.elements import Material
+from sharnir.spec.elements import Material, Shape
 from sharnir.spec.pairs import ContactPair, MaterialPair
 from sharnir.spec.scene import WORLD
 
@@ -40,15 +41,16 @@ def add_contacts(source: Source, exclude_overlapping: bool) -> None:
     _set_groups(source)
     _set_materials(source)
     _add_pairs(source, may, exclude_overlapping)
-    used = {shape_at(source, g).material.name for g in source.shapes}  # type: ignore[attr-defined]
+    used = {shape.material.name for g in source.shapes for shape in shapes_of(source, g)}
     pairs = source.scene.material_pairs
     source.scene.material_pairs = [p for p in pairs if p.first in used and p.second in used]
 
 
-def shape_at(source: Source, g: int) -> object:
-    """The shape a geom became."""
-    carrier, index = source.shapes[g]
-    return (source.scene.shapes if carrier == 0 else source.body(carrier).shapes)[index]
+def shapes_of(source: Source, g: int) -> Sequence[Shape]:
+    """The shapes a geom became: one, or the parts of a mesh."""
+    carrier, numbers = source.shapes[g]
+    there = source.scene.shapes if carrier == 0 else source.body(carrier).shapes
+    return there[numbers.start : numbers.stop]
 
 
 def bits_allow(source: Source) -> Bools:
@@ -69,8 +71,8 @@ def _set_groups(source: Source) -> None:
     number = {kind: min(k, GROUPS - 1) for k, kind in enumerate(order)}
     for g, (contype, affinity) in kinds.items():
         mask = sum(1 << k for k in {number[o] for o in order if contype & o[1] or o[0] & affinity})
-        shape = shape_at(source, g)
-        shape.group, shape.mask = 1 << number[kinds[g]], mask  # type: ignore[attr-defined]
+        for shape in shapes_of(source, g):
+            shape.group, shape.mask = 1 << number[kinds[g]], mask
 
 
 # materials
@@ -89,7 +91,8 @@ def _set_materials(source: Source) -> None:
     names = {s: f"surface {k}" for k, s in enumerate(dict.fromkeys(surfaces.values()))}
     made = {s: _material(names[s], mixed(s, s)) for s in names}
     for g, surface in surfaces.items():
-        shape_at(source, g).material = made[surface]  # type: ignore[attr-defined]
+        for shape in shapes_of(source, g):
+            shape.material = made[surface]
     for a, b in combinations(names, 2):
         wanted = mixed(a, b)
         expected = {k: max(getattr(made[a], k), getattr(made[b], k)) for k in wanted}
@@ -155,8 +158,8 @@ def _add_pairs(source: Source, may: Bools, exclude_overlapping: bool) -> None:
             continue
         for (g, h), yes, is_ours in zip(pairs, wanted, ours, strict=True):
             if yes != is_ours:
-                numbers: dict[str, Any] = {"first_shape": source.shapes[g][1], "second_shape": source.shapes[h][1]}
-                source.scene.add(ContactPair(**ends, touch=bool(yes), **numbers))
+                for i, j in product(source.shapes[g][1], source.shapes[h][1]):
+                    source.scene.add(ContactPair(**ends, touch=bool(yes), first_shape=i, second_shape=j))
 
 
 def _touching(source: Source, may: Bools) -> Bools:
@@ -211,8 +214,7 @@ def _listed(source: Source) -> set[tuple[int, int]]:
             continue
         out |= {ends, ends[::-1]}
         for g in ends:
-            shape = shape_at(source, g)
-            if not str(shape.material.name).startswith("geom "):  # type: ignore[attr-defined]
+            if not str(shapes_of(source, g)[0].material.name).startswith("geom "):
                 _name_alone(source, g)
         values = coefficients(m.pair_friction[p][[0, 2, 3]], int(m.pair_dim[p]), m.pair_solref[p])
         first, second = (f"geom {g}" for g in ends)
@@ -227,9 +229,9 @@ def _name_alone(source: Source, g: int) -> None:
     """Give a geom's material a name of its own, with what pairs said of it."""
     from dataclasses import replace
 
-    shape = shape_at(source, g)
-    old = shape.material.name  # type: ignore[attr-defined]
-    shape.material = replace(shape.material, name=f"geom {g}")  # type: ignore[attr-defined]
+    old = shapes_of(source, g)[0].material.name
+    for shape in shapes_of(source, g):
+        shape.material = replace(shape.material, name=f"geom {g}")
     for pair in list(source.scene.material_pairs):
         if old in (pair.first, pair.second):
             other = pair.second if pair.first == old else pair.first

@@ -23,13 +23,14 @@ Bools = NDArray[np.bool_]
 
 def overlapping_links(source: Source, may: Bools) -> set[Pair]:
     """Pairs of MuJoCo's bodies whose geoms overlap at the start. may: [geoms, geoms] which may touch."""
-    m, data = source.model, start(source)
+    model, data, owners = solids(source)
+    body = source.model.geom_bodyid
     depths: dict[Pair, float] = {}
-    for g, h in combinations(sorted(source.shapes), 2):
-        ends = Pair((int(m.geom_bodyid[g]), int(m.geom_bodyid[h])))
-        if len(ends) == 1 or not may[g, h] or not _near(m, data, g, h):
+    for (i, g), (j, h) in combinations(owners.items(), 2):
+        ends = Pair((int(body[g]), int(body[h])))
+        if len(ends) == 1 or not may[g, h] or not _near(model, data, i, j):
             continue
-        depth = -float(mujoco.mj_geomDistance(m, data, g, h, 0.0, None))
+        depth = -float(mujoco.mj_geomDistance(model, data, i, j, 0.0, None))
         if depth > DEPTH:
             depths[ends] = max(depth, depths.get(ends, 0.0))
     for ends, depth in depths.items():
@@ -37,6 +38,31 @@ def overlapping_links(source: Source, may: Bools) -> set[Pair]:
         reason = f"overlap by {depth:.2g} m at the start, and do not touch each other"
         source.report.add("links", name, reason, CHANGED)
     return set(depths)
+
+
+def solids(source: Source) -> tuple[mujoco.MjModel, mujoco.MjData, dict[int, int]]:
+    """A model with what touches, where it starts: the source's own or, where meshes were decomposed, one with their
+    parts in the world; and the source's geom of each of its geoms."""
+    m, data = source.model, start(source)
+    if not any(len(parts) > 1 for parts in source.parts.values()):
+        return m, data, {g: g for g in sorted(source.shapes)}
+    spec, quat = mujoco.MjSpec(), np.zeros(4)
+    owners: list[int] = []
+    for g in sorted(source.shapes):
+        mujoco.mju_mat2Quat(quat, data.geom_xmat[g])
+        at = {"pos": data.geom_xpos[g], "quat": quat.copy()}
+        meshes = [m.mesh_vert[m.mesh_vertadr[k] :][: m.mesh_vertnum[k]] for k in m.geom_dataid[g : g + 1] if k >= 0]
+        for points in source.parts.get(g) or meshes:
+            mesh = spec.add_mesh(name=f"mesh{len(owners)}", uservert=np.ravel(points).tolist())
+            spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh.name, **at)
+            owners.append(g)
+        if not meshes:
+            spec.worldbody.add_geom(type=m.geom_type[g], size=m.geom_size[g], **at)
+            owners.append(g)
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    return model, data, dict(enumerate(owners))
 
 
 def start(source: Source) -> mujoco.MjData:

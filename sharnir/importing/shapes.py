@@ -10,9 +10,11 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from sharnir.collide.hulls import FLAT
 from sharnir.compiler.motions import Pose
+from sharnir.importing.parts import convex_parts
 from sharnir.importing.source import Source, placed
 from sharnir.rotations import Array, matrix_to_quat
 from sharnir.spec.elements import (
@@ -52,13 +54,14 @@ def add_shapes(source: Source) -> None:
             if visual is not None:
                 (source.scene.visuals if carrier == 0 else visuals[source.body_names[carrier]]).append(visual)
             continue
-        shape = _shape(source, g, pose, source.model.geom_margin[g])
-        if shape is None:
+        made = _shapes(source, g, pose, source.model.geom_margin[g])
+        if not made:
             continue
         there = source.scene.shapes if carrier == 0 else shapes[source.body_names[carrier]]
-        _set_surface_velocity(source, g, shape)
-        source.shapes[g] = (carrier, len(there))
-        there.append(shape)
+        for shape in made:
+            _set_surface_velocity(source, g, shape)
+        source.shapes[g] = (carrier, range(len(there), len(there) + len(made)))
+        there += made
     for name, body in bodies.items():
         body.shapes, body.visuals = tuple(shapes[name]), tuple(visuals[name])
 
@@ -69,6 +72,39 @@ def touches(source: Source, g: int) -> bool:
     if not source.on("contact"):
         return False
     return bool(m.geom_contype[g] or m.geom_conaffinity[g] or g in m.pair_geom1 or g in m.pair_geom2)
+
+
+def _shapes(source: Source, g: int, pose: Pose, margin: float) -> list[Shape]:
+    """A geom as shapes at `pose`: one, or the convex parts of a mesh."""
+    parts = mesh_parts(source, g)
+    if len(parts) < 2:
+        shape = _shape(source, g, pose, margin)
+        return [] if shape is None else [shape]
+    at: dict[str, Any] = {"position": pose.x, "orientation": matrix_to_quat(pose.R)}
+    return [ConvexHull(points=_grown(points, margin), **at) for points in parts]
+
+
+def mesh_parts(source: Source, g: int) -> list[Array]:
+    """[n, 3] corners of the convex parts of a geom's mesh, in its frame, where they were asked for; reported once."""
+    m = source.model
+    if source.concavity is None or int(m.geom_type[g]) != MESH:
+        return []
+    if g not in source.parts:
+        vertices, faces = mesh_of(source, int(m.geom_dataid[g]))
+        where = f"geom {source.name('geom', g)!r}"
+        found = [corners(points) for points in convex_parts(where, vertices, faces, source.concavity)]
+        source.parts[g] = [points for points in found if points is not None]
+        if len(source.parts[g]) > 1:
+            reason = f"its mesh is {len(source.parts[g])} convex parts, where MuJoCo has its hull"
+            source.report.add("geom", source.name("geom", g), reason, CHANGED)
+    return source.parts[g]
+
+
+def mesh_of(source: Source, mesh: int) -> tuple[Array, NDArray[np.int32]]:
+    """Vertices [n, 3] m and faces [m, 3] of a mesh."""
+    m = source.model
+    vertices = m.mesh_vert[m.mesh_vertadr[mesh] :][: m.mesh_vertnum[mesh]].astype(float)
+    return vertices, m.mesh_face[m.mesh_faceadr[mesh] :][: m.mesh_facenum[mesh]]
 
 
 def _shape(source: Source, g: int, pose: Pose, margin: float) -> Shape | None:
@@ -122,16 +158,17 @@ def ball_points() -> Array:
 
 
 def _hull(source: Source, g: int, at: dict[str, Any], margin: float) -> Shape | None:
-    m, mesh = source.model, int(source.model.geom_dataid[g])
-    vertices = m.mesh_vert[m.mesh_vertadr[mesh] : m.mesh_vertadr[mesh] + m.mesh_vertnum[mesh]].astype(float)
-    points = corners(vertices)
+    points = corners(mesh_of(source, int(source.model.geom_dataid[g]))[0])
     if points is None:
         source.report.add("geom", source.name("geom", g), "its mesh lies in one plane, which is no solid")
         return None
-    if margin > 0:
-        center = points.mean(axis=0)
-        points = center + (points - center) * (1 + margin / np.linalg.norm(points - center, axis=1).mean())
-    return ConvexHull(points=points, **at)
+    return ConvexHull(points=_grown(points, margin), **at)
+
+
+def _grown(points: Array, margin: float) -> Array:
+    """Points [n, 3] further from their middle, by `margin` on average."""
+    center = points.mean(axis=0)
+    return center + (points - center) * (1 + margin / np.linalg.norm(points - center, axis=1).mean())
 
 
 def corners(vertices: Array) -> Array | None:
@@ -188,7 +225,6 @@ def _seen_mesh(source: Source, g: int, pose: Pose, color: tuple[float, ...]) -> 
             file=str(source.files[path]), position=at.x, orientation=matrix_to_quat(at.R), scale=m.mesh_scale[mesh],
             color=color,
         )  # fmt: skip
-    vertices = m.mesh_vert[m.mesh_vertadr[mesh] :][: m.mesh_vertnum[mesh]].astype(float)
-    faces = m.mesh_face[m.mesh_faceadr[mesh] :][: m.mesh_facenum[mesh]]
+    vertices, faces = mesh_of(source, mesh)
     surface = Mesh(vertices=vertices, faces=faces, position=pose.x, orientation=matrix_to_quat(pose.R))
     return Visual(shape=surface, color=color)

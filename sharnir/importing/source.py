@@ -33,9 +33,10 @@ def xyzw(quat: Array) -> Array:
 class Source:
     """An import under way. Bodies, joints and geoms are MuJoCo's, by number; body 0 is the world."""
 
-    def __init__(self, parsed: Parsed, floating: bool = False) -> None:
+    def __init__(self, parsed: Parsed, floating: bool = False, concavity: float | None = None) -> None:
         model, tree = parsed.model, parsed.tree
         self.model, self.format, self.tree, self.files = model, parsed.format, tree, parsed.files
+        self.concavity = concavity  # of the parts that meshes are decomposed into; None: hulls
         self.floating = floating and self.format == "urdf"
         self.scene = Scene(name=model_name(model, tree))
         self.report = ImportReport()
@@ -43,9 +44,10 @@ class Source:
         self.joint_names = unique([self.name("joint", j) for j in range(model.njnt)], set())
         self.coordinate: dict[int, tuple[str, int]] = {}  # joint → our joint and its velocity coordinate
         self.carrier: dict[int, int] = {}  # body → the body of the scene it became part of, 0 for the world
-        self.shapes: dict[int, tuple[int, int]] = {}  # geom → body (0 for the world) and number of its shape
+        self.shapes: dict[int, tuple[int, range]] = {}  # geom → body (0 for the world) and numbers of its shapes
         self.held: set[int] = set()  # equalities that the scene has
         self.loops = 0  # of them, those that close loops
+        self.parts: dict[int, list[Array]] = {}  # geom → corners of the convex parts of its mesh, once found
         self.weld = self._rigid_wholes()
         self.zero = self._zero_poses()
 
