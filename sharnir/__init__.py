@@ -93,5 +93,6 @@ __all__ = [
     "MaterialPair", "Mesh", "Model", "ModelError", "ModelFileError", "Motor", "Planar", "Prismatic", "Recording",
     "RecordingError", "Report", "Revolute", "Saved", "Scene", "Sensor", "Servo", "Settings", "SharnirError",
     "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Step", "Trajectory", "Universal", "Visual",
-    "compile", "distance", "get_precision", "load", "maximal", "open_recording", "ray_cast", "set_precision", "simulate",
+    "compile", "distance", "get_precision", "load", "maximal", "open_recording", "ray_cast", "set_precision",
+    "simulate",
 ]  # fmt: skip

@@ -47,7 +47,7 @@ def report_table(scene: Scene) -> Table | None:
     """What an import could not carry over; entries that differ in their name only are counted."""
     if not scene.import_report:
         return None
-    table = Table("element", "name", "what became of it", "motion", title="import report")
+    table = Table("element", "name", "what became of it", "effect", title="import report")
     groups: dict[tuple[str, str, str], list[str]] = {}
     for entry in scene.import_report:
         groups.setdefault((entry.element, entry.reason, entry.effect), []).append(entry.name)

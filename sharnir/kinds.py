@@ -20,7 +20,7 @@ FIXED, REVOLUTE, PRISMATIC, HELICAL, CYLINDRICAL, UNIVERSAL, SPHERICAL, PLANAR, 
 COMPOUND = 9  # several motions between two bodies: in the tree only
 
 # What the bounds of a velocity coordinate mean: nothing, its position, or an angle of a ball (sharnir.spec.joints).
-NO_LIMIT, PLAIN_LIMIT, TWIST_LIMIT, EULER_LIMIT, CONE_LIMIT = range(5)
+NO_LIMIT, PLAIN_LIMIT, TWIST_LIMIT, EULER_LIMIT, CONE_LIMIT, ANGLE_LIMIT = range(6)
 
 # What a motor holds.
 VELOCITY, POSITION = range(2)

@@ -1,9 +1,9 @@
 """The same mechanism in MuJoCo, built from the compiled model: for cross-checks and for timing against it.
 
 Every link is a MuJoCo body whose frame is the link frame at zero coordinates; every elementary motion is a joint on it.
-What MuJoCo has no equivalent of is refused: screws, rotations crossed from child to parent, limits of ball joints,
-other loop joints than hinges, balls and rigid ones, motors on quaternions, springs, limits and friction in loop joints,
-contact pairs.
+What MuJoCo has no equivalent of is refused: screws, rotations crossed from child to parent, limits of ball joints but
+for the whole angle, other loop joints than hinges, balls and rigid ones, motors on quaternions, springs, limits and
+friction in loop joints, contact pairs.
 """
 
 from __future__ import annotations
@@ -186,7 +186,9 @@ def properties(model: Model, i: int, first: int, size: int) -> dict[str, Any]:
         values[name] = float(getattr(model, name)[d][0])
     out: dict[str, Any] = {"armature": values["armature"], "frictionloss": values["friction"]}
     out |= {name: [values[name], 0.0, 0.0] for name in ("stiffness", "damping")}
-    if model.limit_angles[d].any():
+    if size == 3 and (model.limit_angles[d] == kinds.ANGLE_LIMIT).all():
+        out |= {"limited": mujoco.mjtLimited.mjLIMITED_TRUE, "range": [0.0, float(model.limit_upper[d][0])]}
+    elif model.limit_angles[d].any():
         if size > 1 or model.limit_angles[d][0] != kinds.PLAIN_LIMIT:
             raise _refuse(model, f"limits of the rotation of {model.joint_names[i]!r}")
         bounds = np.array([model.limit_lower[d][0], model.limit_upper[d][0]])

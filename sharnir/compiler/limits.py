@@ -9,11 +9,11 @@ import numpy as np
 
 from sharnir.compiler.checks import is_number, number
 from sharnir.errors import ModelError, fail, shown, unknown
-from sharnir.kinds import CONE_LIMIT, EULER_LIMIT, NO_LIMIT, PLAIN_LIMIT, TWIST_LIMIT
+from sharnir.kinds import ANGLE_LIMIT, CONE_LIMIT, EULER_LIMIT, NO_LIMIT, PLAIN_LIMIT, TWIST_LIMIT
 from sharnir.rotations import Array
 from sharnir.spec.joints import Free, Joint, Spherical
 
-ANGLES = {"twist": TWIST_LIMIT, "euler": EULER_LIMIT, "cone": CONE_LIMIT}
+ANGLES = {"twist": TWIST_LIMIT, "euler": EULER_LIMIT, "cone": CONE_LIMIT, "angle": ANGLE_LIMIT}
 
 
 def joint_limits(element: str, joint: Joint) -> dict[str, Any]:
@@ -67,6 +67,8 @@ def bounds(element: str, pair: Any, field: str = "limits") -> tuple[float, float
 
 def check_angles(element: str, bounds: Array, meaning: int) -> None:
     """The three pairs of a rotation must be within the range of the angles they bound."""
+    if meaning == ANGLE_LIMIT and not (np.ptp(np.abs(bounds)) == 0 and 0 < bounds[0, 1] == -bounds[0, 0] < np.pi):
+        raise fail(element, "limits are no angle", shown(bounds.tolist()), "three pairs (-s, s) of one s, 0 < s < π")
     for k, axis in enumerate("xyz"):
         given = f"{axis} pair {shown(tuple(bounds[k].tolist()))}"
         if meaning == CONE_LIMIT and k < 2:

@@ -9,7 +9,7 @@ import numpy as np
 from sharnir.constraints.acts import FRICTION, HOLD, MOTOR, SOFT
 from sharnir.constraints.joints import CONSTRAINED
 from sharnir.constraints.model_drives import add_drive_lines, path_coordinates, rubbed_coordinates
-from sharnir.kinds import BALL, CONE_LIMIT, COUPLING, LOOP_ROW, NO_LIMIT, PATH, SPRING, TREE_DOF, TURN
+from sharnir.kinds import ANGLE_LIMIT, BALL, CONE_LIMIT, COUPLING, LOOP_ROW, NO_LIMIT, PATH, SPRING, TREE_DOF, TURN
 
 if TYPE_CHECKING:
     from sharnir.model import Model
@@ -97,8 +97,8 @@ class Lines:
             k, _ = loop_row(m, c - m.nv)
             link, entries = k, walk(m, *(int(x) for x in m.loop_link[k]))
             q = int(m.loop_q_start[k + 1]) - 4
-        axes = (0, 2) if kind == CONE_LIMIT else (0, 1, 2)  # the swing of a cone is one line
-        for axis in axes:
+        axes = {CONE_LIMIT: (0, 2), ANGLE_LIMIT: (0,)}  # the swing of a cone is one line, and so is a whole angle
+        for axis in axes.get(kind, (0, 1, 2)):
             lower, upper = m.limit_lower[c + axis], m.limit_upper[c + axis]
             if kind == CONE_LIMIT and axis == 0:
                 swing = (m.limit_upper[c], m.limit_upper[c + 1])

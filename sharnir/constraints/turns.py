@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.kinds import CONE_LIMIT, EULER_LIMIT
+from sharnir.kinds import ANGLE_LIMIT, CONE_LIMIT, EULER_LIMIT
 from sharnir.maths import real, rotation, vec3
 
 
@@ -14,7 +14,8 @@ def ball_angle(kind: int, axis: int, x: real, y: real, z: real, s: real, swing_x
     """Angle g (rad) and its gradient a: ġ = a·w, w the angular velocity of C against P in axes of P.
 
     kind EULER_LIMIT: the angle about x, y or z in R = Rx Ry Rz. CONE_LIMIT, axis 0: how far (rad) the child's z axis
-    leans beyond the elliptic cone of half-angles swing_x, swing_y. Otherwise the twist 2 atan2(q_k, q_w) about an axis.
+    leans beyond the elliptic cone of half-angles swing_x, swing_y. ANGLE_LIMIT: that of the whole turn, about whatever
+    axis, 0 to π. Otherwise the twist 2 atan2(q_k, q_w) about an axis.
     """
     R = rotation(x, y, z, s)
     g = real(0.0)
@@ -51,6 +52,12 @@ def ball_angle(kind: int, axis: int, x: real, y: real, z: real, s: real, swing_x
             a = wp.cross(n, c) / h
         else:
             g = phi - wp.min(swing_x, swing_y)
+    elif kind == ANGLE_LIMIT:
+        v = vec3(x, y, z) * wp.where(s < real(0.0), real(-1.0), real(1.0))
+        sine = wp.length(v)
+        g = real(2.0) * wp.atan2(sine, wp.abs(s))
+        if sine > real(1.0e-9):
+            a = v / sine
     else:
         flip = wp.where(s < real(0.0), real(-1.0), real(1.0))
         q = vec3(x, y, z) * flip

@@ -200,9 +200,12 @@ def _limits(source: Source, joints: list[int]) -> dict[str, Any]:
                 effect = CHANGED if source.format == "mjcf" else UNSEEN  # a URDF says nothing of a start
                 source.report.add("joint", source.joint_names[j], reason, effect)
             continue
+        most = float(m.jnt_range[j].max()) if m.jnt_limited[j] else np.inf
+        if 0 < most < np.pi:
+            return {"limits": [(-most, most)] * 3, "limit_angles": "angle"}  # a ball is alone in its joint
         pairs += [(-np.inf, np.inf)] * SIZES[kind][1]
-        if m.jnt_limited[j]:
-            source.report.add("joint", source.joint_names[j], "the limit of a ball's angle of rotation is not known")
+        if most <= 0:
+            source.report.add("joint", source.joint_names[j], "a ball that may not turn at all is not known")
     return {"limits": pairs} if np.isfinite(pairs).any() else {}
 
 

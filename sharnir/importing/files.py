@@ -76,7 +76,7 @@ class Files:
         scheme = SCHEME.match(reference)
         if package:
             candidates = self._in_packages(package[1], unquote(package[2]))
-            missing = f"a file under a root; roots are {', '.join(map(str, self.roots))}"
+            missing = f"a file under a root; roots are {', '.join(map(str, self.roots))}{self._hint(*package.groups())}"
         elif scheme:
             raise OutsideError(f"file {reference!r} is not taken from {scheme[1]}:", INSIDE)
         else:
@@ -99,6 +99,11 @@ class Files:
     def _in_packages(self, package: str, rest: str) -> list[Path]:
         named = [root / rest for root in self.roots if root.name == package]
         return named + [root / package / rest for root in self.roots]
+
+    def _hint(self, package: str, rest: str) -> str:
+        """Which folder above the model's would do as a root, if any; it is not taken by itself."""
+        around = [up for up in self.folder.parents if os.path.lexists(up / package / unquote(rest))]
+        return f"; with roots=[{str(around[0])!r}], or --root on the command line, it would be found" if around else ""
 
     def read(self, path: Path, limit: int) -> bytes:
         self.count += 1

@@ -37,7 +37,7 @@ def add_sensors(source: Source) -> None:
         facts = _facts(source, s)
         if facts is None:
             what = SENSOR(number).name[7:].lower()
-            source.report.add("sensor", name, f"a {what} of this is not measured", UNSEEN)
+            source.report.add("sensor", name, f"what a sensor of kind {what} shows here is not measured", UNSEEN)
         else:
             source.scene.add(Sensor(name=name, kind=BY_NUMBER[number], **facts))
 

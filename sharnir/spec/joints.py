@@ -52,7 +52,8 @@ class Joint(Element):
       "twist": angles 2 atan2(x, w), 2 atan2(y, w), 2 atan2(z, w) about each axis, bounds within ±π;
       "euler": angles a, b, c of R = Rx(a) Ry(b) Rz(c), bounds within ±π and those of b within ±π/2;
       "cone": pairs x and y are (-s, s) with 0 < s < π, half-angles of an elliptic cone in which the child's z axis
-        swings; pair z is the range of the twist about that axis, bounds within ±π.
+        swings; pair z is the range of the twist about that axis, bounds within ±π;
+      "angle": all three pairs are (-s, s) with one s, 0 < s < π, the most it may turn about any axis.
     max_force, max_speed: what drives of the joint can do, N or N m and m/s or rad/s, one number or one per coordinate
     of v: motors have no more of either, actuators no more force together.
     """

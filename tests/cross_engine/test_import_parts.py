@@ -322,6 +322,28 @@ def test_keyframes_are_states_to_start_from(tmp_path):
         scene_of(p).at("hom")
 
 
+def test_a_ball_turns_as_far_as_in_mujoco(tmp_path):
+    """Pushed about an oblique axis against the limit of its angle, with a damper, it comes to rest where MuJoCo's does,
+    but for how far that gives."""
+    p = parsed(
+        tmp_path,
+        """<mujoco><option gravity="0 0 0" timestep="0.001"/><worldbody><body><joint name="b" type="ball"
+      damping="2" range="0 40" solreflimit="0.002 1" solimplimit="0.99 0.9999 0.001"/>
+      <inertial pos="0 0 0" mass="1" diaginertia="0.1 0.2 0.25"/></body></worldbody></mujoco>""",
+    )
+    scene = scene_of(p)
+    assert not list(scene.import_report)
+    sim, data = sh.Simulation(scene, dt=0.001), mujoco.MjData(p.model)
+    sim.joint("b").control = data.qfrc_applied[:] = 1.0, -2.0, 0.7
+    sim.run(6.0)
+    mujoco.mj_step(p.model, data, 6000)
+    theirs = np.roll(data.qpos, -1)
+    assert 2 * np.arccos(np.abs(sim.q[3])) == pytest.approx(np.radians(40), abs=1e-6)
+    assert np.abs(sim.q - theirs * np.sign(theirs @ sim.q)).max() < 1e-3
+    back = mujoco.MjModel.from_xml_string(scene.to_mjcf())
+    assert back.jnt_limited[0] and back.jnt_range[0, 1] == pytest.approx(np.radians(40), rel=1e-12)
+
+
 def test_strict_refuses_what_is_lost(tmp_path):
     (tmp_path / "fish.xml").write_text("""<mujoco><option density="1000"/><worldbody><body><freejoint/>
       <geom size="0.1"/></body></worldbody></mujoco>""")

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import sharnir as sh
 from sharnir.constraints.acts import ACT_HOLD, ACTIONS
 from sharnir.constraints.turns import ball_angle
-from sharnir.kinds import CONE_LIMIT, EULER_LIMIT, TWIST_LIMIT
+from sharnir.kinds import ANGLE_LIMIT, CONE_LIMIT, EULER_LIMIT, TWIST_LIMIT
 from sharnir.maths import array2, real
 
 SOLVERS = ("simgc", "simmc")
@@ -33,9 +33,11 @@ JOINTS: dict[str, tuple[type, dict[str, Any], str]] = {  # type, what it needs, 
     "twist": (sh.Spherical, {"limits": EULER, "limit_angles": "twist"}, "rrr"),
     "euler": (sh.Spherical, {"limits": EULER, "limit_angles": "euler"}, "rrr"),
     "cone": (sh.Spherical, {"limits": CONE, "limit_angles": "cone"}, "rrr"),
+    "angle": (sh.Spherical, {"limits": ((-0.3, 0.3),) * 3, "limit_angles": "angle"}, "rrr"),
     "free": (sh.Free, {"limits": (MET, MET, MET, *EULER), "limit_angles": "euler"}, "mmmrrr"),
 }
-BALLS = ("twist", "euler", "cone", "free")
+BALLS = ("twist", "euler", "cone", "angle", "free")
+UNLIMITED = {"cone": 1, "angle": 2}  # a cone has no limit of its own for y, an angle one for all
 TREE_OR_LOOP = ("tree", "loop")
 
 
@@ -65,6 +67,9 @@ def ball_angles(kind: str, q: np.ndarray, cone: Any = CONE) -> np.ndarray:
         return 2 * np.arctan2(q[:3], q[3])
     if kind in ("euler", "free"):
         return np.atleast_2d(Rotation.from_quat(q.T).as_euler("XYZ")).T
+    if kind == "angle":
+        turned = np.linalg.norm(np.atleast_2d(Rotation.from_quat(q.T).as_rotvec()), axis=1)
+        return np.array([turned, 0 * turned, 0 * turned])
     twist = Rotation.from_quat(np.array([0 * q[2], 0 * q[2], q[2], q[3]]).T)
     swing = np.atleast_2d((Rotation.from_quat(q.T) * twist.inv()).as_rotvec()).T  # about an axis in the plane xy
     phi = np.hypot(swing[0], swing[1])
@@ -152,9 +157,7 @@ def check(kind: str, worst: np.ndarray, dt: float) -> None:
 def test_limits_hold_against_control_and_in_free_flight(solver, kind, where, dt):
     worst, touched = driven(kind, where, solver, dt, 1000 if dt < 5e-3 else 300, every=False)
     check(kind, worst, dt)
-    assert (touched > 0).sum() >= len(touched) - (
-        kind == "cone"
-    )  # they were reached; a cone has no limit of its own for y
+    assert (touched > 0).sum() >= len(touched) - UNLIMITED.get(kind, 0)  # they were reached
 
 
 @pytest.mark.slow
@@ -164,7 +167,7 @@ def test_limits_hold_against_control_and_in_free_flight(solver, kind, where, dt)
 def test_limits_hold_for_a_hundred_thousand_steps(solver, kind, where):
     worst, touched = driven(kind, where, solver, 1e-3, 100_000, every=True)
     check(kind, worst, 1e-3)
-    assert (touched > 0).sum() >= len(touched) - (kind == "cone")
+    assert (touched > 0).sum() >= len(touched) - UNLIMITED.get(kind, 0)
 
 
 @pytest.mark.parametrize("dt", [1e-3, 1e-2])
@@ -364,14 +367,16 @@ def angles_kernel(kind: int, axis: int, q: array2, sx: real, sy: real, out: arra
     out[3, w] = a[2]
 
 
-@pytest.mark.parametrize(("kind", "axis"), [*product(("twist", "euler"), range(3)), ("cone", 0), ("cone", 2)])
+@pytest.mark.parametrize(
+    ("kind", "axis"), [*product(("twist", "euler"), range(3)), ("cone", 0), ("cone", 2), ("angle", 0)]
+)
 def test_angles_and_their_gradients_agree_with_finite_differences(kind, axis):
     """Random rotations, both signs of the quaternion, and a wide flat cone. Differences of 1e-6 are good to 1e-9 times
     the curvature, which grows as the inverse square of the distance to where an angle is not defined."""
     rng = np.random.default_rng(5)
     q = rng.normal(size=(4, 300))
     q /= np.linalg.norm(q, axis=0)
-    code = {"twist": TWIST_LIMIT, "euler": EULER_LIMIT, "cone": CONE_LIMIT}[kind]
+    code = {"twist": TWIST_LIMIT, "euler": EULER_LIMIT, "cone": CONE_LIMIT, "angle": ANGLE_LIMIT}[kind]
     cone = ((-0.4, 0.4), (-2.5, 2.5))
     out = wp.zeros((4, 300), dtype=real, device="cpu")
     wp.launch(
@@ -386,6 +391,8 @@ def test_angles_and_their_gradients_agree_with_finite_differences(kind, axis):
     elif axis == 0 and kind == "cone":
         n = Rotation.from_quat(q.T).as_matrix()[:, :, 2]
         clear = np.hypot(n[:, 0], n[:, 1])
+    elif kind == "angle":
+        clear = np.minimum(np.linalg.norm(q[:3], axis=0), np.abs(q[3]))
     else:
         clear = np.hypot(q[3], q[axis])
         clear = np.where(np.abs(np.abs(expected) - np.pi) < 1e-5, 0.0, clear)  # differences across the seam

@@ -226,3 +226,14 @@ def test_a_quaternion_turns_as_the_angles_it_stands_for(tmp_path, turn):
     wanted = rotation.as_quat()
     given = np.array(scenes[1].bodies[1].orientation)
     np.testing.assert_allclose(given * np.sign(given @ wanted), wanted, atol=1e-12)
+
+
+def test_a_package_that_lies_above_the_model_is_named_and_not_taken(tmp_path):
+    (tmp_path / "hands" / "models").mkdir(parents=True)
+    (tmp_path / "hands" / "palm.stl").write_bytes(b"")
+    mesh = '<collision><geometry><mesh filename="package://hands/palm.stl"/></geometry></collision>'
+    with pytest.raises(sh.ModelFileError, match="is not found") as caught:
+        robot(tmp_path / "hands" / "models", link("base", more=mesh))
+    assert f"with roots=[{str(tmp_path)!r}], or --root on the command line" in str(caught.value)
+    with pytest.raises(sh.ModelFileError, match="is empty"):
+        robot(tmp_path / "hands" / "models", link("base", more=mesh), roots=[tmp_path])

@@ -127,6 +127,10 @@ ANGLES = {
     "flat cone": ("cone", ((-1.0, 1.0), (0.0, 0.0), OPEN), "y pair (0.0, 0.0)", CONE),
     "cone of a half turn": ("cone", ((-PI, PI), (-1.0, 1.0), OPEN), "x pair", CONE),
     "cone without a side": ("cone", ((-1.0, 1.0), OPEN, OPEN), "y pair (-inf, inf)", CONE),
+    "angles that differ": ("angle", ((-1.0, 1.0), (-1.0, 1.0), (-0.9, 0.9)), "limits are no angle", "of one s"),
+    "no angle": ("angle", ((0.0, 0.0),) * 3, "limits are no angle", "of one s"),
+    "angle of a half turn": ("angle", ((-PI, PI),) * 3, "limits are no angle", "0 < s < π"),
+    "one-sided angle": ("angle", ((0.0, 1.0),) * 3, "limits are no angle", "of one s"),
     "cone with too much twist": ("cone", ((-1.0, 1.0), (-1.0, 1.0), (0.0, 4.0)), "z pair (0.0, 4.0)", "from -π to π"),
 }
 
@@ -156,5 +160,5 @@ def test_angles_of_a_joint_without_a_ball_are_refused(kind):
 @pytest.mark.parametrize("name", ["Cone", "", None, 5, ["twist"], {}], ids=repr)
 @pytest.mark.parametrize("kind", [Revolute, Spherical])
 def test_unknown_angles_are_refused(kind, name):
-    with refused("joint 'pin'", "unknown limit_angles", "Known: twist, euler, cone"):
+    with refused("joint 'pin'", "unknown limit_angles", "Known: twist, euler, cone, angle"):
         compile(on(kind, limit_angles=name))
