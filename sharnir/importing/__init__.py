@@ -11,6 +11,7 @@ import numpy as np
 from sharnir.errors import ModelError, ModelFileError, fail, of_file, shown
 from sharnir.importing.actuators import add_actuators
 from sharnir.importing.bodies import add_bodies
+from sharnir.importing.cameras import add_cameras
 from sharnir.importing.contacts import add_contacts
 from sharnir.importing.equalities import add_equalities
 from sharnir.importing.extensions import report_extensions
@@ -103,6 +104,7 @@ def _mapped(parsed: Parsed, options: Options) -> Scene:
     close_start(source)
     add_keyframes(source)
     add_sensors(source)
+    add_cameras(source)
     if urdf:
         add_urdf_facts(source)
         report_extensions(source)

@@ -8,7 +8,7 @@ import numpy as np
 from sharnir.importing.source import Source
 from sharnir.spec.report import CHANGED, UNSEEN
 
-NOT_SEEN = {"cam": "camera", "light": "light", "skin": "skin", "numeric": "numeric", "text": "text", "tuple": "tuple"}
+NOT_SEEN = {"light": "light", "skin": "skin", "numeric": "numeric", "text": "text", "tuple": "tuple"}
 
 
 def add_options(source: Source) -> None:

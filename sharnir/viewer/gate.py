@@ -64,7 +64,7 @@ class Gate:
             return said(http.HTTPStatus.FORBIDDEN, reason)
         if not self._knows_token(asked.get("token", []), request.headers.get_all("Cookie"), port):
             return said(http.HTTPStatus.FORBIDDEN, "open the address that `sharnir view` printed: it holds the token")
-        if request.headers.get("Upgrade", "").lower() == "websocket":
+        if [word.lower() for word in request.headers.get_all("Upgrade")] == ["websocket"]:
             if target.path in (VIEW, BRIDGE):
                 return None
         elif target.path in ("/", "/index.html"):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -223,6 +225,32 @@ def test_other_addresses_need_a_token_and_certificates_their_key():
         Player(Live(Simulation(floating_box())), Address(port=0, certificate="a.pem"))
     with refused("certificate cannot be used"):
         Player(Live(Simulation(floating_box())), Address(port=0, certificate="a.pem", key="b.pem"))
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+def test_page_is_served_by_tls_where_there_is_a_certificate(tmp_path):
+    words = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=127.0.0.1"
+    subprocess.run(words.split(), cwd=tmp_path, check=True, capture_output=True)
+    files = [str(tmp_path / name) for name in ("cert.pem", "key.pem")]
+    player = Player(Live(Simulation(floating_box())), Address("127.0.0.1", 0, TOKEN, *files))
+    try:
+        assert player.url.startswith("https://")
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with urllib.request.urlopen(player.url, timeout=10, context=context) as answer:
+            assert "Secure" in answer.headers["Set-Cookie"]
+        with pytest.raises(OSError):
+            urllib.request.urlopen(player.url.replace("https", "http"), timeout=10)
+    finally:
+        player.close()
+
+
+def test_other_addresses_are_announced_with_a_warning(monkeypatch):
+    said = []
+    address = Address("0.0.0.0", 0, TOKEN)
+    monkeypatch.setattr(Player, "run", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
+    viewer.view(Simulation(floating_box()), address, announce=said.append)
+    assert said[0].startswith("warning: without TLS") and "token=" in said[1]
 
 
 def test_port_that_is_taken_and_ports_that_do_not_exist_are_refused():
