@@ -1,10 +1,12 @@
-"""Launching kernels: load them (with a word when they must be compiled), capture once, replay after."""
+"""Launching kernels: load them (with a word when they must be compiled), prepare once, run after."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import warp as wp
@@ -47,28 +49,52 @@ class Repeat(NamedTuple):
 
 
 class Graphs:
-    """Captured launches on one device. A plain launch costs several microseconds from Python, a replay about one."""
+    """Launches prepared on one device. A plain launch costs several microseconds from Python. On a GPU they are
+    captured once and replayed, which takes about one. On the CPU a replay packs the arguments anew, 5 µs for a step and
+    its search, so that functions are called as they are, with arguments packed once: 0.3 µs."""
 
     def __init__(self, device: str) -> None:
         self.device = device
-        self._graphs: dict[Any, Any] = {}
+        self._is_gpu = wp.get_device(device).is_cuda
+        self._prepared: dict[Any, Any] = {}
+        self._commands: list[Any] = []  # they hold what prepared calls refer to
 
     def launch(self, key: Any, kernel: Any, dim: int, arguments: list[Any]) -> None:
         """Run a kernel over `dim` worlds. Arguments are frozen at the first call with a key."""
         self.launch_all(key, [Launch(kernel, arguments)], dim)
 
     def launch_all(self, key: Any, launches: Sequence[Launch | Repeat], worlds: int, times: int = 1) -> None:
-        """Run some kernels one after the other, some times over."""
-        graph = self._graphs.get(key)
-        if graph is None:
+        """Run some kernels one after the other, some times over; a `Repeat` on a GPU only."""
+        if self._is_gpu:
+            self._replay((key, times), launches, worlds, times)
+            return
+        if key not in self._prepared:
+            self._prepared[key] = [self._call(launch, worlds) for launch in launches if isinstance(launch, Launch)]
+        calls = self._prepared[key]
+        for _ in range(times):
+            for call in calls:
+                call()
+
+    def _replay(self, key: Any, launches: Sequence[Launch | Repeat], worlds: int, times: int) -> None:
+        if key not in self._prepared:
             for launch in launches:
                 launch.load(self.device)
             with wp.ScopedCapture(device=self.device) as capture:
                 for _ in range(times):
                     for launch in launches:
                         launch.start(worlds, self.device)
-            graph = self._graphs[key] = capture.graph
-        wp.capture_launch(graph)
+            self._prepared[key] = capture.graph
+        wp.capture_launch(self._prepared[key])
+
+    def _call(self, launch: Launch, worlds: int) -> Callable[[], None]:
+        """A kernel's function on the CPU and its arguments, packed as Warp packs them."""
+        launch.load(self.device)
+        command = wp.launch(launch.kernel, dim=worlds, inputs=launch.arguments, device=self.device, record_cmd=True)
+        bounds, values = command.params[0], command.params[1:]
+        fields = [(f"_{k}", type(value)) for k, value in enumerate(values)]
+        packed = type("Arguments", (ctypes.Structure,), {"_fields_": fields})(*values)
+        self._commands.append(command)
+        return partial(command.hooks.forward, ctypes.byref(bounds), ctypes.byref(packed))
 
 
 def load(kernel: Any, device: str, block: int = BLOCK) -> None:

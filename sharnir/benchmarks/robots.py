@@ -8,12 +8,15 @@ for planners that come with such robots do. Where a file states no step it is 2 
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
 
+from sharnir.benchmarks.cassie import cassie, posture
 from sharnir.benchmarks.contact import Case, measured
 from sharnir.benchmarks.mujoco_twin import to_qpos
 from sharnir.benchmarks.robot_files import mjcf_files, urdf_files
@@ -46,6 +49,7 @@ ENTRIES = (
     Entry("solo12", "example-robot-data/solo_description/robots/solo12.urdf", 1.0, True),
     Entry("ANYmal", "example-robot-data/anymal_b_simple_description/robots/anymal.urdf", 1.0, True),
     Entry("Talos", "example-robot-data/talos_data/robots/talos_reduced.urdf", 1.0, True),
+    Entry("Cassie", "example-robot-data/cassie_description/robots/cassie_v2.sdf", 1.0, True),
     Entry("Bolt", "example-robot-data/bolt_description/robots/bolt.urdf", 1.0, True),
 )
 
@@ -72,6 +76,8 @@ def cases(quick: bool) -> Iterator[Case]:
 
 def both(entry: Entry) -> tuple[Scene, Any]:
     """The scene of a file, and MuJoCo's model of it; with a floor where it floats and has none."""
+    if entry.file.endswith(".sdf"):
+        return _cassie()
     robot = next(r for r in (*mjcf_files(), *urdf_files()) if r.name == entry.file)
     if robot.path.suffix == ".xml":
         parsed = parse(robot.path, robot.roots)
@@ -83,6 +89,19 @@ def both(entry: Entry) -> tuple[Scene, Any]:
         shapes = (*scene.shapes, *(shape for body in scene.bodies for shape in body.shapes))
         scene.add(HalfSpace(material=shapes[0].material))
     return scene, _twin(scene, apart)
+
+
+def _cassie() -> tuple[Scene, Any]:
+    """Cassie above a floor, with its loops closed."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "cassie.xml"
+        file.write_text(cassie(falling=True))
+        parsed = parse(file)
+    scene, q = scene_of(parsed), posture(parsed.model)
+    for joint in scene.joints:
+        if joint.nv == 1:
+            joint.position = float(q[parsed.model.joint(joint.name).qposadr[0]])
+    return scene, parsed.model
 
 
 def _twin(scene: Scene, apart: Iterable[tuple[str, str]] = ()) -> Any:

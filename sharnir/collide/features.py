@@ -49,7 +49,7 @@ def best_face(geo: Geometry, S: Placed, d: vec3):
             normal = -normal
             face = 0
     elif S.kind == HULL:
-        far = hull_support(geo, S.data, e, -1)
+        far, at = hull_support(geo, S.data, e)
         most = real(-2.0)
         i = geo.hull_fan[far]
         while i < geo.hull_fan[far + 1]:  # only faces at the farthest corner: others may look that way from behind it

@@ -19,7 +19,8 @@ class Geometry:
     rot: wp.array(dtype=mat33)  # [shape] axes in the link frame
     pos: wp.array(dtype=vec3)  # [shape] origin in the link frame, m
     size: wp.array(dtype=vec3)  # [shape] half-extents of a box; radius and half length; radius; m
-    box: wp.array(dtype=vec3)  # [shape] half-extents of a box about its origin, along its axes, that holds it, m
+    middle: wp.array(dtype=vec3)  # [shape] of a box along its axes that holds it, shape frame, m
+    box: wp.array(dtype=vec3)  # [shape] half-extents of that box, m
     radius: wp.array(dtype=real)  # [shape] of a ball about its origin that holds it, m; 0 for half-spaces
     data: indices  # [shape] which hull, height field or mesh it is
     hull_vertex: indices  # [hull + 1] first of its vertices
@@ -27,6 +28,10 @@ class Geometry:
     hull_edge: indices  # [vertex + 1] first of its neighbours along edges, in `neighbour`
     neighbour: indices  # vertices, counted over all hulls
     vertex: wp.array(dtype=vec3)  # [vertex] m, shape frame
+    hull_cell: indices  # [hull + 1] first of its cells of directions, see `sharnir.collide.extremes`
+    cell: indices  # [cell + 1] first of the vertices that may be farthest along its directions
+    extreme: wp.array(dtype=vec3)  # those vertices, m, shape frame
+    extreme_vertex: indices  # their numbers in `vertex`
     hull_fan: indices  # [vertex + 1] first of the faces it is a corner of, in `around`
     around: indices  # faces, counted over all hulls
     face_corner: indices  # [face + 1] first of its corners, in `corner`

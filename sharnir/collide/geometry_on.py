@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import warp as wp
 
+from sharnir.collide.extremes import extremes
 from sharnir.collide.geometry import Geometry
 from sharnir.collide.hulls import fans
 from sharnir.kinds import BOX, CAPSULE, CYLINDER, HEIGHT_FIELD, HULL, MESH, SPHERE
@@ -61,33 +62,37 @@ def ball_radii(model: Model) -> Reals:
     return out * (1 + ROUNDING)
 
 
-def half_boxes(model: Model) -> Reals:
-    """[shapes, 3] m, half the edges of a box about each shape's origin, along its axes, that holds it; that of the ball
-    for fields and meshes, 0 for half-spaces."""
-    out = np.repeat(ball_radii(model)[:, None], 3, axis=1)
+def holding_boxes(model: Model) -> tuple[Reals, Reals]:
+    """[shapes, 3] m, middle (shape frame) and half the edges of a box along each shape's axes that holds it; that of
+    the ball for fields and meshes, 0 for half-spaces."""
+    middle, half = np.zeros((len(model.shape_kind), 3)), np.repeat(ball_radii(model)[:, None], 3, axis=1)
     for k, (kind, size) in enumerate(zip(model.shape_kind.tolist(), half_sizes(model), strict=True)):
         if kind == BOX:
-            out[k] = size
+            half[k] = size
         elif kind == CYLINDER:
-            out[k] = size[0], size[0], size[1]
+            half[k] = size[0], size[0], size[1]
         elif kind == CAPSULE:
-            out[k] = size[0], size[0], size[0] + size[1]
+            half[k] = size[0], size[0], size[0] + size[1]
         elif kind == HULL:
             first, last = model.hull_vertex_start[model.shape_data[k] : model.shape_data[k] + 2]
-            out[k] = np.abs(model.hull_vertex[first:last]).max(axis=0)
-    return out * (1 + ROUNDING)
+            low, high = (end(model.hull_vertex[first:last], axis=0) for end in (np.min, np.max))
+            middle[k], half[k] = (low + high) / 2, (high - low) / 2
+    return middle, half + ROUNDING * (half + np.abs(middle))
 
 
 def _built(model: Model, device: str) -> Geometry:
     geo = Geometry()
     geo.count = len(model.shape_kind)
     fan_start, around = fans(model.hull_corner_start, model.hull_corner, len(model.hull_vertex))
+    middle, half = holding_boxes(model)
+    hull_cell, cell, extreme = extremes(model.hull_vertex_start, model.hull_vertex)
     pad = ROUNDING * np.maximum(np.abs(model.mesh_node_low), np.abs(model.mesh_node_high)).max(axis=1, keepdims=True)
     whole = {
         "kind": model.shape_kind, "link": model.shape_link, "data": model.shape_data,
         "hull_vertex": model.hull_vertex_start, "hull_face": model.hull_face_start,
         "hull_edge": model.hull_edge_start, "neighbour": model.hull_neighbour,
         "face_corner": model.hull_corner_start, "corner": model.hull_corner, "hull_fan": fan_start, "around": around,
+        "hull_cell": hull_cell, "cell": cell, "extreme_vertex": extreme,
         "field_start": model.field_start, "field_rows": model.field_shape[:, 0],
         "field_columns": model.field_shape[:, 1],
         "mesh_node": model.mesh_node_start, "node_skip": model.mesh_node_skip, "node_first": model.mesh_node_first,
@@ -96,8 +101,8 @@ def _built(model: Model, device: str) -> Geometry:
         "mesh_near": model.mesh_ring,
     }  # fmt: skip
     vectors = {
-        "pos": model.shape_pos, "size": half_sizes(model), "box": half_boxes(model), "vertex": model.hull_vertex,
-        "face_normal": model.hull_normal, "node_low": model.mesh_node_low - pad,
+        "pos": model.shape_pos, "size": half_sizes(model), "middle": middle, "box": half, "vertex": model.hull_vertex,
+        "extreme": model.hull_vertex[extreme], "face_normal": model.hull_normal, "node_low": model.mesh_node_low - pad,
         "node_high": model.mesh_node_high + pad, "mesh_vertex": model.mesh_vertex,
     }  # fmt: skip
     for name, value in whole.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collide.geometry import Geometry, Placed
-from sharnir.collide.support import TINY, centre, core_support_from
+from sharnir.collide.support import TINY, centre, core_support
 from sharnir.maths import DOUBLE, real, vec3, vec4
 
 FAR = 0  # farther apart than asked for
@@ -13,6 +13,7 @@ APART = 1
 TOGETHER = 2  # the cores share a point
 STEPS = wp.constant(64)
 FLAT = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-6))  # of its size: height of four corners that span no volume
+SLIVER = wp.constant(real(1.0e-3))  # the same of four corners of which all faces are looked at
 CLOSE = wp.constant(real(1.0e-13 if DOUBLE else 1.0e-6))  # of |v|²: the duality gap at which the walk ends
 
 
@@ -67,7 +68,8 @@ def nearest_on_triangle(a: vec3, b: vec3, c: vec3):
 
 @wp.func
 def _nearest_on_faces(W: wp.array(dtype=vec3), count: int):
-    """As `_nearest` of three or four corners."""
+    """As `_nearest` of three or four corners. Of four that are no sliver the faces that have the origin on the side of
+    the corner across are passed over: what they have nearest to it is on the others too."""
     best = vec4()
     nearest = vec3()
     least = real(1.0e30)
@@ -82,21 +84,24 @@ def _nearest_on_faces(W: wp.array(dtype=vec3), count: int):
         a = W[i]
         b = W[j]
         c = W[k]
+        passed = bool(False)
         if count == 4:
             normal = wp.cross(b - a, c - a)
-            origin = -wp.dot(normal, a)
             other = wp.dot(normal, W[face] - a)
-            flat = wp.abs(other) <= FLAT * wp.length(normal) * wp.length(W[face] - a)
-            if origin * other > real(0.0) and not flat:
+            height = wp.abs(other)
+            size = wp.length(normal) * wp.length(W[face] - a)
+            if -wp.dot(normal, a) * other > real(0.0) and height > FLAT * size:
                 inside += 1
-        v, share = nearest_on_triangle(a, b, c)
-        if wp.length_sq(v) < least:
-            least = wp.length_sq(v)
-            nearest = v
-            best = vec4()
-            best[i] = share[0]
-            best[j] = share[1]
-            best[k] = share[2]
+                passed = height > SLIVER * size
+        if not passed:
+            v, share = nearest_on_triangle(a, b, c)
+            if wp.length_sq(v) < least:
+                least = wp.length_sq(v)
+                nearest = v
+                best = vec4()
+                best[i] = share[0]
+                best[j] = share[1]
+                best[k] = share[2]
         face += 1
     if inside == 4:
         best = vec4()
@@ -134,16 +139,11 @@ def distance(
     on_a = A.x
     count = int(0)
     state = int(APART)
-    near_a = int(-1)
-    near_b = int(-1)
     step = int(0)
     going = int(1)
     while going == 1 and step < STEPS:
-        a, at_a = core_support_from(geo, A, -v, near_a)
-        b, at_b = core_support_from(geo, B, v, near_b)
-        near_a = at_a
-        near_b = at_b
-        corner = a - b
+        a = core_support(geo, A, -v)
+        corner = a - core_support(geo, B, v)
         along = wp.dot(v, corner)
         squared = wp.length_sq(v)
         if along > real(0.0) and along * along > reach * reach * squared:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.access import put3
 from sharnir.collide.balls import ball_and_solid, balls, is_round, over_plane
 from sharnir.collide.boxes import box_axis
 from sharnir.collide.geometry import Found, Geometry, Placed
@@ -71,7 +72,7 @@ def _by_plane(geo: Geometry, A: Placed, B: Placed):
 
 @wp.func
 def _by_walks(geo: Geometry, A: Placed, B: Placed, margin: real):
-    """Any two cores."""
+    """Any two cores. Where they are farther apart than `margin` (m), `normal` is a direction that shows it."""
     m = Meeting()
     m.size = _extent(geo, A) + _extent(geo, B)
     m.sure = FACING
@@ -80,28 +81,30 @@ def _by_walks(geo: Geometry, A: Placed, B: Placed, margin: real):
     radii = core_radius(A) + core_radius(B)
     state, v, on_a, count = distance(geo, A, B, margin + radii, W, P, m.size)
     m.on_a = on_a
+    m.normal = -v
     m.gap = real(1.0e30)
-    if state == TOGETHER:
-        normal, deep, deepest = depth(geo, A, B, W, P, count, m.size)
-        m.normal = normal
-        m.gap = -deep - radii
-        m.on_a = deepest
-        m.on_b = deepest - normal * deep
-    elif state != FAR:
-        apart = wp.length(v)
-        m.normal = v / -apart
-        m.gap = apart - radii
-        m.on_b = on_a - v
-    # walks end with a chord of a rim; the point itself is off it
-    apart = m.gap + radii
-    alone_a, rim_a = on_rim(A, m.normal)
-    alone_b, rim_b = on_rim(B, -m.normal)
-    if alone_b:
-        m.on_a = rim_b - m.normal * apart
-        m.on_b = rim_b
-    elif alone_a:
-        m.on_a = rim_a
-        m.on_b = rim_a + m.normal * apart
+    if state != FAR:
+        if state == TOGETHER:
+            normal, deep, deepest = depth(geo, A, B, W, P, count, m.size)
+            m.normal = normal
+            m.gap = -deep - radii
+            m.on_a = deepest
+            m.on_b = deepest - normal * deep
+        else:
+            apart = wp.length(v)
+            m.normal = v / -apart
+            m.gap = apart - radii
+            m.on_b = on_a - v
+        # walks end with a chord of a rim; the point itself is off it
+        apart = m.gap + radii
+        alone_a, rim_a = on_rim(A, m.normal)
+        alone_b, rim_b = on_rim(B, -m.normal)
+        if alone_b:
+            m.on_a = rim_b - m.normal * apart
+            m.on_b = rim_b
+        elif alone_a:
+            m.on_a = rim_a
+            m.on_b = rim_a + m.normal * apart
     return m
 
 
@@ -125,7 +128,8 @@ def _off_face(geo: Geometry, A: Placed, B: Placed, second: bool, m: Meeting):
 @wp.func
 def _solids(geo: Geometry, A: Placed, B: Placed, origin: vec3, margin: real, found: Found, n: int, flip: real, w: int):
     """Pairs without a closed form. Boxes apart may be nearest at corners, which separating axes do not see: then no
-    point is found along theirs, and they are walked."""
+    point is found along theirs, and they are walked. Where no point is found, the normal of the one that would be next
+    is a direction from A to B along which they were last seen apart."""
     before = n
     boxes = A.kind == BOX and B.kind == BOX
     attempt = wp.where(boxes, 0, 1)
@@ -149,6 +153,8 @@ def _solids(geo: Geometry, A: Placed, B: Placed, origin: vec3, margin: real, fou
             attempt = 2
         if n > before:
             attempt = 2
+        elif n < found.most:
+            put3(found.normal, n, w, m.normal * flip)
     return n
 
 
@@ -156,7 +162,8 @@ def _solids(geo: Geometry, A: Placed, B: Placed, origin: vec3, margin: real, fou
 def touch(geo: Geometry, A: Placed, B: Placed, margin: real, found: Found, n: int, w: int):
     """Append the points of A and B that are less than `margin` (m) apart, at most four; returns how many there are.
 
-    For triangles see `sharnir.collide.support`. Normals point from A to B.
+    For triangles see `sharnir.collide.support`. Normals point from A to B. For what is left where there are none see
+    `_solids`.
     """
     swap = _rank(B.kind) < _rank(A.kind)
     P = _either(swap, A, B)

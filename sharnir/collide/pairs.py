@@ -11,7 +11,7 @@ from sharnir.collide.broad import broad_on
 from sharnir.collide.filters import filter_of
 from sharnir.collide.geometry_on import geometry_on
 from sharnir.collide.touching import RESTITUTION, ROLLING, SLIDING, SPINNING, STATIC, Surfaces
-from sharnir.kinds import CAPSULE, HALF_SPACE, SPHERE
+from sharnir.kinds import CAPSULE, HALF_SPACE, HEIGHT_FIELD, MESH, SPHERE
 from sharnir.maths import np_real, real, vec3
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def surfaces_on(model: Model, device: str) -> tuple[Surfaces, bool]:
     table, may = model.material_table, filter_of(model)
     out.any, out.materials, out.margin = int(may.any()), len(table), real(MARGIN)
     out.rounds = int(np.isin(model.shape_kind, (SPHERE, CAPSULE, HALF_SPACE)).all())
+    out.solids = int(not np.isin(model.shape_kind, (HEIGHT_FIELD, MESH)).any())
     out.looks_back = int(((table[:, :, RESTITUTION] > 0) | (table[:, :, STATIC] > table[:, :, SLIDING])).any())
     out.broad = broad_on(model.shape_kind, may, device)
     out.material = wp.array(model.shape_material, dtype=int, device=device)

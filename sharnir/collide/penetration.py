@@ -12,7 +12,7 @@ import warp as wp
 from sharnir.collide.geometry import Geometry, Placed
 from sharnir.collide.gjk import nearest_on_triangle
 from sharnir.collide.rims import polish
-from sharnir.collide.support import any_normal, core_support, core_support_from
+from sharnir.collide.support import any_normal, core_support
 from sharnir.kinds import CYLINDER
 from sharnir.maths import DOUBLE, cos_sin, real, vec3
 
@@ -201,17 +201,12 @@ def depth(geo: Geometry, A: Placed, B: Placed, W4: corners, P4: corners, count: 
         _first_faces(W, F, N, D, size)
         faces = int(4)
         best = wp.vec3i(0, 1, 2)
-        near_a = int(-1)
-        near_b = int(-1)
         while count < MOST_CORNERS and faces > 0:
             f = _nearest_face(D, faces)
             low = D[f]
             d = N[f]
-            a, at_a = core_support_from(geo, A, d, near_a)
-            b, at_b = core_support_from(geo, B, -d, near_b)
-            near_a = at_a
-            near_b = at_b
-            corner = a - b
+            a = core_support(geo, A, d)
+            corner = a - core_support(geo, B, -d)
             high = wp.dot(d, corner)
             if high < least and low < real(1.0e29):
                 least = high

@@ -13,7 +13,8 @@ from sharnir.maths import DOUBLE, column, real, vec3
 
 TINY = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-5))  # of a size: lengths that rounding may have made
 OBLIQUE = wp.constant(real(1.0e-4))  # from an axis or the plane across it
-FEW_CORNERS = wp.constant(32)  # hulls of up to so many vertices are scanned, larger ones climbed
+SIDE = 8  # cells along the edge of a cube about a hull
+HALF_SIDE = wp.constant(real(SIDE / 2))
 
 
 @wp.func
@@ -35,36 +36,37 @@ def centre(S: Placed):
 
 
 @wp.func
-def hull_support(geo: Geometry, hull: int, d: vec3, near: int):
-    """Vertex (counted over all hulls) farthest along d, shape frame; `near`: one that may be near it, or −1."""
-    first = geo.hull_vertex[hull]
-    last = geo.hull_vertex[hull + 1]
-    best = int(first)
-    if near >= 0 and last - first > FEW_CORNERS:
-        best = near
-    most = wp.dot(geo.vertex[best], d)
-    i = int(first + 1)
-    if last - first <= FEW_CORNERS:
-        while i < last:
-            along = wp.dot(geo.vertex[i], d)
-            if along > most:
-                most = along
-                best = i
-            i += 1
-    else:  # on a convex hull a vertex that no neighbour beats is the farthest
-        climbing = int(1)
-        while climbing == 1:
-            climbing = int(0)
-            at = best
-            i = geo.hull_edge[at]
-            while i < geo.hull_edge[at + 1]:
-                along = wp.dot(geo.vertex[geo.neighbour[i]], d)
-                if along > most:
-                    most = along
-                    best = geo.neighbour[i]
-                    climbing = 1
-                i += 1
-    return best
+def cell_along(d: vec3):
+    """Of a cube's faces x, y, z, −x, −y, −z, each cut into SIDE × SIDE cells, the cell that d points to."""
+    k = int(0)
+    if wp.abs(d[1]) > wp.abs(d[0]):
+        k = 1
+    if wp.abs(d[2]) > wp.abs(d[k]):
+        k = 2
+    scale = HALF_SIDE / wp.max(wp.abs(d[k]), real(1.0e-30))
+    row = wp.clamp(int(d[(k + 1) % 3] * scale + HALF_SIDE), 0, SIDE - 1)
+    col = wp.clamp(int(d[(k + 2) % 3] * scale + HALF_SIDE), 0, SIDE - 1)
+    return (wp.where(d[k] < real(0.0), k + 3, k) * SIDE + row) * SIDE + col
+
+
+@wp.func
+def hull_support(geo: Geometry, hull: int, d: vec3):
+    """Vertex (counted over all hulls) farthest along d, and where it is; shape frame, m."""
+    cell = geo.hull_cell[hull]
+    if geo.hull_cell[hull + 1] - cell > 1:
+        cell = cell + cell_along(d)
+    i = geo.cell[cell]
+    last = geo.cell[cell + 1]
+    best = int(i)
+    most = wp.dot(geo.extreme[i], d)
+    i += 1
+    while i < last:
+        along = wp.dot(geo.extreme[i], d)
+        if along > most:
+            most = along
+            best = i
+        i += 1
+    return geo.extreme_vertex[best], geo.extreme[best]
 
 
 @wp.func
@@ -83,11 +85,10 @@ def on_rim(S: Placed, d: vec3):
 
 
 @wp.func
-def core_support_from(geo: Geometry, S: Placed, d: vec3, near: int):
-    """Point of the core farthest along d, world, m, and the vertex of a hull it is; `near`: the last one, or −1."""
+def core_support(geo: Geometry, S: Placed, d: vec3):
+    """Point of the core farthest along d, world, m."""
     zero = real(0.0)
     p = vec3()
-    at = int(-1)
     if S.kind == TRIANGLE:
         k = int(0)
         most = wp.dot(column(S.R, 0), d)
@@ -107,20 +108,12 @@ def core_support_from(geo: Geometry, S: Placed, d: vec3, near: int):
                 wp.where(e[2] < zero, -S.size[2], S.size[2]),
             )
         elif S.kind == HULL:
-            at = hull_support(geo, S.data, e, near)
-            c = geo.vertex[at]
+            at, c = hull_support(geo, S.data, e)
         elif S.kind == CAPSULE:
             c = vec3(zero, zero, wp.where(e[2] < zero, -S.size[1], S.size[1]))
         elif S.kind == CYLINDER:
             c = _rim_point(S, e)
         p = S.x + S.R * c
-    return p, at
-
-
-@wp.func
-def core_support(geo: Geometry, S: Placed, d: vec3):
-    """Point of the core farthest along d, world, m."""
-    p, at = core_support_from(geo, S, d, -1)
     return p
 
 

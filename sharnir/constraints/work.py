@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import warp as wp
 
 from sharnir.access import LANES, neighbours, world_columns
-from sharnir.collide.touching import Places, Touch, places_on, touch_on
+from sharnir.collide.room import Places, Touch, places_on, touch_on
 from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.plan import MOST_ROWS, Plan
 from sharnir.constraints.walks import MANY

@@ -34,7 +34,7 @@ class Surface(NamedTuple):
 
 def add_contacts(source: Source, exclude_overlapping: bool) -> None:
     """Groups, masks and materials of all shapes, and the pairs that these do not say. exclude_overlapping: links that
-    overlap at the start do not touch."""
+    overlap at the start do not touch, nor does a link that is fixed to the world and those jointed to it."""
     if not source.shapes:
         return
     may = bits_allow(source)
@@ -143,7 +143,7 @@ def _add_pairs(source: Source, may: Bools, exclude_overlapping: bool) -> None:
     for g, (carrier, _) in source.shapes.items():
         carriers.setdefault(carrier, []).append(g)
     apart = _joined(source)
-    touch = _touching(source, may)
+    touch = _touching(source, may, exclude_overlapping)
     if exclude_overlapping:
         touch &= ~_between(source, overlapping_links(source, touch))
     for a, b in combinations(sorted(carriers), 2):
@@ -162,12 +162,13 @@ def _add_pairs(source: Source, may: Bools, exclude_overlapping: bool) -> None:
                     source.scene.add(ContactPair(**ends, touch=bool(yes), first_shape=i, second_shape=j))
 
 
-def _touching(source: Source, may: Bools) -> Bools:
-    """[geoms, geoms] whether MuJoCo lets two geoms touch: by their bits and its filters, or by a list of pairs."""
+def _touching(source: Source, may: Bools, fixed_too: bool) -> Bools:
+    """[geoms, geoms] whether MuJoCo lets two geoms touch: by their bits and its filters, or by a list of pairs.
+    fixed_too: see `_filtered`."""
     m, out = source.model, may.copy()
     excluded = {(int(s) & 0xFFFF, int(s) >> 16) for s in m.exclude_signature}
     for g, h in combinations(sorted(source.shapes), 2):
-        if _filtered(source, g, h, excluded):
+        if _filtered(source, g, h, excluded, fixed_too):
             out[g, h] = out[h, g] = False
     for g, h in _listed(source):
         out[g, h] = True
@@ -190,8 +191,9 @@ def _joined(source: Source) -> set[frozenset[int]]:
     return {frozenset(pair) for pair in ends if 0 not in pair}
 
 
-def _filtered(source: Source, g: int, h: int, excluded: set[tuple[int, int]]) -> bool:
-    """Whether MuJoCo keeps two geoms apart: parts of one rigid whole, parent and child of it, or an excluded pair."""
+def _filtered(source: Source, g: int, h: int, excluded: set[tuple[int, int]], fixed_too: bool) -> bool:
+    """Whether MuJoCo keeps two geoms apart: parts of one rigid whole, parent and child of it, or an excluded pair.
+    fixed_too: also where the parent is fixed to the world, which for MuJoCo is part of the floor."""
     m = source.model
     a, b = int(m.geom_bodyid[g]), int(m.geom_bodyid[h])
     if (a, b) in excluded or (b, a) in excluded:
@@ -199,7 +201,7 @@ def _filtered(source: Source, g: int, h: int, excluded: set[tuple[int, int]]) ->
     one, two = source.weld[a], source.weld[b]
     if one == two:
         return True
-    if not (one and two and source.on("parent filter")):
+    if not (source.on("parent filter") and (fixed_too or (one and two))):
         return False
     return one == source.weld[int(m.body_parentid[two])] or two == source.weld[int(m.body_parentid[one])]
 

@@ -11,7 +11,7 @@ import numpy as np
 import warp as wp
 
 from sharnir.access import world_columns
-from sharnir.collide.touching import collide_kernel, rounds_kernel
+from sharnir.collide.touching import collide_kernel, rounds_kernel, solids_kernel
 from sharnir.constraints import work as places
 from sharnir.constraints.loops import loops_on
 from sharnir.constraints.plan import plan_on
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sharnir.solvers.settings import Settings
 
 HISTORY = 256  # steps of one launch, at most
-MANY = 32  # steps of one graph, where each begins with a search for contacts
+MANY = 32  # steps of one graph
 FOREVER = 1e6  # s, where there is no budget
 MARGIN = 0.97  # of the budget is used
 TIGHTER = 1e-4  # share of the usual tolerances, for reactions
@@ -128,11 +128,12 @@ class Impulses:
         self._zero_turn()
         if self._on_gpu:
             self._graphs.launch("arrive", arrive_stage, self.worlds, self._all)
-        if self._on_gpu or self._searches:
             for _ in range(steps // MANY):
                 self._launch_steps(1, MANY)
             for _ in range(steps % MANY):
                 self._launch_steps(1)
+        elif self._searches:
+            self._launch_steps(1, steps)
         else:
             self._launch_steps(steps)
 
@@ -140,7 +141,7 @@ class Impulses:
         """Launch kernels of some steps, `times` over."""
         self._steps_view[0] = steps
         kernels = self.kernels_of_step()
-        self._graphs.launch_all((self._settings[places.METHOD, 0], times), kernels, self.worlds, times)
+        self._graphs.launch_all(self._settings[places.METHOD, 0], kernels, self.worlds, times)
 
     def kernels_of_step(self) -> list[Launch | Repeat]:
         """What is launched for a step, in its order, with its arguments."""
@@ -164,7 +165,8 @@ class Impulses:
             return []
         state = self.state
         arguments = [self.tree, self._ws, self.plan.surfaces, self._work.places, state.touch, state.q, state.v]
-        kernel = rounds_kernel if self.plan.surfaces.rounds else collide_kernel
+        surfaces = self.plan.surfaces
+        kernel = rounds_kernel if surfaces.rounds else solids_kernel if surfaces.solids else collide_kernel
         return [Launch(kernel, [*arguments, state.settings])]
 
     def _zero_turn(self) -> None:

@@ -9,6 +9,7 @@ import warp as wp
 from scipy.spatial import ConvexHull
 
 from sharnir.access import get, get3, get_int, ints2
+from sharnir.collide.extremes import extremes
 from sharnir.collide.geometry import Found, Geometry, Placed
 from sharnir.collide.hulls import fans
 from sharnir.collide.narrow import touch
@@ -122,6 +123,9 @@ class Hulls:
         geo.face_corner, geo.corner = ints(self.face_corner), ints(self.corner)
         start, around = fans(np.array(self.face_corner), np.array(self.corner, dtype=np.int32), len(self.vertex))
         geo.hull_fan, geo.around = ints(start.tolist()), ints(around.tolist())
+        cells = extremes(np.array(self.first), np.array(self.vertex).reshape(-1, 3))
+        geo.hull_cell, geo.cell, geo.extreme_vertex = (ints(a.tolist()) for a in cells)
+        geo.extreme = vectors([self.vertex[k] for k in cells[2]])
         geo.vertex, geo.face_normal = vectors(self.vertex), vectors(self.face_normal)
         return geo
 

@@ -84,7 +84,7 @@ def test_distance_is_that_of_coal_or_better(pair: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("pair", [pair for pair in PAIRS if HULL in pair], ids=_id)
 def test_large_hulls(pair: tuple[int, int]) -> None:
-    """Hulls whose vertices are climbed, not scanned, and faces with more corners than are kept."""
+    """Hulls whose vertices are sought by cells of directions, and faces with more corners than are kept."""
     rng = np.random.default_rng(5)
     round_ones = [rng.normal(size=(rng.integers(60, 200), 3)) for _ in range(HULLS // 2)]
     round_ones = [0.7 * c / np.linalg.norm(c, axis=1, keepdims=True) for c in round_ones]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
-from cassie import MOTORS, cassie
 from numpy.typing import NDArray
 
 import sharnir as sh
+from sharnir.benchmarks.cassie import FOLLOWING, MOTORS, SIDES, cassie, posture
 
 Array = NDArray[np.float64]
 HELD = 1e-5  # m, that loops may open
 SLACK = 1e-6  # rad, by which limits may be passed
 DT = 0.001  # s
-SIDES = ("left", "right")
 
 
 def load(tmp_path, text: str) -> tuple[sh.Scene, mujoco.MjModel]:
@@ -48,20 +47,6 @@ def beyond(sim: sh.Simulation, peer: mujoco.MjModel) -> float:
     return float(np.maximum(lower - angles, angles - upper).max())
 
 
-def closed(peer: mujoco.MjModel, start: dict[str, float], free: list[str]) -> Array:
-    """Positions with the given joints where `start` says, and the free ones where they close all loops."""
-    data = mujoco.MjData(peer)
-    for name, angle in start.items():
-        data.joint(name).qpos[0] = angle
-    columns = [int(peer.joint(name).dofadr[0]) for name in free]
-    for _ in range(20):
-        mujoco.mj_forward(peer, data)
-        rows = 3 * peer.neq
-        J = data.efc_J.reshape(-1, peer.nv)[:rows][:, columns]
-        data.qpos[columns] -= np.linalg.lstsq(J, data.efc_pos[:rows], rcond=None)[0]
-    return data.qpos.copy()
-
-
 def started(scene: sh.Scene, peer: mujoco.MjModel, q: Array) -> sh.Simulation:
     for joint in scene.joints:
         if joint.nv == 1:
@@ -83,10 +68,8 @@ def cassie_target(name: str, t: float) -> float:
 def test_cassies_loops_hold_while_its_legs_are_driven(tmp_path) -> None:
     scene, peer = load(tmp_path, cassie())
     assert peer.neq == 4 and not scene.import_report.lost
-    cranks = {f"{side}-tarsus-crank-joint": -1.5 for side in SIDES}
-    feet = [f"{side}-{name}" for side in SIDES for name in ("foot-op", "crank-rod-joint")]
-    guess = cranks | {name: -1.5 if name.endswith("op") else 1.5 for name in feet}
-    q = closed(peer, guess, feet)
+    feet = [f"{side}-{name}" for side in SIDES for name in FOLLOWING]
+    q = posture(peer)
     sim, data = started(scene, peer, q), mujoco.MjData(peer)
     data.qpos[:] = q
     names = [f"{side}-{motor}" for side in SIDES for motor in MOTORS]
