@@ -39,6 +39,6 @@ def row(
     theirs = None if peer is None else float(np.median(peer))
     return {
         "case": case, "ours": mine, "peer": theirs, "peer_name": peer_name, "unit": unit,
-        "ratio": None if theirs is None else mine / theirs,
+        "ratio": None if not theirs else mine / theirs,
         "ours_spread": spread(ours), "peer_spread": None if peer is None else spread(peer), **more,
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import time
@@ -100,6 +101,7 @@ class Watch:
         self.player = Player(self.live, Address(port=0, token=TOKEN))
         self.work: list[float] = []  # s of processor time, of the viewer in each frame
         self.steps: list[float] = []  # s of the wall clock
+        self.waits = 0  # times that steps or the viewer's work gave the processor away
 
     def go(self, seconds: float) -> None:
         """Frames at 60 Hz from the start of the scene."""
@@ -107,15 +109,21 @@ class Watch:
         began = time.perf_counter()
         for k in range(round(seconds / FRAME)):
             time.sleep(max(0.0, began + k * FRAME - time.perf_counter()))
-            t0 = time.thread_time()
+            before, t0 = waits(), time.thread_time()
             self.player.listen()
             t1 = time.thread_time()
             self.live._take(STEPS)
             t2 = time.thread_time()
             self.player.publish()
             self.work.append(t1 - t0 + time.thread_time() - t2)
+            self.waits += waits() - before
             ticks = self.live.simulation.impulses.reports(STEPS)[:, TICKS, 0]
             self.steps += (ticks / ticks_per_second()).tolist()
+
+
+def waits() -> int:
+    """How often this thread has given the processor away of its own accord: to wait for something."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
@@ -127,16 +135,19 @@ def step_rows(rounds: int) -> list[dict[str, Any]]:
     """Steps by what a client does meanwhile, taken in turns: medians and 99th percentiles of each spell."""
     watch = Watch(scenes.make("mixed"))
     taken: dict[str, list[np.ndarray]] = {kind: [] for kind in CLIENTS}
+    waited = dict.fromkeys(CLIENTS, 0)
     try:
         watch.go(1.0)
         for turn in range(rounds):
             for k in range(len(CLIENTS)):
                 kind = CLIENTS[(k + turn) % len(CLIENTS)]
                 watch.steps.clear()
+                watch.waits = 0
                 with client(watch.player.url, kind, SPELL + 3.0):
                     time.sleep(2.0)  # until it has come
                     watch.go(SPELL)
                 taken[kind].append(1e6 * np.percentile(watch.steps, [50, 99]))
+                waited[kind] += watch.waits
     finally:
         watch.player.close()
     out, alone = [], np.array(taken["nobody"])
@@ -144,6 +155,9 @@ def step_rows(rounds: int) -> list[dict[str, Any]]:
         for k, what in enumerate(("median", "p99")):
             case = f"{what} of steps, 50 bodies that fall and lie, {kind}"
             out.append(row(case, "µs", np.array(taken[kind])[:, k], alone[:, k], "nobody"))
+        frames = round(rounds * SPELL / FRAME)
+        case = f"waits of the simulation in {frames} frames, {kind}"
+        out.append(row(case, "", np.array([waited[kind]]), np.array([waited["nobody"]]), "nobody"))
     return out
 
 

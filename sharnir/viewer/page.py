@@ -13,7 +13,7 @@ from sharnir.viewer.drawing import Batch, Ground, quaternions
 from sharnir.viewer.layers import Layers
 from sharnir.viewer.setup import Setup
 
-EYE = np.array([0.8, -1.5, 1.0])  # from where a page looks at first, over the radius of what it shows
+EYE = np.array([0.7, -1.3, 0.85])  # from where a page looks at first, over the radius of what it shows
 GROUND = 12.0  # edge of a drawn half-space, over that radius
 LINES, SECTIONS = (215, 215, 215), (150, 150, 150)  # colours of its grid
 THROUGH = 0.5  # opacity of bodies whose inside is shown

@@ -18,7 +18,7 @@ ASIDE = 340  # pixels that the panel takes
 LIGHT = 5.0  # s, that viser's page fades its light in
 READY = "document.querySelector('canvas') !== null && document.querySelector('#sharnir-drive button') !== null"
 LABEL = "[...document.querySelectorAll('label')].find((l) => l.textContent === {name!r})"
-TICK = LABEL + ".parentElement.parentElement.querySelector('input[type=checkbox]').click()"
+TICK = "document.getElementById(" + LABEL + ".htmlFor).click()"
 CLOSE = "[...document.querySelectorAll('[class*=otification] button')].forEach((b) => b.click())"
 BARE = "document.querySelector('#sharnir-drive').style.display = 'none'"
 
@@ -43,6 +43,7 @@ def screenshot(
         try:
             browser.open(player.url)
             browser.until(READY)
+            time.sleep(LIGHT)  # what is ticked before viser has told the page everything is forgotten
             for name in show:
                 browser.until(LABEL.format(name=name) + " !== undefined")
                 browser.js(TICK.format(name=name))

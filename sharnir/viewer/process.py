@@ -32,7 +32,7 @@ from sharnir.viewer.setup import Setup
 
 FRAME = 1 / 60  # s
 ALONE = 0.5  # s, between frames that nobody watches
-NICE = 5  # the simulation comes first
+NICE = 10  # the simulation comes first
 
 
 class Viewer:
@@ -52,8 +52,12 @@ class Viewer:
 
     def _send(self, client: int | None, command: Command) -> bool:
         """A command of a browser, known by the page that its websocket named."""
-        connection = self.server._websock_server._live_connections.get(client)
+        connection = self._connections().get(client)
         return connection is not None and self.control.send(page_of(connection.request.path), command)
+
+    def _connections(self) -> dict[int | None, Any]:
+        """Websockets of viser's clients, by their numbers."""
+        return self.server._websock_server._live_connections
 
     def _words(self) -> dict[str, Any]:
         """What all pages are told."""
@@ -77,7 +81,7 @@ class Viewer:
         while True:
             began = time.perf_counter()
             self.show()
-            pause = FRAME if self.server.get_clients() else ALONE
+            pause = FRAME if self._connections() else ALONE
             time.sleep(max(0.0, began + pause - time.perf_counter()))
 
 

@@ -14,6 +14,7 @@ import sharnir as sh
 from sharnir import scenes
 from sharnir.viewer import Address, Player, Replay, read_mapping
 from sharnir.viewer.browser import Browser
+from sharnir.viewer.picture import TICK
 
 DRAWN = "document.querySelector('canvas') !== null && document.querySelector('#sharnir-drive button') !== null"
 IN_CONTROL = "document.querySelector('#sharnir-drive').textContent.includes('You are in control')"
@@ -161,6 +162,22 @@ def test_mouse_pulls_a_body_by_a_force(browser):
         browser.mouse("mouseReleased", 700, 350, SHIFT)
         assert soon(lambda: live._pull is None)
         assert not live.simulation.body("box").applied.any()
+
+
+def test_layers_are_switched(browser):
+    with shown(scenes.make("grasp_arm")) as (player, live):
+        browser.open(player.url)
+        browser.until(DRAWN)
+        assert soon(lambda: live.simulation.time > 0.2)
+        press(browser, "Pause")
+        assert soon(lambda: not live.running)
+        time.sleep(6)
+        seen = [picture(browser)]
+        for name in ("Joints", "Collision shapes", "Contacts"):
+            browser.js(TICK.format(name=name))
+            time.sleep(2)
+            seen.append(picture(browser))
+            assert difference(*seen[-2:]) > 5e-4, name
 
 
 class Ramp:
