@@ -78,6 +78,7 @@ class Live:
         self._axes = np.zeros(AXES)
         self._pull: Pull | None = None
         self._heard = False  # the operator, lately
+        self._brakes = np.zeros((len(self.model.actuator_names), 1))  # as they were before an emergency stop
         self._saved: dict[int, Saved] = {}
         self._report = (0.0, 0, 0.0)  # s, iterations, m or rad: of the last step
         self._passed = 0.0  # s, simulated since the operator was last followed
@@ -195,9 +196,14 @@ class Live:
             self._pull = None
 
     def _stop(self, command: Command) -> None:
-        """Emergency stop: velocities to zero, positions held, forces off; nothing drives until it is cleared."""
+        """Emergency stop: velocities to zero, positions held, forces off, brakes on; nothing drives until cleared."""
+        if self.stopped:
+            return
         self.stopped = True
         self._let_go(command)
+        brakes = self.simulation.impulses.state.drive_brake
+        self._brakes = brakes.numpy().copy()
+        brakes.assign(np.where(self.model.actuator_brake[:, None] > 0, 1.0, self._brakes).astype(self._brakes.dtype))
         self._axes[:] = 0.0
         self.simulation.applied_control.zero_()
         model, positions = self.model, self._positions()
@@ -222,7 +228,9 @@ class Live:
         return position
 
     def _clear(self, _: Command) -> None:
-        self.stopped = False
+        if self.stopped:
+            self.stopped = False
+            self.simulation.impulses.state.drive_brake.assign(self._brakes)
 
     def steer(self, axes: Array | None) -> None:
         """Follow the operator; who is silent is neutral, and pulls nothing."""

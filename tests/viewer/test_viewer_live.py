@@ -160,6 +160,24 @@ def test_emergency_stop_holds_servos_where_they_are(tmp_path):
     assert abs(live.simulation.joint("hinge").position[0] - stood) < 0.1
 
 
+def test_emergency_stop_engages_brakes_until_it_is_cleared():
+    scene = sh.Scene(gravity=(0, 0, 0))
+    scene.add(sh.Body(name="arm", shapes=[sh.Box(size=(1, 0.1, 0.1))], position=(0.5, 0, 0)))
+    scene.add(sh.Revolute(name="hinge", parent="world", child="arm", axis=(0, 0, 1)))
+    circuit = {"resistance": 1.0, "torque_constant": 0.1, "ratio": 50.0, "brake": 1.0, "input": 5.0}
+    scene.add(sh.DCMotor(name="drive", joint="hinge", **circuit))
+    live = Live(Simulation(scene, dt=0.005))
+    live._take(40)
+    for _ in range(2):
+        live.obey(Command(Kind.STOP))
+    drive = live.simulation.dc_motor("drive")
+    assert drive.brake == 1.0 and live.simulation.actuator("drive").input == 0.0
+    live._take(400)
+    assert abs(live.simulation.joint("hinge").velocity[0]) < 1e-6
+    live.obey(Command(Kind.CLEAR))
+    assert drive.brake == 0.0
+
+
 def test_pull_is_a_force_that_brings_a_point_there_and_ends():
     scene = sh.Scene(name="floating", gravity=(0, 0, 0))
     scene.add(sh.Body(name="box", shapes=[sh.Box(size=(0.4, 0.2, 0.1))]))
