@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.constraints.work import DRIVE_ITEMS
 from sharnir.errors import fail
 from sharnir.model import Reals
 from sharnir.recording.joints import joint_map, joint_state
 from sharnir.rotations import matrix_to_quat
 from sharnir.simulation import Simulation
+
+DRIVES = ("drive_input", "drive_brake", "drive_lagged", "drive_flow", "drive_force", "drive_seen")  # of the state
 
 
 def with_solver(sim: Simulation, solver: str) -> Simulation:
@@ -60,5 +61,5 @@ def _copy_inputs(sim: Simulation, new: Simulation) -> None:
     shared = set(sim.inner.joint_names) & set(new.inner.joint_names)
     for name in shared - {j for j in shared if sim.inner.joint(j).v == slice(0, 0)}:
         new.joint(name).control = sim.joint(name).control
-    for name in (*DRIVE_ITEMS, "drive_seen"):
+    for name in DRIVES:
         getattr(new.impulses.state, name).assign(getattr(sim.impulses.state, name).numpy())

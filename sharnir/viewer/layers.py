@@ -13,7 +13,7 @@ from sharnir.viewer.setup import Setup
 THIN = 0.004  # of a line or a shaft, over the radius of all that is drawn
 LINE = 3.0  # pixels
 LIFT = 0.01  # of the polygon of support over the ground, over that radius
-ARROW = 1.5  # length of an arrow as large as the weight, over that radius
+ARROW = 1.5  # length of an arrow as large as the weight, over that radius; none is longer than 1
 FORCE, PULL, CENTER, SUPPORT = (220, 50, 47), (38, 139, 210), (181, 137, 0), (133, 153, 0)
 NOTHING = np.zeros((0, 2, 3), dtype=np.float32)
 
@@ -25,7 +25,7 @@ class Layers:
         self.contacts = self.joints = self.balance = self.solid = False
         self._setup, self._scene = setup, server.scene
         self._radius = setup.drawing.radius
-        weight = 9.81 * float(setup.balance.mass.sum())
+        weight = 9.81 * float(np.sqrt(setup.balance.mass.sum() * setup.balance.all_mass))  # of a pile, more than of one
         self._force_scale = ARROW * self._radius / max(weight, 1e-9)
         scene, size = server.scene, THIN * self._radius
         arrow = {"shaft_radius": 2 * size, "head_radius": 5 * size, "head_length": 12 * size}
@@ -57,8 +57,11 @@ class Layers:
             return
         point, force = frame["point"][:count], frame["force"][:count]
         up = np.where(self._setup.balance.shape_link[frame["pair"][:count, 1]] < 0, -1.0, 1.0)[:, None]
-        acting = np.linalg.norm(force, axis=1) * self._force_scale > 1e-3 * self._radius
-        ends = np.stack([point, point + up * force * self._force_scale], axis=1)[acting]  # on what moves
+        arrow = up * force * self._force_scale  # on what moves
+        length = np.linalg.norm(arrow, axis=1)
+        acting = length > 1e-3 * self._radius
+        arrow *= np.minimum(1.0, self._radius / np.maximum(length, 1e-12))[:, None]
+        ends = np.stack([point, point + arrow], axis=1)[acting]
         self._points.points = point
         self._arrows.visible = bool(acting.any())
         if acting.any():

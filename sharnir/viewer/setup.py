@@ -55,6 +55,7 @@ class Balance(NamedTuple):
     mass: Array  # [k] kg
     center: Array  # [k, 3] m, body frames
     shape_link: Ints  # [shapes]
+    all_mass: float  # kg, of all bodies
 
 
 class Setup(NamedTuple):
@@ -100,7 +101,7 @@ def balance(model: Model) -> Balance:
     heaviest = np.argmax(np.bincount(group, weights=model.mass)) if model.nb else 0
     link = np.flatnonzero(group == heaviest).astype(np.int32)
     center = np.einsum("nji,nj->ni", model.body_rot, model.com - model.body_pos)
-    return Balance(link, model.mass[link], center[link], model.shape_link)
+    return Balance(link, model.mass[link], center[link], model.shape_link, float(model.mass.sum()))
 
 
 def joint_strokes(model: Model, radius: float) -> Strokes:
