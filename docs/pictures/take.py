@@ -13,7 +13,7 @@ from sharnir.viewer import screenshot
 HERE = Path(__file__).parent
 SMALL: dict[str, Any] = {"size": (560, 400), "panel": False}
 PICTURES: dict[str, dict[str, Any]] = {
-    "grasp_arm": {"size": (1000, 640), "dt": 0.005, "show": ("Contacts",)},
+    "grasp_arm": {"size": (1000, 640), "seconds": 0.5, "dt": 0.005, "show": ("Contacts",)},
     "humanoid": {"size": (1000, 640), "seconds": 0.5, "dt": 0.005, "show": ("Contacts", "Joints", "Balance")},
     "pile": {**SMALL, "seconds": 1.0, "show": ("Contacts",)},
     "mixed": {**SMALL, "seconds": 0.4, "dt": 0.005},
