@@ -87,7 +87,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         for solver in ("simgc", "simmc"):
             for stopped in (False, True):
-                ours, plain = measured(model, solver, 1000 if quick else 5000 if not stopped else 2000, folder, stopped)
+                ours, plain = measured(model, solver, 1000 if quick else 3000, folder, stopped)
                 name = f"{solver}, 30 joints, 1 kHz" + (", disk stands still" if stopped else "")
                 values = [1e6 * np.array(x) for x in (ours.wall, plain.wall, ours.processor, plain.processor)]
                 median, far = (np.percentile(values[0], p) - np.percentile(values[1], p) for p in (50, 99))

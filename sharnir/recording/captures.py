@@ -42,7 +42,7 @@ class Capture:
         self.most = self.layout.size(room) + self.layout.seen_bytes
         block = memory_together(evolving)
         clock = evolving["clock"].ctypes.data - next(x for x in evolving.values() if x.size).ctypes.data
-        self._fixed = [*map(memory, report.values()), block]
+        self._inputs = [*map(memory, report.values()), block[:clock]]
         self._evolving = block[clock:]
         self._contacts = [(memory(contacts[part.name]), part.bytes) for part in self.layout.contacts]
         self._seen = [memory(x) for x in seen.values()]
@@ -52,20 +52,21 @@ class Capture:
         """How many contacts there were in the last step."""
         return self._count[0]
 
-    def data(self, contacts: int, seen: bool = False) -> bytes:
-        """A capture with so many contacts, and what is seen where asked for."""
-        parts = [*self._fixed, *self._touched(contacts)]
-        return b"".join(parts + self._seen if seen else parts)
+    def inputs(self) -> bytes:
+        """The first part of a capture: the report of the last step, and what goes into the next one."""
+        return b"".join(self._inputs)
 
     def state(self, contacts: int) -> bytes:
-        """Of a capture, what only steps may change."""
-        return b"".join([self._evolving, *self._touched(contacts)])
-
-    def _touched(self, contacts: int) -> list[memoryview]:
+        """The second part, with so many contacts: what only steps may change."""
         ints, each = self._contacts[0]
         if contacts == 0:
-            return [ints[:4]]
-        return [ints[: 4 + contacts * each], *[x[: contacts * n] for x, n in self._contacts[1:]]]
+            return b"".join((self._evolving, ints[:4]))
+        touched = [x[: contacts * n] for x, n in self._contacts[1:]]
+        return b"".join([self._evolving, ints[: 4 + contacts * each], *touched])
+
+    def seen(self) -> bytes:
+        """The last part, where it is wanted: what is seen of the state."""
+        return b"".join(self._seen)
 
 
 def memory(array: NDArray[Any]) -> memoryview:

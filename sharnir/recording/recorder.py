@@ -44,7 +44,6 @@ class Recorder:
         self._sim, self._capture = sim, Capture(sim)
         self._period = 1.0 / rate
         self.steps = 0
-        self._state_at = self._capture.layout.state_at
         self._known: tuple[Any, ...] = ()
         self._offset, self._due = 0.0, sim.time + self._period
         self._full: float | None = None  # s, when there was no room left
@@ -149,17 +148,16 @@ class Recorder:
 
     def _put_event(self, kind: str, what: str) -> None:
         text = json.dumps([kind, one_line(what)]).encode()
-        self._ring.put(HEAD.pack(EVENT, 0, 0, self.steps, 0.0, 0, 0.0, self.t) + text)
+        self._ring.put(HEAD.pack(EVENT, 0, 0, self.steps, 0.0, 0, 0.0, self.t), text)
 
     def _put(self, kind: int, seen: bool, t: float, text: bytes = b"") -> bool:
         """Put a capture into the queue; whether there was room."""
         sim, capture = self._sim, self._capture
         contacts = capture.contacts()
         steps = sim._steps - (kind == STEP)  # of a step: those before it
-        data = capture.data(contacts, seen)
-        self._last = data[self._state_at : capture.layout.size(contacts)]
         head = HEAD.pack(kind, seen, contacts, self.steps, sim._since, steps, sim._dt, t)
-        return self._ring.put(b"".join((head, data, text)))
+        self._last = capture.state(contacts)
+        return self._ring.put(head, capture.inputs(), self._last, capture.seen() if seen else b"", text)
 
     def _difference(self) -> str:
         """What differs from the end of the last step: "changed", "settings" or nothing."""

@@ -65,7 +65,7 @@ class Replay:
     def hash(self) -> int:
         """Of the present state."""
         contacts = self._capture.contacts()
-        return self._capture.layout.hash(self._capture.data(contacts), contacts)
+        return self._capture.layout.hash(self._capture.inputs() + self._capture.state(contacts), contacts)
 
     def _input_arrays(self) -> dict[str, Any]:
         state = self.sim.impulses.state

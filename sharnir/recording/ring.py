@@ -52,9 +52,9 @@ class Ring:
         """Tell the writing end that nothing is taken out any more."""
         self._control[TROUBLE] = 1
 
-    def put(self, record: bytes) -> bool:
-        """Put a record in; whether there was room for it."""
-        size = len(record)
+    def put(self, *parts: bytes) -> bool:
+        """Put a record of some parts in; whether there was room for it."""
+        size = sum(map(len, parts))
         needed = WORD + size + -size % WORD
         at = self._head % self.capacity
         skipped = self.capacity - at if at + needed > self.capacity else 0
@@ -63,8 +63,11 @@ class Ring:
         if skipped:
             self._lengths[at // WORD] = 0
             at = 0
-        self._data[at + WORD : at + WORD + size] = record
         self._lengths[at // WORD] = size
+        at += WORD
+        for part in parts:
+            self._data[at : at + len(part)] = part
+            at += len(part)
         self._head += skipped + needed
         self._control[HEAD] = self._head
         return True
