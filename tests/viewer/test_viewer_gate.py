@@ -248,7 +248,14 @@ def test_page_is_served_by_tls_where_there_is_a_certificate(tmp_path):
 def test_other_addresses_are_announced_with_a_warning(monkeypatch):
     said = []
     address = Address("0.0.0.0", 0, TOKEN)
-    monkeypatch.setattr(Player, "run", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
+    plain = Player.run
+
+    def interrupted(player: Player, frames: int | None = None) -> None:
+        if frames is None:
+            raise KeyboardInterrupt
+        plain(player, frames)  # of other tests, in threads of their own
+
+    monkeypatch.setattr(Player, "run", interrupted)
     viewer.view(Simulation(floating_box()), address, announce=said.append)
     assert said[0].startswith("warning: without TLS") and "token=" in said[1]
 
