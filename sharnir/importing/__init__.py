@@ -38,6 +38,9 @@ class Options(NamedTuple):
     concavity: float | None = None
 
 
+USUAL = Options()
+
+
 def load(
     path: str | Path,
     roots: Sequence[str | Path] = (),
@@ -76,7 +79,7 @@ def load(
     return scene
 
 
-def scene_of(parsed: Parsed, options: Options = Options()) -> Scene:  # noqa: B008
+def scene_of(parsed: Parsed, options: Options = USUAL) -> Scene:
     """The scene of a file that was read, or a ModelFileError. The model of a URDF gets the inertias of the file."""
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):

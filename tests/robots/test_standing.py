@@ -160,8 +160,9 @@ def test_anymal_stands_as_in_mujoco_where_feet_do_not_creep() -> None:
     assert np.abs(here.height.mean() - held.height.mean()) < 4e-4  # MuJoCo's feet sink in by as much
 
 
-def test_a_passive_humanoid_falls_and_comes_to_rest() -> None:
-    found = PATHS["gymnasium/envs/mujoco/assets/humanoid.xml"]
+@pytest.mark.parametrize("file", ["gymnasium/envs/mujoco/assets/humanoid.xml", "dm_control/suite/humanoid.xml"])
+def test_a_passive_humanoid_falls_and_comes_to_rest(file: str) -> None:
+    found = PATHS[file]
     scene = sh.load(found.path, found.roots)
     sim = sh.Simulation(scene, dt=scene.timestep)
     start = float(sim.q[2])
