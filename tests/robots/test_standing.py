@@ -160,16 +160,22 @@ def test_anymal_stands_as_in_mujoco_where_feet_do_not_creep() -> None:
     assert np.abs(here.height.mean() - held.height.mean()) < 4e-4  # MuJoCo's feet sink in by as much
 
 
-@pytest.mark.parametrize("file", ["gymnasium/envs/mujoco/assets/humanoid.xml", "dm_control/suite/humanoid.xml"])
-def test_a_passive_humanoid_falls_and_comes_to_rest(file: str) -> None:
+@pytest.mark.parametrize(
+    ("file", "seconds"),
+    [
+        ("gymnasium/envs/mujoco/assets/humanoid.xml", 15.0),
+        ("dm_control/suite/humanoid.xml", 60.0),  # lies balanced until 25 s
+    ],
+)
+def test_a_passive_humanoid_falls_and_comes_to_rest(file: str, seconds: float) -> None:
     found = PATHS[file]
     scene = sh.load(found.path, found.roots)
     sim = sh.Simulation(scene, dt=scene.timestep)
     start = float(sim.q[2])
-    sim.run(15.0)
+    sim.run(seconds)
     assert sim.q[2] < 0.2 * start
     before = sim.q.copy()
     sim.run(15.0)
     assert np.abs(sim.v).max() < 1e-9
     assert np.abs(sim.q - before).max() < 1e-9
-    assert min(contact.gap for contact in sim.contacts()) > -1e-6
+    assert min(contact.gap for contact in sim.contacts()) > -2e-6  # twice what the solver leaves
