@@ -35,7 +35,8 @@ class Places:
     R: array2  # [9 shape] axes in the world
     x: array2  # [3 shape] origin in the world, m
     middle: array2  # [3 shape] of the box that holds it, world, m
-    speed: array2  # [shape] bound on how fast its points move, m/s
+    velocity: array2  # [3 shape] of its origin, m/s
+    swing: array2  # [shape] bound on how fast its points move besides, m/s
     slots: int  # of `apart`
     apart: array2  # [3 slot] directions along which pairs were last seen apart, world; see `sharnir.collide.parting`
     broad: BroadWork
@@ -63,7 +64,7 @@ def places_on(shapes: int, most: int, pairs: int, columns: int, device: str) -> 
     out = Places()
     out.found = found
     out.shape = wp.zeros((2 * most, columns), dtype=int, device=device)
-    for name, rows in (("R", 9), ("x", 3), ("middle", 3), ("speed", 1)):
+    for name, rows in (("R", 9), ("x", 3), ("middle", 3), ("velocity", 3), ("swing", 1)):
         setattr(out, name, wp.zeros((rows * shapes, columns), dtype=real, device=device))
     out.slots = slots_for(shapes)
     out.apart = wp.zeros((3 * out.slots, columns), dtype=real, device=device)

@@ -23,9 +23,9 @@ from sharnir.collide.balls import balls, is_round, over_plane
 from sharnir.collide.broad import Broad, find_pairs, put_box
 from sharnir.collide.geometry import Geometry, Placed
 from sharnir.collide.holding import boxes_meet, half_extents, is_angular, reach_along
-from sharnir.collide.keep import move_point
 from sharnir.collide.meet import meet
 from sharnir.collide.narrow import touch
+from sharnir.collide.nearing import drop_far
 from sharnir.collide.parting import still_apart, walks
 from sharnir.collide.room import Places, Touch
 from sharnir.dynamics.forces import pivot
@@ -64,20 +64,21 @@ def _place(name: str, rounds_only: bool) -> Any:
     """Of balls, capsules and half-spaces only the third axis counts."""
 
     def place(tree: Tree, ws: Workspace, surfaces: Surfaces, places: Places, dt: real, w: int):
-        """Poses of all shapes, and how fast they move at most: links move as `a` in the workspace says."""
+        """Poses of all shapes, and how they move: links have the velocities `a` in the workspace."""
         fall = wp.length(tree.gravity) * dt
         s = int(0)
         while s < surfaces.geo.count:
             link = surfaces.geo.link[s]
             R = surfaces.geo.rot[s]
             x = surfaces.geo.pos[s]
-            speed = real(0.0)
+            velocity = vec3()
+            swing = real(0.0)
             if link >= 0:
                 B = get33(ws.R, link, w)
                 r = get3(ws.x, link, w) + B * x
                 om = get3(ws.a, 2 * link + 1, w)
-                speed = wp.length(get3(ws.a, 2 * link, w) + wp.cross(om, r))
-                speed = speed + wp.length(om) * surfaces.geo.radius[s] + fall
+                velocity = get3(ws.a, 2 * link, w) + wp.cross(om, r)
+                swing = wp.length(om) * surfaces.geo.radius[s] + fall
                 R = B * R
                 x = pivot(tree, ws, link, w) + r
             middle = x
@@ -90,9 +91,10 @@ def _place(name: str, rounds_only: bool) -> Any:
                 middle = x + R * surfaces.geo.middle[s]
                 put3(places.middle, s, w, middle)
             put3(places.x, s, w, x)
-            put(places.speed, s, w, speed)
+            put3(places.velocity, s, w, velocity)
+            put(places.swing, s, w, swing)
             half = half_extents(surfaces.geo, s, R, wp.static(rounds_only))
-            grown = real(0.5) * surfaces.margin + dt * speed
+            grown = real(0.5) * surfaces.margin + dt * (wp.length(velocity) + swing)
             half = half + vec3(grown, grown, grown)
             put_box(surfaces.broad, places.broad, s, middle - half, middle + half, w)
             s += 1
@@ -193,7 +195,8 @@ def _find(name: str, kinds: int) -> Any:
         while k < wp.min(pairs, places.broad.most):
             a = get_int(places.broad.pairs, 2 * k, w)
             b = get_int(places.broad.pairs, 2 * k + 1, w)
-            margin = surfaces.margin + dt * (get(places.speed, a, w) + get(places.speed, b, w))
+            closing = wp.length(get3(places.velocity, b, w) - get3(places.velocity, a, w))
+            margin = surfaces.margin + dt * (closing + get(places.swing, a, w) + get(places.swing, b, w))
             if may_touch(surfaces, places, a, b, margin, w):
                 first = n
                 A = placed(surfaces, places, a, w)
@@ -240,40 +243,6 @@ def store_touching(places: Places, touch: Touch, needed: int, w: int):
         c += 1
 
 
-@wp.func
-def speed_along(tree: Tree, ws: Workspace, link: int, x: vec3, d: vec3, w: int):
-    """Of the point of a link that is at x (world, m) along d, m/s; 0 for the world."""
-    speed = real(0.0)
-    if link >= 0:
-        arm = x - pivot(tree, ws, link, w)
-        speed = wp.dot(d, get3(ws.a, 2 * link, w) + wp.cross(get3(ws.a, 2 * link + 1, w), arm))
-    return speed
-
-
-@wp.func
-def drop_far(tree: Tree, ws: Workspace, surfaces: Surfaces, places: Places, n: int, dt: real, w: int):
-    """Of n points keep those that are within the margin, or come there in a step as bodies move now; returns how many
-    they are. Pairs are sought as if their bodies flew at each other, and most of those that fall together do not."""
-    fall = wp.length(tree.gravity) * dt
-    kept = int(0)
-    k = int(0)
-    while k < n:
-        a = get_int(places.shape, 2 * k, w)
-        b = get_int(places.shape, 2 * k + 1, w)
-        normal = get3(places.found.normal, k, w)
-        x = get3(places.found.point, k, w)
-        closing = speed_along(tree, ws, surfaces.geo.link[a], x, normal, w)
-        closing = closing - speed_along(tree, ws, surfaces.geo.link[b], x, normal, w)
-        if get(places.found.gap, k, w) < surfaces.margin + dt * (wp.max(closing, real(0.0)) + fall):
-            if kept < k:
-                move_point(places.found, k, kept, w)
-                put_int(places.shape, 2 * kept, w, a)
-                put_int(places.shape, 2 * kept + 1, w, b)
-            kept += 1
-        k += 1
-    return kept
-
-
 def _kernel(name: str, kinds: int) -> Any:
     find = find_rounds if kinds == ROUNDS else _find(name.replace("kernel", "find"), kinds)
 
@@ -288,7 +257,7 @@ def _kernel(name: str, kinds: int) -> Any:
         needed = find(tree, ws, surfaces, places, settings[0, 0], w)
         if wp.static(kinds != ROUNDS):
             if needed > 0 and needed <= places.found.most:
-                needed = drop_far(tree, ws, surfaces, places, needed, settings[0, 0], w)
+                needed = drop_far(tree, ws, surfaces.geo, places, surfaces.margin, needed, settings[0, 0], w)
         store_touching(places, touch, needed, w)
 
     find_kernel.__name__ = find_kernel.__qualname__ = name

@@ -55,9 +55,9 @@ def load(
     cannot represent as it is, instead of listing it in `scene.import_report`. merge_fixed: let bodies without joints
     become part of those that carry them. floating: let the root links of a URDF float freely; otherwise they are fixed
     to the world. exclude_overlapping: let links of a URDF that overlap at the start not touch each other, which the
-    report lists; of an MJCF nothing is excluded but what it says itself. decompose: let meshes that touch be convex
-    parts, by coacd, instead of one hull each; the concavity a part may have, from 0.01 (fine) to 1 (coarse). That takes
-    seconds to minutes a mesh, and is kept on disk by content.
+    report lists, nor a base fixed to the world and the links jointed to it; of an MJCF nothing is excluded but what it
+    says itself. decompose: let meshes that touch be convex parts, by coacd, instead of one hull each; the concavity a
+    part may have, from 0.01 (fine) to 1 (coarse). That takes seconds to minutes a mesh, and is kept on disk by content.
     """
     flags = {"strict": strict, "merge_fixed": merge_fixed, "floating": floating}
     for name, flag in (flags | {"exclude_overlapping": exclude_overlapping}).items():
