@@ -50,8 +50,8 @@ class Repeat(NamedTuple):
 
 class Graphs:
     """Launches prepared on one device. A plain launch costs several microseconds from Python. On a GPU they are
-    captured once and replayed, which takes about one. On the CPU a replay packs the arguments anew, 5 µs for a step and
-    its search, so that functions are called as they are, with arguments packed once: 0.3 µs."""
+    captured once and replayed, which takes about one. On the CPU a replay packs the arguments anew (4 to 6 µs of a
+    robot's step), so that functions are called as they are, with arguments packed once."""
 
     def __init__(self, device: str) -> None:
         self.device = device
