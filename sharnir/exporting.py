@@ -118,8 +118,8 @@ def add_link(model: Model, i: int, parent: Any, frames: dict[int, Pose], names: 
     if twin.is_free(model, i):
         first = int(model.dof_start[i])
         more = twin.properties(model, i, 0, 6)
-        pose = model.q0[int(model.q_start[i]) :][:7]  # where MuJoCo's own start is, too
-        body.pos, body.quat = pose[:3], np.roll(pose[3:], 1)
+        start = model.q0[int(model.q_start[i]) :][:7]  # where MuJoCo's own start is, too
+        body.pos, body.quat = start[:3], np.roll(start[3:], 1)
         body.add_joint(name=names[first], type=mujoco.mjtJoint.mjJNT_FREE, align=0, **more)
         return body
     for e, place in zip(parts, places, strict=True):
