@@ -12,7 +12,7 @@ run: $(VENV)/run.stamp
 	@echo "           $(BIN)/python examples/00_hello.py   |   README.md"
 
 test: $(VENV)/test.stamp lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 test-slow: $(VENV)/test.stamp
 	$(BIN)/pytest -m slow

@@ -24,7 +24,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Where a browser is a must, a run in which it was not used is a failure."""
+    """Where a browser is a must, a run in which it was not used is a failure; of two processes, the first tells."""
+    if hasattr(session.config, "workerinput"):
+        return
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     chosen = session.config.args == session.config.getini("testpaths")  # the whole suite
     if NEEDED and chosen and exitstatus == 0 and not tried(terminal, "passed"):
