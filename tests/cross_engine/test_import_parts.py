@@ -153,7 +153,7 @@ def pairs_here(p: Parsed) -> set[frozenset[int]]:
     number = {name: i for i, name in enumerate(model.body_names)}
     link = {g: -1 if b == 0 else number[source.body_names[b]] for g, (b, _) in source.shapes.items()}
     first = {i: int(np.flatnonzero(model.shape_link == i)[0]) for i in set(link.values())}
-    shape = {g: first[link[g]] + k for g, (_, k) in source.shapes.items()}
+    shape = {g: first[link[g]] + k[0] for g, (_, k) in source.shapes.items()}
     geom = {k: g for g, k in shape.items()}
     may = filter_of(model)
     return {frozenset((geom[a], geom[b])) for a in geom for b in np.flatnonzero(may.row(a)).tolist()}
