@@ -78,8 +78,25 @@ def damping_share(c: real, D: real) -> real:
         t = t + get(p + 3*n);
     };
     auto multiply = [&](const REAL* s, column& a, column& b) {  // I^A S
+#if defined(__CUDA_ARCH__)
+        const column v = get(s), u = get(s + 3*n);
+        auto half = [](const column* A, column x) {  // of a symmetric matrix: what is not read takes no registers
+            return column{A[0].x*x.x + A[1].x*x.y + A[2].x*x.z, A[1].x*x.x + A[1].y*x.y + A[2].y*x.z,
+                          A[2].x*x.x + A[2].y*x.y + A[2].z*x.z};
+        };
+        a = half(M, v) + (H[0]*u.x + H[1]*u.y + H[2]*u.z);
+        b = column{sum(H[0]*v), sum(H[1]*v), sum(H[2]*v)} + half(J, u);
+#else
         a = (M[0]*s[0] + M[1]*s[n] + M[2]*s[2*n]) + (H[0]*s[3*n] + H[1]*s[4*n] + H[2]*s[5*n]);
         b = (T[0]*s[0] + T[1]*s[n] + T[2]*s[2*n]) + (J[0]*s[3*n] + J[1]*s[4*n] + J[2]*s[5*n]);
+#endif
+    };
+    auto row = [&](int k) {  // of H
+#if defined(__CUDA_ARCH__)
+        return column{H[0][k], H[1][k], H[2][k]};
+#else
+        return T[k];
+#endif
     };
     bool carried = false;
     for (long long i = tree.links - 1; i >= 0; --i) {
@@ -171,7 +188,7 @@ def damping_share(c: real, D: real) -> real:
         if (hand == ADD) take(up);
         put6(ws.M.data + 6*up*n + w, M);
         put6(ws.J.data + 6*up*n + w, J);
-        for (int k = 0; k < 3; ++k) put(ws.H.data + (9*up + 3*k)*n + w, T[k]);
+        for (int k = 0; k < 3; ++k) put(ws.H.data + (9*up + 3*k)*n + w, row(k));
         put(ws.p.data + 6*up*n + w, f);
         put(ws.p.data + (6*up + 3)*n + w, t);
     }

@@ -34,7 +34,8 @@ class Settings:
         solved by "direct" elimination or by "sweep".
     accelerate: sweeps extrapolate by nonsmooth conjugate gradients.
     warm_start: start from the impulses of the step before.
-    passes: how often the default method may correct a step's momenta and gaps, 0 to 10.
+    passes: how often the default method may correct a step's momenta and gaps, 0 to 10. With 0 every step is taken
+        along its tangent: first order, loses energy, for many worlds on a GPU.
     """
 
     method: str = "default"

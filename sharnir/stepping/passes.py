@@ -70,7 +70,8 @@ PASS, LAST, TANGENT, LOOK, DONE = range(5)  # what is next: a pass, the last cor
 
 @wp.func
 def first_pass(state: State, work: Work, w: int):
-    put_int(work.flow, MODE, w, PASS)
+    """What a step begins with: a pass or, where none is to be corrected, the tangent."""
+    put_int(work.flow, MODE, w, wp.where(state.settings[PASSES, 0] > real(0.0), PASS, TANGENT))
     put_int(work.flow, WOKEN, w, 0)
     put_int(work.flow, SOFTENED, w, 0)
     bouncing = bounces(work, w)
@@ -181,12 +182,15 @@ def find_next(
     """What is next. A step starts from the last step's correction of the tangent momenta, and hands the rest it leaves
     to the next."""
     mode = get_int(work.flow, MODE, w)
+    dt = state.settings[DT, 0]
     if mode == PASS:
-        mode = next_mode(tree, ws, loops, plan, state, work, state.settings[DT, 0], end, w)
+        mode = next_mode(tree, ws, loops, plan, state, work, dt, end, w)
     elif mode == LOOK:
         mode = DONE
     elif mode != DONE:
-        mode = LOOK
+        alone = mode == TANGENT and state.settings[PASSES, 0] == real(0.0)
+        if not alone or take_in_lines(tree, ws, loops, plan, state, work, dt, w) == 0:
+            mode = LOOK
     put_int(work.flow, MODE, w, mode)
 
 
@@ -219,17 +223,8 @@ def next_mode(
     if passes > 0 or item(state.report, REASON, w) != real(CONVERGED):  # once: contacts come and go
         missed = real(0.0)
     put_int(work.flow, KNOWN, w, known)
-    woken = get_int(work.flow, WOKEN, w)
-    awake = int(0)
-    if woken < WAKES:
-        awake = wake_lines(tree, ws, loops, plan, state, work, get(work.pace, HALF, w), dt, w)
     mode = int(PASS)
-    if awake > 0:
-        put_int(work.flow, WOKEN, w, woken + 1)
-        put_int(work.flow, ANSWERS, w, UNKNOWN)
-        if get_int(work.flow, HELD, w) == 1:
-            project_rows(plan, state, work, w)
-    else:
+    if take_in_lines(tree, ws, loops, plan, state, work, dt, w) == 0:
         if plan.bent == 1:
             aim(loops, plan, work, ws.z, dt, w)
         energy = kinetic2(ws.z, n, w) + kinetic2(work.zP, n, w)
@@ -259,6 +254,21 @@ def next_mode(
             else:
                 add_missing(work, ws.z, n, w)
     return mode
+
+
+@wp.func
+def take_in_lines(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, w: int):
+    """How many lines came to act within the step and are now among its rows."""
+    woken = get_int(work.flow, WOKEN, w)
+    awake = int(0)
+    if woken < WAKES:
+        awake = wake_lines(tree, ws, loops, plan, state, work, get(work.pace, HALF, w), dt, w)
+    if awake > 0:
+        put_int(work.flow, WOKEN, w, woken + 1)
+        put_int(work.flow, ANSWERS, w, UNKNOWN)
+        if get_int(work.flow, HELD, w) == 1:
+            project_rows(plan, state, work, w)
+    return awake
 
 
 @wp.func

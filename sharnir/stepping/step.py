@@ -36,6 +36,7 @@ from sharnir.constraints.work import (
     OPEN,
     PAPER_TREE,
     PASSED,
+    PASSES,
     POSITION_ERROR,
     PUSHING,
     ROUND,
@@ -56,7 +57,7 @@ from sharnir.maths import array2, real, ticks
 from sharnir.spans import clear, copy, copy_items, keep_items, row_dot
 from sharnir.stepping.balance import start_momenta
 from sharnir.stepping.motion import load_step, published_motion
-from sharnir.stepping.passes import DONE, first_pass, keep_momenta, press, weigh
+from sharnir.stepping.passes import DONE, first_pass, forget_correction, keep_momenta, press, weigh
 from sharnir.stepping.positions import (
     displace,
     errors_to_undo,
@@ -196,6 +197,9 @@ def start_from(loops: Loops, plan: Plan, state: State, work: Work, z: array2, we
     ratio = real(0.0)
     if item(state.clock, 1, w) > real(0.0) and weakest >= FOLDING:  # at a fold speeds change without bound
         ratio = dt / item(state.clock, 0, w)
+    if state.settings[PASSES, 0] == real(0.0):
+        ratio = real(0.0)
+        forget_correction(plan, state, w)
     order = int(order_of(state.bend, plan.dofs, w))
     start_momenta(z, state.lack, state.bend, order, ratio, plan.dofs, work.zP, work.base, w)
     expect_aims(plan, state, work, ratio, dt, w)
