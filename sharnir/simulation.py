@@ -102,6 +102,7 @@ class Simulation:
         )
         self.counts = Counts()
         self._controllers: list[tuple[Controller, float, float]] = []
+        self.controllers_act = True  # else none is called: an emergency stop
         self.recorder: Recorder | None = None  # of the recording in progress
         self._dt = self._checked_dt(dt)
         self.reset()
@@ -259,6 +260,8 @@ class Simulation:
     def _call_controllers(self) -> int:
         """Call those that are due; steps until the next is."""
         until = 256
+        if not self.controllers_act:
+            return until
         for k, (function, period, due) in enumerate(self._controllers):
             if self.time >= due - 1e-9 * max(period, self._dt):
                 function(self)

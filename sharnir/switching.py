@@ -29,7 +29,7 @@ def with_solver(sim: Simulation, solver: str) -> Simulation:
     new.impulses.start(q[:, None], v[:, None], loop_q[:, None])
     _copy_inputs(sim, new)
     new._set_time(sim.time)
-    new._controllers = list(sim._controllers)
+    new._controllers, new.controllers_act = list(sim._controllers), sim.controllers_act
     new._changed()
     return new
 

@@ -27,8 +27,9 @@ from sharnir.viewer.pace import FRAME
 STEPS = 8  # of a frame
 SPELL = 2.0  # s, of one kind of client before the next
 TOKEN = "a-token-of-the-benchmark"
-CLIENTS = ("nobody", "connected", "stalled", "noise")
-# A client: address, what it does. It reads all, reads nothing, or sends noise to every socket there is.
+CLIENTS = ("nobody", "elsewhere", "connected", "stalled", "noise")
+# A client: address, what it does. It reads all, reads nothing, or sends noise to every socket there is; "elsewhere" it
+# has nothing to do with the viewer and computes half of the time: what any other process costs on this machine.
 CLIENT = """
 import os, random, socket, sys, time
 import viser
@@ -42,7 +43,13 @@ def opened(path):
     options = {"subprotocols": [f"viser-v{viser.__version__}"], "compression": None, "max_size": None}
     return connect(f"ws://127.0.0.1:{port}{path}?page={'0' * 16}&token={token}", **options)
 end, count, rng = time.monotonic() + spell, 0, random.Random(0)
-if kind == "noise":
+if kind == "elsewhere":
+    while time.monotonic() < end:
+        pause = time.monotonic() + 0.008
+        while time.monotonic() < pause:
+            sorted(rng.random() for _ in range(1000))
+        time.sleep(0.008)
+elif kind == "noise":
     while time.monotonic() < end:
         try:
             with opened(rng.choice(["/view", "/bridge"])) as connection:
@@ -174,7 +181,7 @@ def frame_rows(rounds: int) -> list[dict[str, Any]]:
                 watch.go(float(rounds))
                 out.append(row(f"frame of {case}", "ms", 1e3 * np.array(watch.work), None, None))
             assert reader is not None and reader.stdout is not None
-            received = float(reader.stdout.read() or 0) / (rounds + 3.0)
+            received = float(reader.stdout.read() or 0) / rounds  # nothing is sent while nothing moves
             out.append(row(f"messages to a client, {case}", "1/s", np.array([received]), None, None))
         finally:
             watch.player.close()

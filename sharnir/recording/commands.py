@@ -67,6 +67,8 @@ def checked(recording: Recording, out: Console) -> bool:
     """Simulate a recording again and say how that compares."""
     with bar(f"verify {recording.path.name}", recording.end, True) as advance:
         found = recording.verify(advance)
+        if found is None:
+            advance(recording.end)
     if found is None:
         out.print(f"verified: all {recording.steps} steps come out as recorded", highlight=False)
         return True

@@ -196,10 +196,12 @@ class Live:
             self._pull = None
 
     def _stop(self, command: Command) -> None:
-        """Emergency stop: velocities to zero, positions held, forces off, brakes on; nothing drives until cleared."""
+        """Emergency stop: velocities to zero, positions held, forces off, brakes on; nobody drives until it is cleared,
+        controllers of the program neither."""
         if self.stopped:
             return
         self.stopped = True
+        self.simulation.controllers_act = False
         self._let_go(command)
         brakes = self.simulation.impulses.state.drive_brake
         self._brakes = brakes.numpy().copy()
@@ -230,6 +232,7 @@ class Live:
     def _clear(self, _: Command) -> None:
         if self.stopped:
             self.stopped = False
+            self.simulation.controllers_act = True
             self.simulation.impulses.state.drive_brake.assign(self._brakes)
 
     def steer(self, axes: Array | None) -> None:

@@ -89,7 +89,7 @@ def started(address: Address, title: str, bridge: Bridge) -> Any:
     """viser's server behind our gate, on that port and no other: it would go on to the next one that is free."""
     import viser
 
-    port = index("view", "port", address.port, 65536, "ports")
+    port = index("view", "port", address.port, 65536, "the ports")
     taken = fail("view", "port cannot be served", f"{address.host}:{port}", "one that is free, or 0 for any")
     with socket.socket(socket.AF_INET6 if ":" in address.host else socket.AF_INET) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

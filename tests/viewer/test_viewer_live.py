@@ -160,6 +160,22 @@ def test_emergency_stop_holds_servos_where_they_are(tmp_path):
     assert abs(live.simulation.joint("hinge").position[0] - stood) < 0.1
 
 
+def test_emergency_stop_silences_controllers_of_the_program():
+    live = live_of("grasp_arm", mapping=True)
+    called = []
+    live.simulation.add_controller(lambda sim: called.append(sim.time), rate=100)
+    live._take(40)
+    live.obey(Command(Kind.STOP))
+    before = len(called)
+    live._take(40)
+    live.obey(Command(Kind.SOLVER, 1))
+    live._take(2)
+    assert before > 0 and len(called) == before
+    live.obey(Command(Kind.CLEAR))
+    live._take(40)
+    assert len(called) > before
+
+
 def test_emergency_stop_engages_brakes_until_it_is_cleared():
     scene = sh.Scene(gravity=(0, 0, 0))
     scene.add(sh.Body(name="arm", shapes=[sh.Box(size=(1, 0.1, 0.1))], position=(0.5, 0, 0)))
