@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sharnir.compiler import compile
 from sharnir.compiler.maximal import maximal
+from sharnir.control.paths import MinimumJerk, Motion, Slerp, Spline
 from sharnir.control.servo import Servo
 from sharnir.errors import ModelError, ModelFileError, RecordingError, SharnirError, SimulationError
 from sharnir.model import Model
@@ -105,10 +106,10 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "Actuator", "AxisTask", "Body", "Box", "Camera", "Capsule", "CenterOfMassTask", "Compound", "ContactPair",
     "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "DCMotor", "Fixed", "Frame", "Free", "HalfSpace",
-    "HeightField", "Helical", "InverseKinematics", "Keyframe", "Material", "MaterialPair", "Mesh", "Model",
-    "ModelError", "ModelFileError", "Motor", "OrientationTask", "Planar", "PoseTask", "PositionTask", "PostureTask",
-    "Prismatic", "Recording", "RecordingError", "Report", "Revolute", "Saved", "Scene", "Sensor", "Servo", "Settings",
-    "SharnirError", "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Step", "Trajectory", "Universal",
-    "Visual", "compile", "distance", "get_precision", "load", "maximal", "open_recording", "ray_cast", "set_precision",
-    "simulate",
+    "HeightField", "Helical", "InverseKinematics", "Keyframe", "Material", "MaterialPair", "Mesh", "MinimumJerk",
+    "Model", "ModelError", "ModelFileError", "Motion", "Motor", "OrientationTask", "Planar", "PoseTask", "PositionTask",
+    "PostureTask", "Prismatic", "Recording", "RecordingError", "Report", "Revolute", "Saved", "Scene", "Sensor",
+    "Servo", "Settings", "SharnirError", "Simulation", "SimulationError", "Slerp", "Sphere", "Spherical", "Spline",
+    "Spring", "Step", "Trajectory", "Universal", "Visual", "compile", "distance", "get_precision", "load", "maximal",
+    "open_recording", "ray_cast", "set_precision", "simulate",
 ]  # fmt: skip
