@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sharnir.compiler import compile
 from sharnir.compiler.maximal import maximal
+from sharnir.control.paths import MinimumJerk, Motion, Slerp, Spline
 from sharnir.control.servo import Servo
 from sharnir.errors import ModelError, ModelFileError, RecordingError, SharnirError, SimulationError
 from sharnir.model import Model
@@ -51,6 +52,13 @@ if TYPE_CHECKING:
     from sharnir import scenes as scenes
     from sharnir.collide.rays import distance as distance
     from sharnir.collide.rays import ray_cast as ray_cast
+    from sharnir.control.inverse_kinematics import InverseKinematics as InverseKinematics
+    from sharnir.control.posture import PostureTask as PostureTask
+    from sharnir.control.tasks import AxisTask as AxisTask
+    from sharnir.control.tasks import CenterOfMassTask as CenterOfMassTask
+    from sharnir.control.tasks import OrientationTask as OrientationTask
+    from sharnir.control.tasks import PoseTask as PoseTask
+    from sharnir.control.tasks import PositionTask as PositionTask
     from sharnir.importing import load as load
     from sharnir.recording.reading import Recording as Recording
     from sharnir.recording.reading import open_recording as open_recording
@@ -60,6 +68,10 @@ if TYPE_CHECKING:
     from sharnir.simulation import Simulation as Simulation
 
 __version__ = "0.1.0"
+
+KINEMATICS = (
+    "AxisTask", "CenterOfMassTask", "InverseKinematics", "OrientationTask", "PoseTask", "PositionTask", "PostureTask",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -80,6 +92,10 @@ def __getattr__(name: str) -> Any:
         from sharnir.recording import reading
 
         return getattr(reading, name)
+    if name in KINEMATICS:
+        from sharnir.control import inverse_kinematics
+
+        return getattr(inverse_kinematics, name)
     if name in ("distance", "ray_cast"):
         from sharnir.collide import rays
 
@@ -88,11 +104,12 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Actuator", "Body", "Box", "Camera", "Capsule", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder",
-    "Cylindrical", "DCMotor", "Fixed", "Frame", "Free", "HalfSpace", "HeightField", "Helical", "Keyframe", "Material",
-    "MaterialPair", "Mesh", "Model", "ModelError", "ModelFileError", "Motor", "Planar", "Prismatic", "Recording",
-    "RecordingError", "Report", "Revolute", "Saved", "Scene", "Sensor", "Servo", "Settings", "SharnirError",
-    "Simulation", "SimulationError", "Sphere", "Spherical", "Spring", "Step", "Trajectory", "Universal", "Visual",
-    "compile", "distance", "get_precision", "load", "maximal", "open_recording", "ray_cast", "set_precision",
-    "simulate",
+    "Actuator", "AxisTask", "Body", "Box", "Camera", "Capsule", "CenterOfMassTask", "Compound", "ContactPair",
+    "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "DCMotor", "Fixed", "Frame", "Free", "HalfSpace",
+    "HeightField", "Helical", "InverseKinematics", "Keyframe", "Material", "MaterialPair", "Mesh", "MinimumJerk",
+    "Model", "ModelError", "ModelFileError", "Motion", "Motor", "OrientationTask", "Planar", "PoseTask", "PositionTask",
+    "PostureTask", "Prismatic", "Recording", "RecordingError", "Report", "Revolute", "Saved", "Scene", "Sensor",
+    "Servo", "Settings", "SharnirError", "Simulation", "SimulationError", "Slerp", "Sphere", "Spherical", "Spline",
+    "Spring", "Step", "Trajectory", "Universal", "Visual", "compile", "distance", "get_precision", "load", "maximal",
+    "open_recording", "ray_cast", "set_precision", "simulate",
 ]  # fmt: skip

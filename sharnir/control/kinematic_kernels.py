@@ -1,0 +1,161 @@
+"""Kernels of inverse kinematics: poses and Jacobians of frames, centres of mass and loop joints, in one launch."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.access import get, get3, get33, put, put3
+from sharnir.constraints.loops import Loops, loop_coordinates, loop_ends, row_form
+from sharnir.dynamics.advance import advance
+from sharnir.dynamics.kinematics import poses
+from sharnir.dynamics.tree import Tree, Workspace, ints
+from sharnir.maths import KERNEL_OPTIONS, array2, mat33, real, vec3
+
+wp.set_module_options(KERNEL_OPTIONS)
+
+
+@wp.struct
+class Wanted:
+    """What to compute: frames fixed to links, and groups of links with a common centre of mass."""
+
+    frames: int
+    groups: int
+    dofs: int
+    link: ints  # [frame]
+    pos: wp.array(dtype=vec3)  # [frame] m, in the link
+    rot: wp.array(dtype=mat33)  # [frame] in the link
+    share: wp.array(dtype=real)  # [group · links + link] mass over that of the group, 0 of links outside
+
+
+@wp.struct
+class Found:
+    """Jacobians are over velocity coordinates, in world axes; entries off a frame's path to the root stay zero."""
+
+    pos: array2  # [3 frame] m, world
+    rot: array2  # [9 frame]
+    J: array2  # [6 frame · dofs] velocity and angular velocity
+    center: array2  # [3 group] m, world
+    Jc: array2  # [3 group · dofs]
+    g: array2  # [6 loop] errors of a loop joint's constraints, 0 of its coordinates
+    Jl: array2  # [6 loop · dofs] constraints, then coordinates
+    loop_q: array2  # [loop q] coordinates
+    near: array2  # [loop q] from which angles are counted on
+
+
+@wp.func
+def frame_rows(tree: Tree, ws: Workspace, wanted: Wanted, found: Found, f: int):
+    """Pose and Jacobian of a frame."""
+    n = wanted.dofs
+    i = int(wanted.link[f])
+    R = get33(ws.R, i, 0)
+    r = get3(ws.x, i, 0) + R * wanted.pos[f]
+    put3(found.pos, f, 0, r + get3(ws.O, tree.root[i], 0))
+    B = R * wanted.rot[f]
+    put3(found.rot, 3 * f, 0, vec3(B[0, 0], B[0, 1], B[0, 2]))
+    put3(found.rot, 3 * f + 1, 0, vec3(B[1, 0], B[1, 1], B[1, 2]))
+    put3(found.rot, 3 * f + 2, 0, vec3(B[2, 0], B[2, 1], B[2, 2]))
+    while i >= 0:
+        d = tree.dof[i]
+        while d < tree.dof[i + 1]:
+            Sw = get3(ws.S, 2 * d + 1, 0)
+            Sv = get3(ws.S, 2 * d, 0) + wp.cross(Sw, r)
+            k = int(0)
+            while k < 3:
+                put(found.J, (6 * f + k) * n + d, 0, Sv[k])
+                put(found.J, (6 * f + 3 + k) * n + d, 0, Sw[k])
+                k += 1
+            d += 1
+        i = tree.parent[i]
+
+
+@wp.func
+def center_rows(tree: Tree, ws: Workspace, wanted: Wanted, found: Found, c: int):
+    """Centre of mass of a group of links and its Jacobian: subtrees weigh as much as their shares. Uses ws.F."""
+    n = wanted.dofs
+    center = vec3()
+    i = int(0)
+    while i < tree.links:
+        m = wanted.share[c * tree.links + i]
+        r = (get3(ws.x, i, 0) + get33(ws.R, i, 0) * tree.com[i]) * m
+        put3(ws.F, 2 * i, 0, r)
+        put3(ws.F, 2 * i + 1, 0, vec3(m, real(0.0), real(0.0)))
+        center = center + r + get3(ws.O, tree.root[i], 0) * m
+        i += 1
+    put3(found.center, c, 0, center)
+    i = tree.links - 1
+    while i >= 0:
+        r = get3(ws.F, 2 * i, 0)
+        below = get3(ws.F, 2 * i + 1, 0)  # share of the subtree
+        d = tree.dof[i]
+        while d < tree.dof[i + 1]:
+            J = get3(ws.S, 2 * d, 0) * below[0] + wp.cross(get3(ws.S, 2 * d + 1, 0), r)
+            k = int(0)
+            while k < 3:
+                put(found.Jc, (3 * c + k) * n + d, 0, J[k])
+                k += 1
+            d += 1
+        lam = tree.parent[i]
+        if lam >= 0:
+            put3(ws.F, 2 * lam, 0, get3(ws.F, 2 * lam, 0) + r)
+            put3(ws.F, 2 * lam + 1, 0, get3(ws.F, 2 * lam + 1, 0) + below)
+        i -= 1
+
+
+@wp.func
+def add_along(tree: Tree, ws: Workspace, J: array2, row: int, link: int, f: vec3, n: vec3):
+    """Add the rate of a wrench's row, about the pivot, that the coordinates below a link cause."""
+    i = int(link)
+    while i >= 0:
+        d = tree.dof[i]
+        while d < tree.dof[i + 1]:
+            more = wp.dot(f, get3(ws.S, 2 * d, 0)) + wp.dot(n, get3(ws.S, 2 * d + 1, 0))
+            put(J, row + d, 0, get(J, row + d, 0) + more)
+            d += 1
+        i = tree.parent[i]
+
+
+@wp.func
+def loop_rows(tree: Tree, ws: Workspace, loops: Loops, found: Found, k: int):
+    """Errors, coordinates and Jacobian of a loop joint's six rows."""
+    n = loops.dofs
+    s = loop_ends(tree, ws, loops, k, 0)
+    kind = loops.kind[k]
+    j = int(0)
+    while j < 6:
+        r = 6 * k + j
+        g, force, torque = row_form(loops, s, k, (6 * kind + j) * 3)
+        if j >= loops.fixed[kind]:
+            g = real(0.0)
+        put(found.g, r, 0, g)
+        d = int(0)
+        while d < n:
+            put(found.Jl, r * n + d, 0, real(0.0))
+            d += 1
+        add_along(tree, ws, found.Jl, r * n, s.b, force, torque + wp.cross(s.rb, force))
+        add_along(tree, ws, found.Jl, r * n, s.a, -force, -(torque + wp.cross(s.ra, force)))
+        j += 1
+    loop_coordinates(loops, found.loop_q, found.near, s, k, kind, 0)
+
+
+@wp.kernel
+def find_kernel(tree: Tree, ws: Workspace, loops: Loops, wanted: Wanted, q: array2, v: array2, found: Found):
+    """All that is wanted at q, of one world on the CPU."""
+    poses(tree, ws, q, v, wp.tid())
+    f = int(0)
+    while f < wanted.frames:
+        frame_rows(tree, ws, wanted, found, f)
+        f += 1
+    c = int(0)
+    while c < wanted.groups:
+        center_rows(tree, ws, wanted, found, c)
+        c += 1
+    k = int(0)
+    while k < loops.count:
+        loop_rows(tree, ws, loops, found, k)
+        k += 1
+
+
+@wp.kernel
+def move_kernel(tree: Tree, q: array2, step: array2, out: array2):
+    """out = q ⊕ step."""
+    advance(tree, q, step, real(1.0), out, wp.tid())
