@@ -1,0 +1,42 @@
+"""What a demonstrator shows: a task that drives a simulation, and figures that say whether its goal was reached."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Protocol
+
+from sharnir.simulation import Simulation
+
+
+class Figure(NamedTuple):
+    """One number of a goal, with the range in which the goal counts as reached."""
+
+    name: str
+    value: float
+    low: float = -math.inf
+    high: float = math.inf
+    unit: str = ""
+
+    @property
+    def met(self) -> bool:
+        """Whether the value lies in its range."""
+        return self.low <= self.value <= self.high
+
+    def __str__(self) -> str:
+        bounds = [f"{word} {x:g}" for word, x in (("≥", self.low), ("≤", self.high)) if math.isfinite(x)]
+        return f"{self.name} {self.value:.4g}{' ' + self.unit if self.unit else ''} ({', '.join(bounds)})"
+
+
+class Task(Protocol):
+    """Drives one simulation through a demonstrator's course, made for it: `task = make_task(simulation)`.
+
+    A controller: called before steps, it writes inputs of drives and nothing else, and notes what figures need.
+    """
+
+    done: bool  # nothing is left to do
+
+    def __call__(self, simulation: Simulation) -> None:
+        """Drive on, and note what happens."""
+
+    def figures(self) -> list[Figure]:
+        """What was reached so far."""
