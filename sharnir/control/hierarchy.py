@@ -12,6 +12,7 @@ from sharnir.model import Reals
 
 SLIGHT = 1e-10  # of the largest square, always added: problems stay strictly convex
 HELD = 1e-7  # of the firmest direction: weaker ones are left to the levels below
+FAINT = 1e-12  # m or rad by rad or m: rounding of rows that do not feel what moves
 TOLERANCE = 1e-10  # of bounds, in units of x
 SOLVED = 1  # least of the solver's signs that all went well
 
@@ -82,7 +83,7 @@ def null_space(A: Reals) -> Reals:
     n = A.shape[1]
     qr, _, tau, _, _ = dgeqp3(A.T)
     diagonal = np.abs(np.diagonal(qr))
-    rank = int((diagonal > HELD * max(float(diagonal.max(initial=0.0)), np.finfo(float).tiny)).sum())
+    rank = int((diagonal > max(HELD * float(diagonal.max(initial=0.0)), FAINT)).sum())
     if rank == n:
         return np.zeros((n, 0))
     full = np.zeros((n, n), order="F")

@@ -12,7 +12,19 @@ from typing import Any, NamedTuple
 
 from sharnir.compiler.checks import number, vector
 from sharnir.errors import ModelError, unknown
-from sharnir.scenes import chains, contacts, free, grasp, gripper, humanoid, linkages, piles, planar, vehicles
+from sharnir.scenes import (
+    chains,
+    contacts,
+    free,
+    grasp,
+    gripper,
+    humanoid,
+    linkages,
+    manipulator,
+    piles,
+    planar,
+    vehicles,
+)
 from sharnir.spec.elements import plain
 from sharnir.spec.scene import Scene
 
@@ -46,6 +58,7 @@ _SCENES: dict[str, Named] = {
     "grasp": Named(grasp.grasp, 2.0, 5e-3),
     "grasp_arm": Named(grasp.grasp_arm, 2.0, 5e-3),
     "humanoid": Named(humanoid.humanoid, 5.0),
+    "manipulator_grasp": Named(manipulator.manipulator_grasp, 13.0, 5e-3),
     "box_on_slope": Named(contacts.box_on_slope, 2.0),
     "pile": Named(piles.pile, 2.0, 5e-3),
     "balls": Named(piles.balls, 2.0, 5e-3),

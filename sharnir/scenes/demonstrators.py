@@ -14,6 +14,7 @@ from typing import NamedTuple
 from sharnir import scenes
 from sharnir.errors import unknown
 from sharnir.scenes.goals import Figure, Task
+from sharnir.scenes.pick_and_place import PickAndPlace
 from sharnir.simulation import Simulation
 
 
@@ -41,7 +42,9 @@ class Outcome(NamedTuple):
         return "; ".join(("" if f.met else "NOT MET: ") + str(f) for f in self.figures)
 
 
-_DEMONSTRATORS: dict[str, Demonstrator] = {}
+_DEMONSTRATORS: dict[str, Demonstrator] = {
+    "manipulator_grasp": Demonstrator(PickAndPlace, 15.0, 200.0),
+}
 
 
 def names() -> list[str]:
