@@ -9,13 +9,18 @@ A demonstrator is a named scene whose parameter `seed` varies initial pose and f
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from sharnir import scenes
 from sharnir.errors import unknown
+from sharnir.progress import bar
 from sharnir.scenes.goals import Figure, Task
 from sharnir.scenes.pick_and_place import PickAndPlace
 from sharnir.simulation import Simulation
+
+NOTICE = 0.1  # s simulated, between looks at whether the task is done
 
 
 class Demonstrator(NamedTuple):
@@ -27,11 +32,17 @@ class Demonstrator(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What an attempt came to. time: s, simulated."""
+    """What an attempt came to. time: s, simulated. finished: False where it was interrupted."""
 
-    figures: list[Figure]
+    task: Task
     time: float
     simulation: Simulation
+    finished: bool
+
+    @property
+    def figures(self) -> list[Figure]:
+        """What was reached."""
+        return self.task.figures()
 
     @property
     def met(self) -> bool:
@@ -59,19 +70,52 @@ def find(name: str) -> Demonstrator:
     return _DEMONSTRATORS[name]
 
 
-def ready(name: str, *, seed: int = 0, solver: str = "simgc", dt: float | None = None) -> tuple[Simulation, Task]:
-    """A simulation of a demonstrator with its task as controller, about to start. dt: s; left out, the scene's own."""
-    demonstrator = find(name)
-    simulation = Simulation(scenes.make(name, seed=seed), solver=solver, dt=dt or scenes.find(name).dt)
-    task = demonstrator.task(simulation)
-    simulation.add_controller(task, rate=demonstrator.rate)
-    return simulation, task
+class Performer:
+    """The controller that performs a demonstrator's task, and begins it anew where time starts again."""
+
+    def __init__(self, name: str, simulation: Simulation) -> None:
+        self._make = find(name).task
+        self.task = self._make(simulation)
+        self._time = simulation.time
+        simulation.add_controller(self, rate=find(name).rate)
+
+    def __call__(self, simulation: Simulation) -> None:
+        if simulation.time < self._time:
+            self.task = self._make(simulation)
+        self._time = simulation.time
+        self.task(simulation)
 
 
-def attempt(name: str, *, seed: int = 0, solver: str = "simgc", dt: float | None = None) -> Outcome:
-    """Run a demonstrator until its task is done or its time is over."""
-    simulation, task = ready(name, seed=seed, solver=solver, dt=dt)
-    duration = find(name).duration
-    while simulation.time < duration and not task.done:
-        simulation.run(0.1)
-    return Outcome(task.figures(), simulation.time, simulation)
+def ready(
+    name: str, *, solver: str = "simgc", dt: float | None = None, **parameters: Any
+) -> tuple[Simulation, Performer]:
+    """A simulation of a demonstrator and who performs its task, about to start. dt: s; left out, the scene's own.
+    parameters: of the scene."""
+    find(name)
+    simulation = Simulation(scenes.make(name, **parameters), solver=solver, dt=dt or scenes.find(name).dt)
+    return simulation, Performer(name, simulation)
+
+
+def attempt(
+    name: str, *, solver: str = "simgc", dt: float | None = None, record: Path | None = None, rate: float = 60.0,
+    progress: bool = False, **parameters: Any,
+) -> Outcome:  # fmt: skip
+    """Run a demonstrator until its task is done or its time is over. record: a new file (.mcap), with `rate` states a
+    second. progress: show a bar. parameters: of the scene. Ctrl-C ends it; what was reached until then is returned."""
+    simulation, performer = ready(name, solver=solver, dt=dt, **parameters)
+    duration, finished = find(name).duration, True
+    steps = max(1, round(NOTICE / simulation.dt))
+    try:
+        with (
+            nullcontext() if record is None else simulation.record(record, rate=rate, seed=parameters.get("seed")),
+            bar(f"{name}, {solver}", duration, progress) as advance,
+        ):
+            while simulation.time < duration - 1e-9 and not performer.task.done:
+                simulation.step(steps)
+                if simulation.recorder is not None:
+                    simulation.recorder.catch_up()
+                advance(simulation.time)
+            advance(duration)
+    except KeyboardInterrupt:
+        finished = False
+    return Outcome(performer.task, simulation.time, simulation, finished)

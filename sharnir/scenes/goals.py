@@ -27,6 +27,17 @@ class Figure(NamedTuple):
         return f"{self.name} {self.value:.4g}{' ' + self.unit if self.unit else ''} ({', '.join(bounds)})"
 
 
+class Curve(NamedTuple):
+    """What a plot of a task shows: a quantity over time, and bounds it must keep to."""
+
+    name: str
+    unit: str
+    times: list[float]  # s
+    values: list[float]
+    low: float = -math.inf
+    high: float = math.inf
+
+
 class Task(Protocol):
     """Drives one simulation through a demonstrator's course, made for it: `task = make_task(simulation)`.
 
@@ -40,3 +51,6 @@ class Task(Protocol):
 
     def figures(self) -> list[Figure]:
         """What was reached so far."""
+
+    def curves(self) -> list[Curve]:
+        """What is worth a plot."""

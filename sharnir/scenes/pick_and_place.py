@@ -16,7 +16,7 @@ from sharnir.control.servo import Servo
 from sharnir.control.tasks import PoseTask
 from sharnir.model import Reals
 from sharnir.rotations import matrix_to_quat
-from sharnir.scenes.goals import Figure
+from sharnir.scenes.goals import Curve, Figure
 from sharnir.scenes.gripper import BASE_SIZE, FINGER_SIZE
 from sharnir.scenes.linkage_gripper import CRANK
 from sharnir.scenes.manipulator import ARM, OBJECT_SIZE, PLATES, SHELF, SHELF_AT, TABLE
@@ -62,6 +62,7 @@ class PickAndPlace:
         self._columns = [sim.model.joint(n) for n in ARM]
         self._slip = self._load = self._highest = 0.0
         self._held: Reals | None = None
+        self._times, self._heights, self._grips = list[float](), list[float](), list[float]()
         self.grips: list[tuple[float, Reals]] = []  # s and N: what the fingers exert on the object
 
     def __call__(self, simulation: Simulation) -> None:
@@ -89,19 +90,22 @@ class PickAndPlace:
             else:
                 self.done = True
 
-    def _note(self, sim: Simulation) -> None:
-        thing, hand = sim.body("object"), sim.body("hand")
+    def _note(self, simulation: Simulation) -> None:
+        thing, hand = simulation.body("object"), simulation.body("hand")
         plates = [PLATES[name] for name in PLATES]
-        torques = [abs(float(sim.dc_motor(name).torque)) for name in PLATES]
+        torques = [abs(float(simulation.dc_motor(name).torque)) for name in PLATES]
         self._load = max(self._load, *(t / p.stall_torque for t, p in zip(torques, plates, strict=True)))
         self._highest = max(self._highest, float(thing.position[2]) - TABLE - OBJECT_SIZE[2] / 2)
         if self._stages[self._stage + 1].name == "carry":
             here = hand.rotation.T @ (thing.position - hand.position)
             self._held = here if self._held is None else self._held
             self._slip = max(self._slip, float(np.linalg.norm(here - self._held)))
-            self.grips.append((sim.time, fingers_force(sim)))
+            self.grips.append((simulation.time, fingers_force(simulation)))
         self._thing = np.array(thing.position)
         self._upright = float(thing.rotation[2, 2])
+        self._times.append(simulation.time)
+        self._heights.append(float(thing.position[2]))
+        self._grips.append(torques[-1])
 
     def figures(self) -> list[Figure]:
         """Where the object is, how it got there, and what the motors gave."""
@@ -114,6 +118,13 @@ class PickAndPlace:
             Figure("slip in the fingers while carried", self._slip, high=SLIPPED, unit="m"),
             Figure("least force of a finger while carried", float(forces.min()), low=1.0, unit="N"),
             Figure("torque of a motor by that at stall", self._load, high=1.0),
+        ]
+
+    def curves(self) -> list[Curve]:
+        """How the object is lifted, and what the gripper's motor gives."""
+        return [
+            Curve("height of the object", "m", self._times, self._heights),
+            Curve("torque of the gripper's motor", "N m", self._times, self._grips, 0.0, PLATES["grip"].stall_torque),
         ]
 
 
