@@ -88,6 +88,7 @@ def run(
     """Simulate a scene and report on it. Interrupted, it keeps what was recorded and ends with status 130."""
     from sharnir import scenes
     from sharnir.observe.export import prepare_folder, require_plotting, write_csv, write_plot
+    from sharnir.scenes import demonstrators
     from sharnir.solvers.exact import METHODS
     from sharnir.solvers.settings import METHODS as IMPULSE_METHODS
     from sharnir.trajectory import simulate
@@ -98,6 +99,9 @@ def run(
         solver = "exact" if method in METHODS else "simgc"
     if method is None and solver == "exact":
         method = "dop853" if dt is None else "rk4"
+    if scene in demonstrators.names() and solver != "exact":
+        perform(scene, solver, dt, parameter or [], record, rate)
+        return
     if record is not None and scene == ALL:
         raise ModelError(f"--record: holds one scene: given {ALL!r}; allowed: a scene")
     if plot:
@@ -111,7 +115,7 @@ def run(
         table.add_column(heading, no_wrap=True, justify="left" if heading == "scene" else "right")
     saved: list[Path] = []
     finished = True
-    for name in scenes.names() if scene == ALL else [scene]:
+    for name in [n for n in scenes.names() if n not in demonstrators.names()] if scene == ALL else [scene]:
         built, length, step = build(name, parameter or [], root or [], decompose)
         length = length if duration is None else duration
         step = step if dt is None and not exact else dt
@@ -138,6 +142,32 @@ def run(
         raise typer.Exit(130)
 
 
+def perform(scene: str, solver: str, dt: float | None, parameters: list[str], record: Path | None, rate: float) -> None:
+    """Run a demonstrator, and show what it reached."""
+    from sharnir.scenes import demonstrators
+
+    values = {"seed": 0} | values_of(parameters)
+    outcome = demonstrators.attempt(scene, solver=solver, dt=dt, record=record, rate=rate, progress=True, **values)
+    out.print(figures_table(scene, outcome))
+    if record is not None:
+        out.print(f"saved {record}", highlight=False, markup=False)
+    if not outcome.finished:
+        out.print(f"interrupted at t = {outcome.time:.3f} s")
+        raise typer.Exit(130)
+    if not outcome.met:
+        raise typer.Exit(1)
+
+
+def figures_table(name: str, outcome: Any) -> Table:
+    """What a demonstrator reached."""
+    simulation = outcome.simulation
+    title = f"{name}: {outcome.time:g} s by {simulation.solver}, step {simulation.dt:g} s"
+    table = Table("figure", "reached", "asked for", "met", title=title, padding=(0, 0))
+    for f in outcome.figures:
+        table.add_row(f.name, f"{f.value:.4g} {f.unit}".strip(), f.range, "yes" if f.met else "NO")
+    return table
+
+
 def file_name(name: str) -> str:
     """A scene's name as that of a file in the folder asked for, and nowhere else."""
     return re.sub(r"[^\w.-]+", "_", name).strip(".") or "scene"
@@ -159,6 +189,12 @@ def build(
         return Scene.load(name), 10.0, None
     if Path(name).suffix and name not in scenes.names():
         raise ModelError(f"{name}: no file of a scene: allowed: .toml, {', '.join(ROBOTS)}, or the name of a scene")
+    found = scenes.find(name)
+    return scenes.make(name, **values_of(parameters)), found.duration, found.dt
+
+
+def values_of(parameters: list[str]) -> dict[str, float]:
+    """Of a scene's parameters, as --set gives them."""
     values = {}
     for text in parameters:
         key, _, value = text.partition("=")
@@ -167,8 +203,7 @@ def build(
         except ValueError:
             raise ModelError(f"--set: not a parameter: given {text!r}; allowed: NAME=NUMBER") from None
         values[key] = int(number) if number.is_integer() and "." not in value else number
-    found = scenes.find(name)
-    return scenes.make(name, **values), found.duration, found.dt
+    return values
 
 
 def robot(name: str, parameters: list[str], roots: Sequence[Path], decompose: float | None) -> Any:
@@ -221,6 +256,7 @@ def view(
     dt: Annotated[float | None, typer.Option(help="Step, s; left out, what a robot's file says, or 0.01.")] = None,
     parameter: Annotated[list[str] | None, typer.Option("--set", help="A scene parameter, as n=20.")] = None,
     drive: Annotated[Path | None, typer.Option(help="How keys and gamepad drive it (.toml).")] = None,
+    auto: Annotated[bool, typer.Option("--auto", help="The scene's own task drives, also where keys could.")] = False,
     port: Annotated[int, typer.Option(help="Of the page; 0 for any that is free.")] = 8080,
     host: Annotated[str, typer.Option(help="Address to serve at; any but this machine's own needs --token.")] = HERE,
     token: Annotated[str | None, typer.Option(help="What the page's address ends with; left out, a new one.")] = None,
@@ -233,13 +269,21 @@ def view(
     """Watch and drive a scene in a browser, in real time, until Ctrl-C. While it is recorded, its solver stays."""
     from sharnir import viewer
     from sharnir.recording.commands import announced
+    from sharnir.scenes import demonstrators
     from sharnir.simulation import Simulation
 
     built, _, step = build(scene, parameter or [], root or [], decompose)
-    usual = step if scene.lower().endswith(ROBOTS) and step is not None else 0.01
+    performed = scene in demonstrators.names()
+    usual = step if (performed or scene.lower().endswith(ROBOTS)) and step is not None else 0.01
     simulation = Simulation(built, solver=solver, dt=usual if dt is None else dt)
-    file = drive or mapping_of(scene)
+    if auto and not performed:
+        raise ModelError(
+            f"--auto: has no task of its own: given {scene!r}; allowed: {', '.join(demonstrators.names())}"
+        )
+    file = None if auto else drive or mapping_of(scene)
     mapping = None if file is None else viewer.read_mapping(file, simulation.model)
+    if performed and mapping is None:
+        demonstrators.Performer(scene, simulation)
     address = viewer.Address(host, port, token, certificate, key)
     with nullcontext() if record is None else simulation.record(record):
         viewer.view(simulation, address, mapping, announced(out), switchable=record is None)

@@ -22,9 +22,13 @@ class Figure(NamedTuple):
         """Whether the value lies in its range."""
         return self.low <= self.value <= self.high
 
+    @property
+    def range(self) -> str:
+        """Bounds of the range."""
+        return ", ".join(f"{word} {x:g}" for word, x in (("≥", self.low), ("≤", self.high)) if math.isfinite(x))
+
     def __str__(self) -> str:
-        bounds = [f"{word} {x:g}" for word, x in (("≥", self.low), ("≤", self.high)) if math.isfinite(x)]
-        return f"{self.name} {self.value:.4g}{' ' + self.unit if self.unit else ''} ({', '.join(bounds)})"
+        return f"{self.name} {self.value:.4g}{' ' + self.unit if self.unit else ''} ({self.range})"
 
 
 class Curve(NamedTuple):

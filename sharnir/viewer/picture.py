@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sharnir import scenes
+from sharnir.scenes import demonstrators
 from sharnir.simulation import Simulation
 from sharnir.viewer.browser import PATIENCE, Browser
 from sharnir.viewer.drive import read_mapping
@@ -27,7 +28,7 @@ def screenshot(
     scene_name: str, path: str | Path, seconds: float = 0.0, *, solver: str = "simgc", dt: float = 0.01,
     size: tuple[int, int] = (960, 640), show: Sequence[str] = (), panel: bool = True,
 ) -> None:  # fmt: skip
-    """Save a PNG of a named scene after some simulated time.
+    """Save a PNG of a named scene after some simulated time; a demonstrator performs its task.
 
     size: pixels across and down. show: names of what is switched on in the panel. panel: whether the panel and
     the box of the operator are in the picture.
@@ -35,6 +36,8 @@ def screenshot(
     across = size[0] if panel else size[0] + 2 * ASIDE
     with Browser((across, size[1])) as browser:
         simulation = Simulation(scenes.make(scene_name), solver=solver, dt=dt)
+        if scene_name in demonstrators.names():
+            demonstrators.Performer(scene_name, simulation)
         if seconds > 0:
             simulation.run(seconds)
         file = scenes.drive_file(scene_name)
