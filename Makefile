@@ -1,4 +1,5 @@
-# make run: simulate all scenes, print a table, save plots under out/.   make test: everything that is checked.
+# make run: Table 1 and all demonstrators, headless; prints tables, saves out/report.html with plots and replays.
+# make test: everything that is checked.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,7 +7,7 @@ BIN := $(VENV)/bin
 .PHONY: run test test-slow lint bench clean
 
 run: $(VENV)/run.stamp
-	$(BIN)/sharnir run all --plot --csv
+	$(BIN)/sharnir report
 	@echo
 	@echo "Try next:  $(BIN)/sharnir list   |   $(BIN)/sharnir run rods --set n=40 --plot   |   $(BIN)/sharnir doctor"
 	@echo "           $(BIN)/python examples/00_hello.py   |   README.md"

@@ -88,6 +88,7 @@ def run(
     """Simulate a scene and report on it. Interrupted, it keeps what was recorded and ends with status 130."""
     from sharnir import scenes
     from sharnir.observe.export import prepare_folder, require_plotting, write_csv, write_plot
+    from sharnir.performing import perform
     from sharnir.scenes import demonstrators
     from sharnir.solvers.exact import METHODS
     from sharnir.solvers.settings import METHODS as IMPULSE_METHODS
@@ -100,8 +101,8 @@ def run(
     if method is None and solver == "exact":
         method = "dop853" if dt is None else "rk4"
     if scene in demonstrators.names() and solver != "exact":
-        perform(scene, solver, dt, parameter or [], record, rate)
-        return
+        outcome = perform(scene, solver, dt, values_of(parameter or []), record, rate, out)
+        raise typer.Exit(130 if not outcome.finished else 0 if outcome.met else 1)
     if record is not None and scene == ALL:
         raise ModelError(f"--record: holds one scene: given {ALL!r}; allowed: a scene")
     if plot:
@@ -140,32 +141,6 @@ def run(
         out.print(f"saved {path}", highlight=False, markup=False)
     if not finished:
         raise typer.Exit(130)
-
-
-def perform(scene: str, solver: str, dt: float | None, parameters: list[str], record: Path | None, rate: float) -> None:
-    """Run a demonstrator, and show what it reached."""
-    from sharnir.scenes import demonstrators
-
-    values = {"seed": 0} | values_of(parameters)
-    outcome = demonstrators.attempt(scene, solver=solver, dt=dt, record=record, rate=rate, progress=True, **values)
-    out.print(figures_table(scene, outcome))
-    if record is not None:
-        out.print(f"saved {record}", highlight=False, markup=False)
-    if not outcome.finished:
-        out.print(f"interrupted at t = {outcome.time:.3f} s")
-        raise typer.Exit(130)
-    if not outcome.met:
-        raise typer.Exit(1)
-
-
-def figures_table(name: str, outcome: Any) -> Table:
-    """What a demonstrator reached."""
-    simulation = outcome.simulation
-    title = f"{name}: {outcome.time:g} s by {simulation.solver}, step {simulation.dt:g} s"
-    table = Table("figure", "reached", "asked for", "met", title=title, padding=(0, 0))
-    for f in outcome.figures:
-        table.add_row(f.name, f"{f.value:.4g} {f.unit}".strip(), f.range, "yes" if f.met else "NO")
-    return table
 
 
 def file_name(name: str) -> str:
@@ -329,6 +304,15 @@ def replay(
 
 
 @app.command()
+def report(folder: Annotated[Path, typer.Option("--out", help="Where to save.")] = Path("out")) -> None:
+    """Run Table 1 of [A17] and all demonstrators, print what they reached, save report.html with plots and replays."""
+    from sharnir.report import write_report
+
+    if not write_report(folder, out):
+        raise typer.Exit(1)
+
+
+@app.command()
 def bench(
     name: Annotated[str, typer.Argument(help="Which benchmark; an unknown name lists them.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
@@ -341,13 +325,7 @@ def bench(
     if as_json:
         print(json.dumps(result))
         return
-    columns = ["case", "ours", "peer", "unit", "ratio"]
-    more = [name for name in result["rows"][0] if isinstance(result["rows"][0][name], str) and name not in columns]
-    table = Table(*columns, *more, padding=(0, 0))
-    for row in result["rows"]:
-        shown = {**dict.fromkeys(("peer", "ratio", *more), "–"), **{k: v for k, v in row.items() if v is not None}}
-        table.add_row(*(x if isinstance(x, str) else f"{x:.3g}" for x in (shown[name] for name in (*columns, *more))))
-    out.print(table)
+    out.print(benchmarks.table_of(result["rows"]))
 
 
 @app.command()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rich.table import Table
+
 from sharnir.errors import unknown
 
 Row = dict[str, Any]
@@ -71,6 +73,17 @@ BENCHES: dict[str, tuple[Callable[[bool], list[Row]], str]] = {
     "recording": (_recording, "steps of a robot of 30 joints at 1 kHz, recorded and not"),
     "startup": (_startup, "import, compile a scene and evaluate it once, from a warm kernel cache"),
 }
+
+
+def table_of(rows: list[Row]) -> Table:
+    """Rows of a result as they are printed."""
+    columns = ["case", "ours", "peer", "unit", "ratio"]
+    more = [name for name in rows[0] if isinstance(rows[0][name], str) and name not in columns]
+    table = Table(*columns, *more, padding=(0, 0))
+    for row in rows:
+        shown = {**dict.fromkeys(("peer", "ratio", *more), "–"), **{k: v for k, v in row.items() if v is not None}}
+        table.add_row(*(x if isinstance(x, str) else f"{x:.3g}" for x in (shown[name] for name in (*columns, *more))))
+    return table
 
 
 def run(name: str, quick: bool = False) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from sharnir import scenes
 from sharnir.benchmarks.harness import spread
 from sharnir.compiler import compile
 from sharnir.constraints import work as places
+from sharnir.progress import bar
 from sharnir.scenes import grasp
 from sharnir.simulation import Simulation
 from sharnir.solvers.impulse import ticks_per_second
@@ -160,23 +161,27 @@ class _Slip:
         return float(np.abs(place - self._start.setdefault(id(sim), place)).max())
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def run(quick: bool, progress: bool = False) -> list[dict[str, Any]]:
+    """Rows of the table. progress: show a bar for every scene."""
     rows = []
     for name, case in cases(quick).items():
         ours = {(s, m): Ours(case, s, m) for s in ("simmc", "simgc") for m in ("paper", "default")}
         cold = {key: Ours(case, *key, warm=False) for key in ours}
-        peer = _peer(case)
-        for k in range(round(case.duration / (DT * case.chunk))):
-            for runner in ours.values():
-                runner.chunk(k)
-                if peer is not None:
-                    peer.chunk(k, keep=runner is ours["simgc", "default"])
-            for runner in ours.values():
-                runner.note(k)
-        for k in range(round(case.duration / (DT * case.chunk))):
-            for runner in cold.values():
-                runner.chunk(k)
-                runner.note(k)
+        peer, chunks = _peer(case), round(case.duration / (DT * case.chunk))
+        with bar(f"Table 1, {name}", 2 * chunks, progress) as advance:
+            for k in range(chunks):
+                for runner in ours.values():
+                    runner.chunk(k)
+                    if peer is not None:
+                        peer.chunk(k, keep=runner is ours["simgc", "default"])
+                for runner in ours.values():
+                    runner.note(k)
+                advance(k + 1)
+            for k in range(chunks):
+                for runner in cold.values():
+                    runner.chunk(k)
+                    runner.note(k)
+                advance(chunks + k + 1)
         for (solver, method), runner in ours.items():
             rows.append(_row(name, solver, method, runner, cold[solver, method], peer))
     return rows

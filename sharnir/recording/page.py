@@ -24,12 +24,16 @@ SMOOTH = 0.7  # cosine of the angle between faces up to which a surface that is 
 
 def write_page(recording: Recording, path: Path) -> None:
     """Write it."""
-    text = json.dumps(page_data(recording)).replace("<", "\\u003c")
-    page = Path(__file__).with_name("page.html").read_text(encoding="utf-8").replace("/*DATA*/", text, 1)
     try:
-        path.write_text(page, encoding="utf-8")
+        path.write_text(page_text(recording), encoding="utf-8")
     except OSError as error:
         raise fail(f"page {path}", "cannot be written", str(error), "a writable file") from None
+
+
+def page_text(recording: Recording) -> str:
+    """The page."""
+    text = json.dumps(page_data(recording)).replace("<", "\\u003c")
+    return Path(__file__).with_name("page.html").read_text(encoding="utf-8").replace("/*DATA*/", text, 1)
 
 
 def page_data(recording: Recording) -> dict[str, Any]:
