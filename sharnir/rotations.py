@@ -72,3 +72,9 @@ def turn_between(a: Array, b: Array) -> Array:
     length = float(np.linalg.norm(r[:3]))
     factor = 2.0 / r[3] if length < 1e-6 * r[3] else 2.0 * np.arctan2(length, r[3]) / length
     return factor * r[:3]
+
+
+def turn_quaternion(turn: Array) -> Array:
+    """Quaternion (x, y, z, w) of a rotation vector, rad."""
+    half = 0.5 * float(np.sqrt(turn @ turn))
+    return np.array([*(0.5 * np.sinc(half / np.pi) * turn), np.cos(half)])

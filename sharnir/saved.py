@@ -11,6 +11,7 @@ import numpy as np
 
 from sharnir.errors import ModelError, fail
 
+SENSOR = "sensor:"  # before the name of one whose samples an array holds
 FACTS = ("solver", "model", "dt", "since", "steps")
 
 
@@ -37,10 +38,10 @@ class Saved:
             raise fail(where, "belongs to another solver", repr(self.solver), repr(solver))
         if self.model != model:
             raise fail(where, "belongs to another model", self.model, model)
-        if set(self.arrays) != set(shapes):
+        if {name for name in self.arrays if not name.startswith(SENSOR)} != set(shapes):
             raise fail(where, "is not complete", ", ".join(self.arrays), ", ".join(shapes))
         for name, values in self.arrays.items():
-            if shapes[name] != np.shape(values):
+            if not name.startswith(SENSOR) and shapes[name] != np.shape(values):
                 raise fail(where, f"{name} has the wrong shape", list(np.shape(values)), str(shapes[name]))
             if not np.isfinite(values).all():
                 raise fail(where, f"{name} is not finite", "NaN or inf", "finite numbers")

@@ -81,6 +81,7 @@ class Simulation:
         contacts: int | None = None, pairs: int | None = None, **settings: Any,
     ) -> None:  # fmt: skip
         from sharnir.dynamics.evaluator import checked_device
+        from sharnir.observe.samples import sampler_of
         from sharnir.solvers.impulse import Impulses
 
         self.model = scene if isinstance(scene, Model) else compile(scene)
@@ -104,6 +105,7 @@ class Simulation:
         self._controllers: list[tuple[Controller, float, float]] = []
         self.controllers_act = True  # else none is called: an emergency stop
         self.recorder: Recorder | None = None  # of the recording in progress
+        self.sampler = sampler_of(self.model, self.worlds)
         self._dt = self._checked_dt(dt)
         self.reset()
 
@@ -123,6 +125,8 @@ class Simulation:
         self.impulses.set(self.settings, self._dt)
         self.impulses.start(*columns)
         self._set_time(0.0)
+        if self.sampler is not None:
+            self.sampler.clear()
         self.counts = Counts()
         self._controllers = [(f, period, 0.0) for f, period, _ in self._controllers]
         self._changed()
@@ -131,7 +135,7 @@ class Simulation:
         """All that a continuation needs, bit for bit."""
         return Saved(
             solver=self.solver, model=self.model.fingerprint, dt=self._dt, since=self._since, steps=self._steps,
-            arrays=self.impulses.saved(),
+            arrays=self.impulses.saved() | ({} if self.sampler is None else self.sampler.saved()),
         )  # fmt: skip
 
     def restore(self, saved: Saved) -> None:
@@ -141,6 +145,8 @@ class Simulation:
         present = self.impulses.saved()
         saved.check(self.solver, self.model.fingerprint, {name: x.shape for name, x in present.items()})
         self.impulses.restore(saved.arrays)
+        if self.sampler is not None:
+            self.sampler.restore(saved.arrays)
         self.dt = saved.dt
         self._since, self._steps = saved.since, saved.steps
         self._controllers = [(f, period, self.time) for f, period, _ in self._controllers]
@@ -200,7 +206,7 @@ class Simulation:
         steps = at_least_one("steps", steps)
         report = None
         while steps > 0:
-            chunk = min(steps, self._call_controllers(), 256 if like is None else 1)
+            chunk = min(steps, self._until_sample(), self._call_controllers(), 256 if like is None else 1)
             if self.recorder is not None:
                 self.recorder.before()
             report = self._advance(chunk, like)
@@ -271,6 +277,13 @@ class Simulation:
             until = min(until, max(1, wait))
         return until
 
+    def _until_sample(self) -> int:
+        """Steps until a sensor takes its next sample."""
+        if self.sampler is None:
+            return 256
+        self.sampler.take(self)
+        return self.sampler.wait(self)
+
     def _advance(self, steps: int, like: Report | None) -> Report:
         if like is not None:
             self.impulses.set(self.settings, self._dt, like.counts)
@@ -283,7 +296,10 @@ class Simulation:
             self._changed()
         if like is not None:
             self.impulses.set(self.settings, self._dt)
-        return self._judge(reports)
+        report = self._judge(reports)
+        if self.sampler is not None:
+            self.sampler.take(self)
+        return report
 
     def _judge(self, reports: np.ndarray) -> Report:
         """Count what happened in some steps; the report of the last."""
@@ -402,7 +418,7 @@ class Simulation:
 
     def sensor(self, name: str) -> Any:
         """What a sensor shows now: a number or a vector (sharnir.Sensor)."""
-        from sharnir.observe.sensors import read
+        from sharnir.observe.samples import read
 
         return read(self, name)
 

@@ -30,6 +30,8 @@ def with_solver(sim: Simulation, solver: str) -> Simulation:
     _copy_inputs(sim, new)
     new._set_time(sim.time)
     new._controllers, new.controllers_act = list(sim._controllers), sim.controllers_act
+    if sim.sampler is not None and new.sampler is not None:
+        new.sampler.restore(sim.sampler.saved())
     new._changed()
     return new
 

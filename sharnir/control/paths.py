@@ -9,7 +9,7 @@ import numpy as np
 from sharnir.compiler.checks import number, quaternion, vector
 from sharnir.errors import fail, shown, unknown
 from sharnir.model import Reals
-from sharnir.rotations import quat_multiply, quat_to_matrix, turn_between
+from sharnir.rotations import quat_multiply, quat_to_matrix, turn_between, turn_quaternion
 from sharnir.spec.elements import plain
 
 DEGREES = {"cubic": 3, "quintic": 5}
@@ -100,12 +100,6 @@ def eased(x: float) -> tuple[float, float, float]:
 def even(x: float) -> tuple[float, float, float]:
     """The straight step from 0 to 1 over x from 0 to 1, and its derivatives."""
     return float(np.clip(x, 0, 1)), float(0 <= x < 1), 0.0
-
-
-def turn_quaternion(turn: Reals) -> Reals:
-    """Quaternion (x, y, z, w) of a rotation vector, rad."""
-    half = 0.5 * float(np.sqrt(turn @ turn))
-    return np.array([*(0.5 * np.sinc(half / np.pi) * turn), np.cos(half)])
 
 
 def increasing(element: str, times: Any) -> Reals:

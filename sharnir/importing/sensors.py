@@ -21,8 +21,8 @@ KINDS = {
     SENSOR.mjSENS_ACTUATORFRC: "actuator_force", SENSOR.mjSENS_FRAMEPOS: "position",
     SENSOR.mjSENS_FRAMEQUAT: "orientation", SENSOR.mjSENS_FRAMELINVEL: "velocity",
     SENSOR.mjSENS_FRAMEANGVEL: "angular_velocity", SENSOR.mjSENS_VELOCIMETER: "velocimeter",
-    SENSOR.mjSENS_GYRO: "gyro", SENSOR.mjSENS_FORCE: "force", SENSOR.mjSENS_TORQUE: "torque",
-    SENSOR.mjSENS_TOUCH: "touch", SENSOR.mjSENS_SUBTREECOM: "subtree_center",
+    SENSOR.mjSENS_GYRO: "gyro", SENSOR.mjSENS_ACCELEROMETER: "accelerometer", SENSOR.mjSENS_FORCE: "force",
+    SENSOR.mjSENS_TORQUE: "torque", SENSOR.mjSENS_TOUCH: "touch", SENSOR.mjSENS_SUBTREECOM: "subtree_center",
     SENSOR.mjSENS_SUBTREELINVEL: "subtree_velocity",
 }  # fmt: skip
 BY_NUMBER = {int(kind): name for kind, name in KINDS.items()}

@@ -1,85 +1,169 @@
-"""Readings of sensors from the present state of a simulation."""
+"""What sensors would show if they were perfect, from the present state of a simulation."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sharnir.errors import fail, unknown
+from sharnir.constraints.joints import ABOUT_C, ABOUT_P, ALONG, CONSTRAINED, ROWS
+from sharnir.errors import fail
+from sharnir.kinds import HELICAL
 from sharnir.rotations import Array, matrix_to_quat, quat_to_matrix
 from sharnir.spec.elements import Box, Capsule, Cylinder, Shape, Sphere
 from sharnir.spec.scene import WORLD
-from sharnir.spec.sensors import SENSOR_KINDS, Sensor
+from sharnir.spec.sensors import OF_CONTACT, SENSOR_KINDS, Sensor
 
 if TYPE_CHECKING:
+    from sharnir.model import Model
     from sharnir.simulation import Simulation
 
 
-def read(sim: Simulation, name: str) -> Any:
-    """What a sensor shows: a number or a vector."""
-    sensors = {sensor.name: sensor for sensor in sim.model.sensors}
-    if name not in sensors:
-        raise unknown("sensor", name, sensors)
-    if sim.worlds > 1:
-        raise fail(f"sensor {name!r}", "is read of one world", f"{sim.worlds} worlds", "worlds=1")
-    sensor = sensors[name]
-    if SENSOR_KINDS[sensor.kind] == "joint":
-        joint = sim.joint(sensor.of)
-        return float((joint.position if sensor.kind == "joint_position" else joint.velocity)[sensor.coordinate])
-    if SENSOR_KINDS[sensor.kind] == "actuator":
+class Place(NamedTuple):
+    """Axes and origin (m) of a frame in the world."""
+
+    R: Array
+    x: Array
+
+
+def truth(sim: Simulation, sensor: Sensor) -> Any:
+    """What a sensor measures at the present: a number or a vector."""
+    what, _ = SENSOR_KINDS[sensor.kind]
+    if what == "actuator":
         return float(sim.actuator(sensor.of).force)
+    if what == "joint":
+        return of_joint(sim, sensor)
     if sensor.kind in ("subtree_center", "subtree_velocity"):
         return subtree(sim, sensor)
     return of_body(sim, sensor)
 
 
+def of_joint(sim: Simulation, sensor: Sensor) -> Any:
+    """Readings of a joint."""
+    if sensor.kind == "joint_position":
+        return float(sim.joint(sensor.of).position[sensor.coordinate])
+    if sensor.kind == "joint_velocity":
+        return float(sim.joint(sensor.of).velocity[sensor.coordinate])
+    if sensor.kind == "joint_torque":
+        return along_coordinate(sim, sensor.of, sensor.coordinate)
+    model = sim.model
+    child = int(model.joint_link[model.joint_names.index(sensor.of), 1])
+    at = frame_on(sim, WORLD if child < 0 else model.body_names[child], sensor)
+    force, torque = exerted(sim, sensor.of, at.x)
+    return np.concatenate([at.R.T @ force, at.R.T @ torque])
+
+
+def frame_on(sim: Simulation, body: str, sensor: Sensor) -> Place:
+    """The sensor's frame in the world."""
+    own = Place(quat_to_matrix(np.asarray(sensor.orientation, dtype=float)), np.asarray(sensor.position, dtype=float))
+    if body == WORLD:
+        return own
+    view = sim.body(body)
+    return Place(view.rotation @ own.R, view.position + view.rotation @ own.x)
+
+
+def joint_frame(sim: Simulation, k: int, end: int) -> Place:
+    """Frame of joint k of the scene's model on its parent (0) or child (1), in the world."""
+    model = sim.model
+    link = int(model.joint_link[k, end])
+    if link < 0:
+        return Place(model.joint_rot[k, end], model.joint_pos[k, end])
+    at = link_frame(sim, model, link)
+    return Place(at.R @ model.joint_rot[k, end], at.x + at.R @ model.joint_pos[k, end])
+
+
+def link_frame(sim: Simulation, model: Model, link: int) -> Place:
+    """A link's frame in the world."""
+    body = sim.body(model.body_names[link])
+    R = body.rotation @ model.body_rot[link].T
+    return Place(R, body.position - R @ model.body_pos[link])
+
+
+def exerted(sim: Simulation, joint: str, x: Array) -> tuple[Array, Array]:
+    """Force and torque about x that a joint exerts on its child, world axes."""
+    if joint not in sim.inner.joint_names:  # a free joint nobody described
+        return np.zeros(3), np.zeros(3)
+    wrench = sim.joint(joint).wrench
+    at = joint_frame(sim, sim.model.joint_names.index(joint), 1)
+    return wrench[:3], wrench[3:] + np.cross(at.x - x, wrench[:3])
+
+
+def along_coordinate(sim: Simulation, joint: str, coordinate: int) -> float:
+    """Force or torque along a coordinate of a joint that it exerts on its child."""
+    model = sim.model
+    k = model.joint_names.index(joint)
+    kind = int(model.joint_kind[k])
+    P, C = joint_frame(sim, k, 0), joint_frame(sim, k, 1)
+    force, torque = exerted(sim, joint, C.x)
+    form, axis, _ = ROWS[kind, CONSTRAINED[kind] + coordinate]
+    e = (C if form == ABOUT_C else P).R[:, axis]
+    if form == ALONG:
+        return float(e @ force)
+    assert form in (ABOUT_P, ABOUT_C)
+    return float(e @ torque + (model.joint_pitch[k] * (e @ force) if kind == HELICAL else 0.0))
+
+
 def of_body(sim: Simulation, sensor: Sensor) -> Any:
     """Readings of a frame on a body."""
-    own = quat_to_matrix(np.asarray(sensor.orientation, dtype=float))
-    arm = np.asarray(sensor.position, dtype=float)
-    if sensor.of == WORLD:
-        R, x, turning, velocity = own, arm, np.zeros(3), np.zeros(3)
-    else:
+    at = frame_on(sim, sensor.of, sensor)
+    if sensor.kind == "position":
+        return at.x
+    if sensor.kind == "orientation":
+        return matrix_to_quat(at.R)
+    if sensor.kind in OF_CONTACT:
+        return touch(sim, sensor, at)
+    if sensor.kind in ("force", "torque"):
+        force, torque = carried(sim, sensor.of, at.x)
+        return at.R.T @ (force if sensor.kind == "force" else torque)
+    if sensor.kind == "accelerometer":
+        return at.R.T @ (acceleration(sim, sensor.of, at.x) - sim.model.gravity)
+    turning, velocity = np.zeros(3), np.zeros(3)
+    if sensor.of != WORLD:
         body = sim.body(sensor.of)
-        R, arm = body.rotation @ own, body.rotation @ arm
-        x, turning = body.position + arm, np.array(body.angular_velocity)
-        velocity = body.velocity + np.cross(turning, arm)
-    match sensor.kind:
-        case "position":
-            return x
-        case "orientation":
-            return matrix_to_quat(R)
-        case "velocity":
-            return velocity
-        case "angular_velocity":
-            return turning
-        case "velocimeter":
-            return R.T @ velocity
-        case "gyro":
-            return R.T @ turning
-        case "touch":
-            return touch(sim, sensor, R, x)
-    force, torque = carried(sim, sensor.of, x)
-    return R.T @ (force if sensor.kind == "force" else torque)
+        turning = np.array(body.angular_velocity)
+        velocity = body.velocity + np.cross(turning, at.x - body.position)
+    return {
+        "velocity": velocity, "angular_velocity": turning, "velocimeter": at.R.T @ velocity, "gyro": at.R.T @ turning,
+    }[sensor.kind]  # fmt: skip
 
 
 def carried(sim: Simulation, body: str, x: Array) -> tuple[Array, Array]:
     """Force and torque about x that the joint which carries a body exerts on it, world axes."""
+    model = sim.model
+    link = model.body(body)
+    force, torque = exerted(sim, model.joint_names[link], x)
+    return (force, torque) if model.joint_link[link, 1] == link else (-force, -torque)
+
+
+def acceleration(sim: Simulation, body: str, x: Array) -> Array:
+    """[3] m/s², of the point of a body that is at x, world axes, by all forces on it."""
     model = sim.inner
     link = model.body(body)
-    wrench = sim.seen("wrench")[6 * link : 6 * link + 6]
-    origin = sim.body(body).position - sim.body(body).rotation @ model.body_rot[link].T @ model.body_pos[link]
-    return wrench[:3], wrench[3:] + np.cross(origin - x, wrench[:3])
+    at = link_frame(sim, model, link)
+    inertia = at.R @ model.inertia[link] @ at.R.T
+    if model.mass[link] <= 0 or np.linalg.eigvalsh(inertia)[0] <= 0:
+        raise fail(f"body {body!r}", "has no mass or inertia to measure accelerations by", 0, "one that has both")
+    sim.seen("wrench")
+    rate = sim.impulses.momentum_rate[link]
+    turning = sim.body(body).angular_velocity
+    bend = np.linalg.solve(inertia, rate[3:] - np.cross(turning, inertia @ turning))
+    arm = x - (at.x + at.R @ model.com[link])
+    return np.asarray(rate[:3] / model.mass[link] + np.cross(bend, arm) + np.cross(turning, np.cross(turning, arm)))
 
 
-def touch(sim: Simulation, sensor: Sensor, R: Array, x: Array) -> float:
-    """Sum of the normal forces of contact on a body, of points within the sensor's region."""
-    total = 0.0
+def touch(sim: Simulation, sensor: Sensor, at: Place) -> Any:
+    """Of points of contact within the sensor's region: sum of the normal forces on the body, or force or torque."""
+    pressed, force, torque = 0.0, np.zeros(3), np.zeros(3)
     for contact in sim.contacts(sensor.of):
-        inside = sensor.region is None or within(sensor.region, R.T @ (np.asarray(contact.point) - x))
-        total += abs(float(np.dot(contact.force, contact.normal))) if inside else 0.0
-    return total
+        if sensor.region is not None and not within(sensor.region, at.R.T @ (contact.point - at.x)):
+            continue
+        sign = 1.0 if contact.bodies[1] == sensor.of else -1.0
+        pressed += abs(float(contact.force @ contact.normal))
+        force += sign * contact.force
+        torque += sign * (contact.torque + np.cross(contact.point - at.x, contact.force))
+    if sensor.kind == "touch":
+        return pressed
+    return at.R.T @ (force if sensor.kind == "contact_force" else torque)
 
 
 def within(region: Shape, point: Array) -> bool:

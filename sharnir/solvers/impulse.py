@@ -194,7 +194,8 @@ class Impulses:
         self._graphs.launch("places", places_kernel, self.worlds, arguments)
 
     def react(self, settings: Settings, dt: float) -> None:
-        """Wrenches of all joints at the present time, by a step that is solved tightly and not kept."""
+        """Wrenches of all joints at the present time, by a step that is solved tightly and not kept. Of one world also
+        momentum_rate [nb, 6] (N, and N m about the centres of mass, world axes): all forces on each link."""
         kept = {name: wp.clone(getattr(self.state, name)) for name in (*EVOLVES, "report")}
         if settings.method != "default":  # its momenta are those of the velocities, not of a step
             self.observe()
@@ -206,6 +207,9 @@ class Impulses:
             before, after = self._stages([arrive_stage, begin_stage]), self._in_turn(stages_to_velocities())
             kernels = [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
         self._graphs.launch_all("react", kernels, self.worlds)
+        if self.worlds == 1:
+            gain = self._ws.C.numpy()[:, 0] - self.state.P.numpy()[:, 0]
+            self.momentum_rate = (gain / self._work.pace.numpy()[places.HALF, 0]).reshape(-1, 6)
         for name, array in kept.items():
             wp.copy(getattr(self.state, name), array)
         self.set(settings, dt)
