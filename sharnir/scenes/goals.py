@@ -24,7 +24,7 @@ class Figure(NamedTuple):
 
     def __str__(self) -> str:
         bounds = [f"{word} {x:g}" for word, x in (("≥", self.low), ("≤", self.high)) if math.isfinite(x)]
-        return f"{self.name} {self.value:.4g}{' ' + self.unit if self.unit else ''} ({', '.join(bounds)})"
+        return f"{self.name} {self.value:.5g}{' ' + self.unit if self.unit else ''} ({', '.join(bounds)})"
 
 
 class Curve(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from sharnir.spec.dc_motors import DCMotor
 from sharnir.spec.elements import Body, Box, Cylinder, Material, Vector, Visual
@@ -28,12 +29,13 @@ FLIPPER_FRICTION = 12.0  # N m, of its worm gear: it stays where it is
 ROBOT_MASS = CHASSIS_MASS + 2 * (TRACK_MASS + SPROCKET_MASS + WHEELS * WHEEL_MASS + FLIPPER_MASS)  # kg
 
 TOP_SPEED = 1.0  # m/s, of the belts at full voltage without load
-DRIVE = {
-    "stall_torque": 2.0, "idle_speed": 400.0, "electrical_time": 1e-3, "rotor_inertia": 4e-5,
+DRIVE: dict[str, Any] = {  # full voltage counts as 1 V; a little less current than at standstill
+    "stall_torque": 2.0, "idle_speed": 400.0, "max_current": 760.0, "electrical_time": 1e-3, "rotor_inertia": 4e-5,
     "ratio": 400.0 * RADIUS / TOP_SPEED, "brake": 1.0,
 }  # fmt: skip
-FLIPPER_DRIVE = {
-    "stall_torque": 0.8, "idle_speed": 300.0, "electrical_time": 1e-3, "rotor_inertia": 2e-5, "ratio": 200.0,
+FLIPPER_DRIVE: dict[str, Any] = {
+    "stall_torque": 0.8, "idle_speed": 300.0, "max_current": 228.0, "electrical_time": 1e-3,
+    "rotor_inertia": 2e-5, "ratio": 200.0,
 }  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def slip_offset():
 
     At x along a track of length L = 2h the ground slips by ω (x across, A along), and friction points against that:
     the moment of its lateral part, μ q [h √(h² + A²) − A² asinh(h/A)] with q = W/(2L), twice, is balanced by that of
-    the longitudinal parts, 2 μ q A asinh(h/A) each, a tread B apart. Without the longitudinal slip, A = 0, the moment is
+    the longitudinal parts, 2 μ q A asinh(h/A) each, a tread B apart. Without longitudinal slip, A = 0, the moment is
     μ W L/4.
     """
     h = GROUND / 2
