@@ -12,6 +12,7 @@ from sharnir.errors import ModelError, ModelFileError, RecordingError, SharnirEr
 from sharnir.model import Model
 from sharnir.precision import get_precision, set_precision
 from sharnir.spec.actuators import Actuator, Coupling, Motor
+from sharnir.spec.belts import Belt
 from sharnir.spec.dc_motors import DCMotor
 from sharnir.spec.elements import (
     Body,
@@ -46,6 +47,7 @@ from sharnir.spec.pairs import ContactPair, MaterialPair
 from sharnir.spec.scene import Scene
 from sharnir.spec.sensors import Camera, Sensor
 from sharnir.trajectory import Trajectory, simulate
+from sharnir.vehicles import Suspension, Track, Wheel, add_track, add_wheel
 
 if TYPE_CHECKING:
     from sharnir import dynamics as dynamics
@@ -104,12 +106,13 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Actuator", "AxisTask", "Body", "Box", "Camera", "Capsule", "CenterOfMassTask", "Compound", "ContactPair",
+    "Actuator", "AxisTask", "Belt", "Body", "Box", "Camera", "Capsule", "CenterOfMassTask", "Compound", "ContactPair",
     "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "DCMotor", "Fixed", "Frame", "Free", "HalfSpace",
     "HeightField", "Helical", "InverseKinematics", "Keyframe", "Material", "MaterialPair", "Mesh", "MinimumJerk",
     "Model", "ModelError", "ModelFileError", "Motion", "Motor", "OrientationTask", "Planar", "PoseTask", "PositionTask",
     "PostureTask", "Prismatic", "Recording", "RecordingError", "Report", "Revolute", "Saved", "Scene", "Sensor",
     "Servo", "Settings", "SharnirError", "Simulation", "SimulationError", "Slerp", "Sphere", "Spherical", "Spline",
-    "Spring", "Step", "Trajectory", "Universal", "Visual", "compile", "distance", "get_precision", "load", "maximal",
-    "open_recording", "ray_cast", "set_precision", "simulate",
+    "Spring", "Step", "Suspension", "Track", "Trajectory", "Universal", "Visual", "Wheel", "add_track", "add_wheel",
+    "compile", "distance", "get_precision", "load", "maximal", "open_recording", "ray_cast", "set_precision",
+    "simulate",
 ]  # fmt: skip

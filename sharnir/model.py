@@ -133,6 +133,8 @@ class Model:
     coupling_ratio: Reals  # [couplings]
     coupling_offset: Reals  # [couplings] rad or m
 
+    belt_names: tuple[str, ...]
+
     shape_kind: Ints  # [shapes] SPHERE, … of sharnir.kinds; those of bodies by link, then those of the world
     shape_link: Ints  # [shapes] -1 for the world
     shape_rot: Reals  # [shapes, 3, 3] in the link frame
@@ -140,6 +142,8 @@ class Model:
     shape_size: Reals  # [shapes, 3] m: radius; edges; radius and length; extent of a field; 0 where there is none
     shape_material: Ints  # [shapes]
     shape_drift: Reals  # [shapes, 3] m/s, velocity of the surface against its body, link axes
+    shape_sprocket: Ints  # [shapes] link of the sprocket whose belt runs round it, -1 for none
+    shape_run: Reals  # [shapes, 3] m, radius times axis of that sprocket, link axes; 0 for none
     shape_filter: Ints  # [shapes, 2] group and mask, bits
     material: Reals  # [materials, 6] sliding, static, rolling (m), spinning (m), restitution, threshold (m/s)
     material_table: Reals  # [materials, materials, 6] the same where two meet, by their rules or as given

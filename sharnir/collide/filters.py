@@ -55,7 +55,16 @@ def filter_of(model: Model) -> Filter:
 
 def excluded_links(model: Model) -> list[tuple[int, int]]:
     """Pairs of links that do not touch by default: parent and child, whether their joint carries the tree or closes a
-    loop."""
+    loop, and those with a belt in common."""
     tree = [(int(parent), i) for i, parent in enumerate(model.parent)]
     loops = [(int(min(pair)), int(max(pair))) for pair in model.loop_link]
-    return sorted({pair for pair in (*tree, *loops) if pair[0] >= 0})
+    return sorted({pair for pair in (*tree, *loops, *sharing(model)) if pair[0] >= 0})
+
+
+def sharing(model: Model) -> list[tuple[int, int]]:
+    """Pairs of links that do not touch since one belt runs round both, or one is the other's sprocket."""
+    out: set[tuple[int, int]] = set()
+    for sprocket in np.unique(model.shape_sprocket[model.shape_sprocket >= 0]).tolist():
+        group = sorted({sprocket, *model.shape_link[model.shape_sprocket == sprocket].tolist()})
+        out |= {(a, b) for k, a in enumerate(group) for b in group[k + 1 :]}
+    return sorted(out)

@@ -32,5 +32,7 @@ def surfaces_on(model: Model, device: str) -> tuple[Surfaces, bool]:
     out.broad = broad_on(model.shape_kind, may, device)
     out.material = wp.array(model.shape_material, dtype=int, device=device)
     out.table = wp.array(table.reshape(-1).astype(np_real), dtype=real, device=device)
+    out.sprocket = wp.array(model.shape_sprocket, dtype=int, device=device)
+    out.run = wp.array(model.shape_run.astype(np_real), dtype=vec3, device=device)
     out.drift = wp.array(model.shape_drift.astype(np_real), dtype=vec3, device=device)
     return out, bool((table[:, :, [ROLLING, SPINNING]] > 0).any())

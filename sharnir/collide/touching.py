@@ -57,6 +57,8 @@ class Surfaces:
     materials: int
     material: indices  # [shape]
     table: wp.array(dtype=real)  # [PROPERTIES material²] of pairs of materials
+    sprocket: indices  # [shape] link of the sprocket whose belt runs round it, -1 for none
+    run: wp.array(dtype=vec3)  # [shape] m, radius times axis of that sprocket, link axes
     drift: wp.array(dtype=vec3)  # [shape] velocity of the surface against its body, link axes, m/s
 
 

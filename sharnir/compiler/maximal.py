@@ -162,7 +162,9 @@ def attached(model: Model, back: list[Pose]) -> dict[str, Any]:
     eyes = np.tile(np.eye(3), (*model.spring_link.shape, 1, 1))
     _, anchors = moved(model.spring_link, eyes, model.spring_anchor, back)
     rot, pos = moved(model.shape_link, model.shape_rot, model.shape_pos, back)
-    return {"spring_anchor": anchors, "shape_rot": rot, "shape_pos": pos}
+    axes = np.array([*(pose.R for pose in back), np.eye(3)])[model.shape_link]
+    turned = {name: np.einsum("sij,sj->si", axes, getattr(model, name)) for name in ("shape_drift", "shape_run")}
+    return {"spring_anchor": anchors, "shape_rot": rot, "shape_pos": pos, **turned}
 
 
 def moved(link: Ints, rot: Array, pos: Array, back: list[Pose]) -> tuple[Array, Array]:

@@ -29,7 +29,7 @@ def check_names(scene: Scene) -> None:
     """Names are text, unique per kind, and refer to what exists."""
     kinds: dict[str, Sequence[Any]] = {
         "body": scene.bodies, "joint": scene.joints, "spring": scene.springs, "motor": scene.motors,
-        "coupling": scene.couplings, "actuator": scene.driven, "sensor": scene.sensors,
+        "coupling": scene.couplings, "belt": scene.belts, "actuator": scene.driven, "sensor": scene.sensors,
         "camera": scene.cameras,
     }  # fmt: skip
     for kind, elements in kinds.items():
@@ -51,6 +51,8 @@ def check_names(scene: Scene) -> None:
             allowed = "a list of the joints it acts on"
             raise fail(f"actuator {actuator.name!r}", "joints is not a list of names", shown(actuator.joints), allowed)
         check_known(f"actuator {actuator.name!r}", "joint", actuator.joints, joints)
+    for belt in scene.belts:
+        check_known(f"belt {belt.name!r}", "joint", (belt.joint,), joints)
     for coupling in scene.couplings:
         check_known(f"coupling {coupling.name!r}", "joint", (coupling.leader, coupling.follower), joints)
 

@@ -10,6 +10,7 @@ import warp as wp
 
 from sharnir.access import get, get3, get33, item3, item_int, put, put3
 from sharnir.constraints.acts import CONTACT_P
+from sharnir.constraints.belts import is_belt, run_of_belts
 from sharnir.constraints.contacts import contact_count, contact_speed, frame_of
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rows import displaced
@@ -90,6 +91,8 @@ def bend_contact(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work
         b = link
         sign = real(-1.0)
     way = way_against(tree, ws, a, b, x, centre, w) * (sign / dt)
+    if is_belt(plan, state, c, w):
+        way = way + run_of_belts(ws, plan, state, c, normal, w) / dt
     s = contact_speed(plan, work, c, 0, 0, z, w)
     bend = vec3(wp.dot(way, normal), wp.dot(way, t1), wp.dot(way, t2)) - s
     change = bend - get3(work.contact_bend, c, w)

@@ -20,6 +20,7 @@ from sharnir.collide.touching import (
     store_touching,
 )
 from sharnir.constraints.acts import CONTACT_P
+from sharnir.constraints.belts import is_belt, pull_of, walk_belts
 from sharnir.constraints.contact_blocks import block_of_contact
 from sharnir.constraints.contacts import (
     contact_speed,
@@ -93,24 +94,37 @@ def whiten_contact(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wo
     if plan.surfaces.table[pair + ROLLING] > real(0.0) or plan.surfaces.table[pair + SPINNING] > real(0.0):
         rows = 6
     put_int(work.contact_rows, c, w, rows)
-    a = plan.surfaces.geo.link[item_int(state.touch.shape, 2 * c, w)]
-    b = plan.surfaces.geo.link[item_int(state.touch.shape, 2 * c + 1, w)]
+    first = item_int(state.touch.shape, 2 * c, w)
+    second = item_int(state.touch.shape, 2 * c + 1, w)
+    a = plan.surfaces.geo.link[first]
+    b = plan.surfaces.geo.link[second]
     ra = x - pivot(tree, ws, a, w)
     rb = x - pivot(tree, ws, b, w)
     na = length_of_walk(plan, a)
-    nb = length_of_walk(plan, b) - length_of_walk(plan, meeting(tree, a, b))
+    nb = int(0)
     start = plan.contact_space + plan.contact_stride * c
-    walk_contact(tree, ws, normal, t1, t2, a, ra, b, rb, work.W, start, na, nb, rows, w)
-    put_half(plan, work, 2 * c, a, start, na, w)
-    put_half(plan, work, 2 * c + 1, b, start + rows * na, nb, w)
+    if is_belt(plan, state, c, w):
+        pull_a = pull_of(ws, plan, first, normal, w)
+        pull_b = pull_of(ws, plan, second, -normal, w)
+        if pull_a.sprocket >= 0:
+            na = plan.belt_length[first]
+        nb = walk_belts(tree, ws, normal, t1, t2, a, ra, b, rb, pull_a, pull_b, work.W, start, na, rows, w)
+    else:
+        nb = length_of_walk(plan, b) - length_of_walk(plan, meeting(tree, a, b))
+        walk_contact(tree, ws, normal, t1, t2, a, ra, b, rb, work.W, start, na, nb, rows, w)
+    put_half(plan, work, 2 * c, first, start, na, w)
+    put_half(plan, work, 2 * c + 1, second, start + rows * na, nb, w)
 
 
 @wp.func
-def put_half(plan: Plan, work: Work, half: int, link: int, start: int, length: int, w: int):
+def put_half(plan: Plan, work: Work, half: int, shape: int, start: int, length: int, w: int):
     put_int(work.contact_at, 3 * half, w, start)
     put_int(work.contact_at, 3 * half + 1, w, length)
+    link = plan.surfaces.geo.link[shape]
     first = int(0)
-    if link >= 0:
+    if plan.surfaces.sprocket[shape] >= 0:
+        first = plan.belt_first[shape]
+    elif link >= 0:
         first = plan.link_first[link]
     put_int(work.contact_at, 3 * half + 2, w, first)
 

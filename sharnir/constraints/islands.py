@@ -30,7 +30,10 @@ def restless(work: Work, epsilon: real, w: int):
 @wp.func
 def root_of(plan: Plan, state: State, c: int, side: int, w: int):
     """Root link of the tree of one of the bodies of contact c; −1 for the world."""
-    link = plan.surfaces.geo.link[item_int(state.touch.shape, 2 * c + side, w)]
+    shape = item_int(state.touch.shape, 2 * c + side, w)
+    link = plan.surfaces.geo.link[shape]
+    if link < 0:  # a belt round what is fixed moves its sprocket
+        link = plan.surfaces.sprocket[shape]
     root = int(-1)
     if link >= 0:
         root = plan.link_root[link]

@@ -50,6 +50,8 @@ class Plan:
     index: ints  # entries of all rows
     link_first: ints  # [link] where the entries of a link's walk start in `index`
     link_length: ints
+    belt_first: ints  # [shape] the same of a shape round which a belt runs, and of its sprocket
+    belt_length: ints
     joint_first: ints  # [joint]
     joint_length: ints
     joint_start: ints  # where its rows start in W
@@ -124,12 +126,15 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
     rows = lines.rows
     out = Plan()
     links = [walk(model, i, -1) for i in range(model.nb)]
+    pulled = zip(model.shape_sprocket.tolist(), model.shape_link.tolist(), strict=True)
+    belts = [walk(model, sprocket, link) if sprocket >= 0 else [] for sprocket, link in pulled]
     roots: list[int] = []
     for i, up in enumerate(model.parent):
         roots.append(i if up < 0 else roots[up])
     joints = [walk(model, *(int(x) for x in link)) for link in model.loop_link]
     integers: dict[str, Any] = {
         "link_first": [lines.pattern(e) for e in links], "link_length": [len(e) for e in links],
+        "belt_first": [lines.pattern(e) for e in belts], "belt_length": [len(e) for e in belts],
         "joint_first": [lines.pattern(e) for e in joints], "joint_length": [len(e) for e in joints],
         "joint_start": [lines.space(6 * len(e)) for e in joints], "joint_lines": starts,
         "line_first": [r["first"] for r in rows], "line_length": [len(r["entries"]) for r in rows],
@@ -163,7 +168,7 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
     for name, value in facts.items():
         setattr(out, name, value)
     out.dense_line = lines.space(out.width * out.lines if out.bound else 0)
-    longest = max((len(e) for e in links), default=0)
+    longest = max((len(e) for e in (*links, *belts)), default=0)
     out.contact_stride = 2 * (6 if turning else 3) * longest
     out.contact_space = lines.space(out.contact_stride * out.contacts)
     out.held_contacts = min(out.contacts, MOST_DENSE // (CONTACT_P * max(1, out.width))) if out.bound else 0

@@ -109,14 +109,7 @@ _OF_CONTACT = """
 """
 
 
-def _walk_block(lanes: int, of_contact: bool = False) -> str:
-    """Some rows at once, a lane each: axes are read once, and on the CPU lanes are vector registers (measured: half the
-    time of a joint's rows). of_contact: entries of b before the walks meet have rows of their own, after those of a."""
-    load, where = _OF_CONTACT, ("out + rows * next", "length_b", "other, other_next")
-    if not of_contact:
-        load, where = _PUT_WRENCHES, ("out", "length", "out, next")
-    return (
-        """
+_CLIMB = """
 #if defined(__CUDA_ARCH__)
     const long long n = W.shape[1];
     struct lanes {
@@ -135,12 +128,6 @@ def _walk_block(lanes: int, of_contact: bool = False) -> str:
     w = 0;
     typedef REAL lanes __attribute__((ext_vector_type(LANES)));
 #endif
-    lanes p[6], o[6];
-LOAD
-    REAL* out = W.data + (long long)(start) * n + w;
-    const long long next = (long long)(length) * n;
-    REAL* other = WHERE;
-    const long long other_next = (long long)(OTHER) * n;
     const auto climb = [&](lanes (&f)[6], int link, REAL*& to, long long step) {
         const int first = dof.data[link];
         for (int d = dof.data[link + 1] - 1; d >= first; --d) {
@@ -159,19 +146,37 @@ LOAD
             for (int c = 0; c < 6; ++c) f[c] -= e * u[c * n];
         }
     };
+"""
+
+
+def climbing(code: str, lanes: int) -> str:
+    """Code over `lanes`, that many rows side by side, with `climb(f, link, to, step)`: wrenches f on a link go inward
+    over its coordinates and leave their entries from `to` on, rows `step` apart."""
+    return (_CLIMB + code).replace("LANES", str(lanes)).replace("REAL", "double" if DOUBLE else "float")
+
+
+def _walk_block(lanes: int, of_contact: bool = False) -> str:
+    """Some rows at once, a lane each: axes are read once, and on the CPU lanes are vector registers (measured: half the
+    time of a joint's rows). of_contact: entries of b before the walks meet have rows of their own, after those of a."""
+    load, where = _OF_CONTACT, ("out + rows * next", "length_b", "other, other_next")
+    if not of_contact:
+        load, where = _PUT_WRENCHES, ("out", "length", "out, next")
+    code = """
+    lanes p[6], o[6];
+LOAD
+    REAL* out = W.data + (long long)(start) * n + w;
+    const long long next = (long long)(length) * n;
+    REAL* other = WHERE;
+    const long long other_next = (long long)(OTHER) * n;
     while (a != b) {  // to where the walks meet: one wrench from there on
         if (a > b) { climb(p, a, out, next); a = parent.data[a]; }
         else { climb(o, b, SECOND); b = parent.data[b]; }
     }
     for (int c = 0; c < 6; ++c) p[c] += o[c];
     while (a >= 0) { climb(p, a, out, next); a = parent.data[a]; }
-""".replace("LOAD", load)
-        .replace("LANES", str(lanes))
-        .replace("WHERE", where[0])
-        .replace("OTHER", where[1])
-        .replace("SECOND", where[2])
-        .replace("REAL", "double" if DOUBLE else "float")
-    )
+"""
+    code = code.replace("LOAD", load).replace("WHERE", where[0]).replace("OTHER", where[1]).replace("SECOND", where[2])
+    return climbing(code, lanes)
 
 
 @wp.func_native(_walk_block(FEW))

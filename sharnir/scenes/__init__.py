@@ -23,6 +23,7 @@ from sharnir.scenes import (
     manipulator,
     piles,
     planar,
+    trailer_robot,
     vehicles,
 )
 from sharnir.spec.elements import plain
@@ -54,6 +55,7 @@ _SCENES: dict[str, Named] = {
     "peaucellier": Named(planar.peaucellier, 0.7),
     "double_wishbone": Named(vehicles.double_wishbone, 2.0),
     "trailer": Named(vehicles.trailer, 10.0),
+    "trailer_robot": Named(trailer_robot.trailer_robot, 60.0, 5e-3),
     "gripper": Named(gripper.gripper, 2.0),
     "grasp": Named(grasp.grasp, 2.0, 5e-3),
     "grasp_arm": Named(grasp.grasp_arm, 2.0, 5e-3),

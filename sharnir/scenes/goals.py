@@ -28,7 +28,7 @@ class Figure(NamedTuple):
         return ", ".join(f"{word} {x:g}" for word, x in (("≥", self.low), ("≤", self.high)) if math.isfinite(x))
 
     def __str__(self) -> str:
-        return f"{self.name} {self.value:.4g}{' ' + self.unit if self.unit else ''} ({self.range})"
+        return f"{self.name} {self.value:.5g}{' ' + self.unit if self.unit else ''} ({self.range})"
 
 
 class Curve(NamedTuple):

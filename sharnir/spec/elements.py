@@ -63,11 +63,12 @@ class Material(Element):
 class Shape(Element):
     """A solid fixed to a body, which it gives mass where the body's own is not stated, or to the world.
 
-    position: m, centre in the body frame or the world. orientation: quaternion (x, y, z, w). density: kg/m³.
-    material: of its surface. surface_velocity: m/s, with which the surface runs over the shape, as a belt does, in the
-    axes of the shape. group, mask: bits, 31 of them; two shapes may touch if the group of each has a bit in common with
-    the mask of the other, so that mask 0 touches nothing. Bodies that a joint connects do not touch each other. A
-    ContactPair decides for two bodies, or two shapes of them, whatever joints and masks say.
+    position: m, centre in the body frame or the world. orientation: quaternion (x, y, z, w). density: kg/m³. material:
+    of its surface. surface_velocity: m/s, with which the surface runs over the shape, as a belt does, in the axes of
+    the shape. belt: name of the Belt that runs round it. group, mask: bits, 31 of them; two shapes may touch if the
+    group of each has a bit in common with the mask of the other, so that mask 0 touches nothing. Bodies that a joint
+    connects do not touch each other. A ContactPair decides for two bodies, or two shapes of them, whatever joints and
+    masks say.
     """
 
     position: Vector = (0.0, 0.0, 0.0)
@@ -75,6 +76,7 @@ class Shape(Element):
     density: float = 1000.0
     material: Material = field(default_factory=Material)
     surface_velocity: Vector = (0.0, 0.0, 0.0)
+    belt: str | None = None
     group: int = 1
     mask: int = 1
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sharnir.errors import ModelError, described, fail, shown, unknown
 from sharnir.spec.actuators import Actuator, Coupling, Motor
+from sharnir.spec.belts import Belt
 from sharnir.spec.dc_motors import DCMotor
 from sharnir.spec.elements import (
     Body,
@@ -44,12 +45,12 @@ SHAPE_TYPES: dict[str, type[Shape]] = {
 }  # fmt: skip
 SECTIONS = {
     "body": Body, "joint": ALL_JOINT_TYPES, "spring": Spring, "motor": Motor, "coupling": Coupling,
-    "shape": SHAPE_TYPES,
+    "belt": Belt, "shape": SHAPE_TYPES,
     "contact_pair": ContactPair, "material_pair": MaterialPair, "visual": Visual,
     "actuator": Actuator, "dc_motor": DCMotor, "keyframe": Keyframe, "sensor": Sensor, "camera": Camera,
 }  # fmt: skip
 TEXT = {"name", "kind", "file", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine"}
-TEXT |= {"first", "second", "of", "body"}
+TEXT |= {"first", "second", "of", "body", "belt"}
 TEXTS = {"joints"}
 FLAGS = {"touch", "integrates"}
 
@@ -129,6 +130,7 @@ def scene_text(scene: Scene) -> str:
         ("spring", [_table(s, None) for s in scene.springs]),
         ("motor", [_table(m, None) for m in scene.motors]),
         ("coupling", [_table(c, None) for c in scene.couplings]),
+        ("belt", [_table(b, None) for b in scene.belts]),
         ("shape", [_table(s, _type_name(s, SHAPE_TYPES, f"shape {k}")) for k, s in enumerate(scene.shapes)]),
         ("contact_pair", [_table(p, None) for p in scene.contact_pairs]),
         ("material_pair", [_table(p, None) for p in scene.material_pairs]),

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from sharnir.errors import described, fail, shown, unknown
 from sharnir.spec.actuators import Actuator, Coupling, Motor
+from sharnir.spec.belts import Belt
 from sharnir.spec.dc_motors import DCMotor
 from sharnir.spec.elements import Body, Element, Shape, Spring, Vector, Visual, plain
 from sharnir.spec.joints import Joint
@@ -20,7 +21,8 @@ E = TypeVar("E", bound=Element)
 
 WORLD = "world"
 LISTS: dict[str, type[Element]] = {
-    "bodies": Body, "joints": Joint, "springs": Spring, "motors": Motor, "couplings": Coupling, "shapes": Shape,
+    "bodies": Body, "joints": Joint, "springs": Spring, "motors": Motor, "couplings": Coupling, "belts": Belt,
+    "shapes": Shape,
     "contact_pairs": ContactPair, "material_pairs": MaterialPair,
     "visuals": Visual, "actuators": Actuator, "dc_motors": DCMotor, "keyframes": Keyframe, "sensors": Sensor,
     "cameras": Camera,
@@ -29,8 +31,9 @@ LISTS: dict[str, type[Element]] = {
 
 @dataclass(kw_only=True)
 class Scene:
-    """Bodies, joints, springs, motors of three kinds and couplings under gravity (m/s²), shapes fixed to the world, and
-    what is said of contact between two bodies or two materials. Bodies without a joint to anything float freely.
+    """Bodies, joints, springs, motors of three kinds, couplings and belts under gravity (m/s²), shapes fixed to the
+    world, and what is said of contact between two bodies or two materials. Bodies without a joint to anything float
+    freely.
 
     visuals: what is seen of the world besides its shapes. timestep: s, that the scene's author had in mind; left out,
     whoever runs it chooses. import_report: what `sharnir.load` could not carry over from a file.
@@ -43,6 +46,7 @@ class Scene:
     springs: list[Spring] = field(default_factory=list)
     motors: list[Motor] = field(default_factory=list)
     couplings: list[Coupling] = field(default_factory=list)
+    belts: list[Belt] = field(default_factory=list)
     shapes: list[Shape] = field(default_factory=list)
     contact_pairs: list[ContactPair] = field(default_factory=list)
     material_pairs: list[MaterialPair] = field(default_factory=list)
@@ -59,15 +63,15 @@ class Scene:
         self.gravity = plain(self.gravity)
 
     def add(self, element: E) -> E:
-        """Add a body, joint, spring, motor, actuator, DC motor, coupling, shape or visual of the world, contact pair,
-        material pair, keyframe, sensor or camera, in any order; returns it."""
+        """Add a body, joint, spring, motor, actuator, DC motor, coupling, belt, shape or visual of the world, contact
+        pair, material pair, keyframe, sensor or camera, in any order; returns it."""
         for name, kind in LISTS.items():
             if isinstance(element, kind):
                 getattr(self, name).append(element)
                 return element
         allowed = (
-            "a Body, a joint, a Spring, a Motor, an Actuator, a DCMotor, a Coupling, a shape, a Visual, a ContactPair, "
-            "a MaterialPair, a Keyframe, a Sensor or a Camera"
+            "a Body, a joint, a Spring, a Motor, an Actuator, a DCMotor, a Coupling, a Belt, a shape, a Visual, "
+            "a ContactPair, a MaterialPair, a Keyframe, a Sensor or a Camera"
         )
         raise fail(f"scene {shown(self.name)}", "cannot add this", described(element), allowed)
 

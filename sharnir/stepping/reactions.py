@@ -9,6 +9,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.access import get, get3, get33, item, item3, item_int, put3, set_item3
+from sharnir.constraints.belts import pull_of
 from sharnir.constraints.contact_rows import find_contacts
 from sharnir.constraints.contacts import contact_count, impulse_of_contact
 from sharnir.constraints.lines import turn_of
@@ -136,10 +137,20 @@ def take_contacts(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Wor
     while c < contact_count(work, w):
         f, n = impulse_of_contact(plan, state, work, c, w)
         x = item3(state.touch.point, 3 * c, w)
-        a = plan.surfaces.geo.link[item_int(state.touch.shape, 2 * c, w)]
-        b = plan.surfaces.geo.link[item_int(state.touch.shape, 2 * c + 1, w)]
-        take(ws, a, x - pivot(tree, ws, a, w), -f, -n, w)
-        take(ws, b, x - pivot(tree, ws, b, w), f, n, w)
+        normal = item3(state.touch.normal, 3 * c, w)
+        side = int(0)
+        while side < 2:
+            shape = item_int(state.touch.shape, 2 * c + side, w)
+            link = plan.surfaces.geo.link[shape]
+            sign = wp.where(side == 0, real(-1.0), real(1.0))
+            pull = pull_of(ws, plan, shape, normal * -sign, w)
+            torque = n * sign
+            if pull.sprocket >= 0:
+                turning = pull.axis * (sign * wp.dot(f, pull.way))
+                torque = torque - turning
+                take(ws, pull.sprocket, vec3(), vec3(), turning, w)
+            take(ws, link, x - pivot(tree, ws, link, w), f * sign, torque, w)
+            side += 1
         c += 1
 
 

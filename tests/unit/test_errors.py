@@ -80,7 +80,7 @@ BODY = {
 }  # fmt: skip
 SPRING = {"parent_anchor": VECTOR, "child_anchor": VECTOR, "stiffness": 1.0, "damping": 1.0, "length": 1.0}
 FRAME = {"anchor": VECTOR, "axis": VECTOR, "x_axis": (0.3, 0.2, 0.1)}
-NOT_NUMERIC = {"name", "parent", "child", "shapes", "parent_frame", "child_frame", "material", "group", "mask"}
+NOT_NUMERIC = {"name", "parent", "child", "shapes", "parent_frame", "child_frame", "material", "group", "mask", "belt"}
 NOT_NUMERIC |= {"limits", "limit_angles"}  # see test_limits.py
 NOT_NUMERIC |= {"max_force", "max_speed", "visuals"}  # see test_actuator_laws.py and test_visuals.py
 

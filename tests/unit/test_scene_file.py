@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sharnir import (
+    Belt,
     Body,
     Box,
     Capsule,
@@ -141,6 +142,7 @@ def everything():
             material=Material(friction=0, name="ice"),
         )
     )
+    scene.add(Belt(name="band", joint="in frames", radius=THIRD))
     scene.add(Box(size=(1, THIRD, 2), density=3, position=(5, 0, 0), surface_velocity=(1.0, 0.0, THIRD)))
     scene.add(ContactPair(first="world", second="root", touch=False))
     scene.add(ContactPair(first="root", second="world", touch=True, first_shape=2, second_shape=1))

@@ -1,0 +1,86 @@
+"""Belts as arrays over shapes: which sprocket pulls the surface, about what axis, at what radius (M-77)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sharnir.compiler.checks import number
+from sharnir.compiler.motions import Pose
+from sharnir.compiler.shapes import described_shapes
+from sharnir.errors import ModelError, fail, shown, unknown
+from sharnir.rotations import Array
+from sharnir.spec.belts import Belt
+from sharnir.spec.elements import Body
+from sharnir.spec.joints import Fixed, Joint, Prismatic, Revolute
+from sharnir.spec.scene import Scene
+
+PARALLEL = 1e-9  # sine of the angle between axes that count as one
+
+
+def belt_arrays(
+    bodies: Sequence[Body], scene: Scene, joints: list[Joint], frames: list[tuple[Pose, Pose]],
+    reference: dict[str, Pose], index: dict[str, int], in_link: dict[str, Pose],
+) -> dict[str, Any]:  # fmt: skip
+    """Sprocket's link (−1: no belt) and axis times radius, in the axes of the shape's link, of every shape."""
+    axes = {j.name: reference[j.parent].R @ P.R[:, 2] for j, (P, _) in zip(joints, frames, strict=True)}
+    belts = {belt.name: belt for belt in scene.belts}
+    carriers = {name: bodies_along(_hinge(belt, joints), joints, axes) for name, belt in belts.items()}
+    sprockets, runs = [], []
+    for carrier, element, shape in described_shapes(bodies, scene):
+        sprocket, run = -1, np.zeros(3)
+        if shape.belt is not None:
+            if not isinstance(shape.belt, str) or shape.belt not in belts:
+                raise ModelError(f"{element}: {unknown('belt', shape.belt, belts)}")
+            belt = belts[shape.belt]
+            hinge = _hinge(belt, joints)
+            if carrier not in carriers[belt.name]:
+                given = f"belt {belt.name!r} about joint {hinge.name!r}"
+                allowed = "a body on which that axis keeps its direction: joined by hinges along it, slides, fixings"
+                raise fail(element, "cannot carry this belt", given, allowed)
+            sprocket = index[hinge.child]
+            axis = in_link[carrier].R @ reference[carrier].R.T @ axes[hinge.name]
+            run = axis * number(f"belt {belt.name!r}", "radius", belt.radius, above=0)
+        sprockets.append(sprocket)
+        runs.append(run)
+    return {
+        "belt_names": tuple(belts),
+        "shape_sprocket": np.array(sprockets, dtype=np.int32),
+        "shape_run": np.array(runs, dtype=float).reshape(-1, 3),
+    }
+
+
+def _hinge(belt: Belt, joints: list[Joint]) -> Revolute:
+    """The hinge of a belt's sprocket, which carries nothing else."""
+    element = f"belt {belt.name!r}"
+    joint = next(j for j in joints if j.name == belt.joint)
+    if not isinstance(joint, Revolute):
+        raise fail(element, "is not on a hinge", f"joint {joint.name!r}, {type(joint).__name__}", "a Revolute joint")
+    others = [j.name for j in joints if j is not joint and joint.child in (j.parent, j.child)]
+    if others:
+        allowed = "a sprocket that no other joint connects to anything"
+        raise fail(element, "its sprocket has other joints", shown(others), allowed)
+    return joint
+
+
+def bodies_along(hinge: Revolute, joints: list[Joint], axes: dict[str, Array]) -> set[str]:
+    """Bodies against which the axis of a hinge keeps its direction, without its child, the sprocket."""
+    known, waiting = {hinge.parent}, [hinge.parent]
+    keeping = [j for j in joints if j is not hinge and _keeps(j, axes[j.name], axes[hinge.name])]
+    while waiting:
+        body = waiting.pop()
+        for joint in keeping:
+            for here, there in ((joint.parent, joint.child), (joint.child, joint.parent)):
+                if here == body and there not in known:
+                    known.add(there)
+                    waiting.append(there)
+    return known
+
+
+def _keeps(joint: Joint, axis: Array, direction: Array) -> bool:
+    """Whether what a joint connects keeps a direction in common."""
+    if isinstance(joint, Revolute):
+        return bool(np.linalg.norm(np.cross(axis, direction)) < PARALLEL)
+    return isinstance(joint, (Fixed, Prismatic))
