@@ -15,6 +15,7 @@ from sharnir import scenes
 from sharnir.errors import unknown
 from sharnir.scenes.goals import Figure, Task
 from sharnir.scenes.pick_and_place import PickAndPlace
+from sharnir.scenes.skybot.turn_valve import TurnValve
 from sharnir.simulation import Simulation
 
 
@@ -44,6 +45,7 @@ class Outcome(NamedTuple):
 
 _DEMONSTRATORS: dict[str, Demonstrator] = {
     "manipulator_grasp": Demonstrator(PickAndPlace, 15.0, 200.0),
+    "humanoid_valve": Demonstrator(TurnValve, 40.0, 200.0),
 }
 
 
