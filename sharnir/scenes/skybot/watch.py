@@ -1,0 +1,87 @@
+"""What is noted while the robot works: its balance, its feet, its motors, and what its hands exert by contact."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from sharnir.model import Model, Reals
+from sharnir.scenes.goals import Figure
+from sharnir.scenes.skybot.centers import Center
+from sharnir.scenes.skybot.loads import FEET
+from sharnir.scenes.skybot.motors import nameplate
+from sharnir.spec.scene import WORLD
+
+if TYPE_CHECKING:
+    from sharnir.simulation import Simulation
+
+SLIP = 1e-3  # m, the most that feet may move
+OFTEN = 0.05  # s, between records of contact
+TOUCHING = 1e-4  # m, between what counts as touching
+ROUNDING = 1e-6  # of a motor's largest torque
+
+
+class Touch(NamedTuple):
+    """What a hand exerts on a body by contact, about the origin of its frame."""
+
+    time: float  # s
+    side: str
+    force: Reals  # [3] N
+    torque: Reals  # [3] N m
+    points: int
+
+
+class Watch:
+    """Notes from call to call; `figures` says what came of it. thing: body that hands hold.
+
+    touches: wrenches of the hands on it, every 0.05 s.
+    """
+
+    def __init__(self, model: Model, thing: str) -> None:
+        self.thing, self.touches = thing, list[Touch]()
+        self.margin, self.slip, self.load = np.inf, 0.0, 0.0
+        self._center = Center(model, "pelvis")
+        self._torque = np.array([nameplate(n).constant * nameplate(n).current for n in model.actuator_names])
+        self._feet: Reals | None = None
+        self._due = 0.0
+
+    def __call__(self, sim: Simulation) -> None:
+        feet = np.array([sim.body(foot).position for foot in FEET])
+        self._feet = feet if self._feet is None else self._feet
+        self.slip = max(self.slip, float(np.linalg.norm((feet - self._feet)[:, :2], axis=1).max()))
+        given = np.abs(sim._column(sim.impulses.state.drive_force)) / self._torque
+        self.load = max(self.load, float(given.max()))
+        if sim.time >= self._due - 1e-9 and sim.time > 0:
+            self._due = sim.time + OFTEN
+            self.margin = min(self.margin, self.balance(sim))
+            self.touches += [self.touch(sim, side) for side in ("left", "right")]
+
+    def balance(self, sim: Simulation) -> float:
+        """m, from the centre of mass to the nearest edge of the polygon that the feet touch; negative outside."""
+        points = [c.point[:2] for foot in FEET for c in sim.contacts(foot, WORLD) if c.gap < TOUCHING]
+        try:
+            edges = ConvexHull(np.array(points).reshape(-1, 2)).equations  # outward normals, offsets
+        except (QhullError, ValueError):  # on an edge or a point, or in the air
+            return -np.inf
+        return float(-(edges[:, :2] @ self._center.at(sim)[:2] + edges[:, 2]).max())
+
+    def touch(self, sim: Simulation, side: str) -> Touch:
+        """What a hand exerts on the thing now."""
+        force, torque, points = np.zeros(3), np.zeros(3), 0
+        origin = sim.body(self.thing).position
+        for c in sim.contacts(self.thing):
+            other = c.bodies[0] if c.bodies[1] == self.thing else c.bodies[1]
+            if other.startswith(side):
+                push = c.force if c.bodies[1] == self.thing else -c.force
+                force, torque, points = force + push, torque + np.cross(c.point - origin, push), points + 1
+        return Touch(sim.time, side, force, torque, points)
+
+    def figures(self) -> list[Figure]:
+        """Balance, feet and motors."""
+        return [
+            Figure("centre of mass inside the support by", self.margin, low=0.0, unit="m"),
+            Figure("slip of the feet", self.slip, high=SLIP, unit="m"),
+            Figure("torque of a motor by its largest", self.load, high=1.0 + ROUNDING),
+        ]
