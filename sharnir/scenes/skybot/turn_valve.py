@@ -14,7 +14,7 @@ import numpy as np
 
 from sharnir.model import Reals
 from sharnir.rotations import matrix_to_quat
-from sharnir.scenes.goals import Figure
+from sharnir.scenes.goals import Curve, Figure
 from sharnir.scenes.room import VALVE, WHEEL_RADIUS
 from sharnir.scenes.skybot.course import Course, Pose, Stage, between
 from sharnir.scenes.skybot.fingers import Fingers
@@ -132,6 +132,11 @@ class TurnValve:
             Figure("course left", float(self.course.duration - self.clock), high=0.02, unit="s"),
             *self.watch.figures(),
         ]
+
+    def curves(self) -> list[Curve]:
+        """How the valve turns."""
+        times, angles = [t for t, _ in self.angles], [float(np.degrees(a)) for _, a in self.angles]
+        return [Curve("angle of the valve", "°", times, angles, 0.0, 90.0)]
 
 
 def _radius(angle: float) -> Reals:
