@@ -60,6 +60,12 @@ def _recording(quick: bool) -> list[Row]:
     return run(quick)
 
 
+def _scenes(quick: bool) -> list[Row]:
+    from sharnir.benchmarks.demonstrations import run
+
+    return run(quick)
+
+
 BENCHES: dict[str, tuple[Callable[[bool], list[Row]], str]] = {
     "aba": (_aba, "articulated-body algorithm against Pinocchio, many evaluations in one call"),
     "aba_batch": (_aba_batch, "articulated-body algorithm over many worlds, on the GPU where there is one"),
@@ -71,6 +77,7 @@ BENCHES: dict[str, tuple[Callable[[bool], list[Row]], str]] = {
         "what the viewer takes from the simulation, alone and with clients that read, stall and send noise",
     ),
     "recording": (_recording, "steps of a robot of 30 joints at 1 kHz, recorded and not"),
+    "scenes": (_scenes, "demonstrators in real time with a viewer, and in maximal coordinates"),
     "startup": (_startup, "import, compile a scene and evaluate it once, from a warm kernel cache"),
 }
 
