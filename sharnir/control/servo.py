@@ -53,6 +53,11 @@ class Servo:
         self._time = -np.inf  # s, of the last call
 
     def __call__(self, sim: Simulation) -> None:
+        sim.actuator(self.name).input = self.output(sim)
+
+    def output(self, sim: Simulation) -> Any:
+        """The input that is now due, not yet given: where several servos measure first and then act, velocities, which
+        depend on forces, are found once."""
         if sim.time < self._time:  # started anew
             self._forget()
         elapsed = sim.time - self._time if np.isfinite(self._time) else 0.0
@@ -64,7 +69,7 @@ class Servo:
         output = np.clip(wanted, *self._bounds(sim.inner))
         self._integral = self._integral + np.where((wanted - output) * more > 0, 0.0, more)
         self._error, self._time = error, sim.time
-        sim.actuator(self.name).input = output
+        return output
 
     def _bounds(self, model: Model) -> tuple[float, float]:
         limits = model.actuator_input_limits[model.actuator(self.name)] if self.limits is None else self.limits

@@ -6,6 +6,7 @@ gripper gets a voltage and holds by the torque that its motor then has.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +60,10 @@ class PickAndPlace:
         hand = sim.body("hand")
         tips = hand.position + hand.rotation @ self._hand.point
         self._stages = stages(sim, tips, matrix_to_quat(hand.rotation))
+        self._paths = [
+            (MinimumJerk(a.place, b.place, b.takes), Slerp((0.0, b.takes), (a.turn, b.turn)))
+            for a, b in pairwise(self._stages)
+        ]
         self._columns = [sim.model.joint(n) for n in ARM]
         self._slip = self._load = self._highest = 0.0
         self._held: Reals | None = None
@@ -67,18 +72,17 @@ class PickAndPlace:
 
     def __call__(self, simulation: Simulation) -> None:
         self._lead(simulation.time)
-        for servo in self._servos:
-            servo(simulation)
+        outputs = [servo.output(simulation) for servo in self._servos]
+        for servo, output in zip(self._servos, outputs, strict=True):
+            simulation.actuator(servo.name).input = output
         simulation.dc_motor("grip").input = self._grip
         self._note(simulation)
 
     def _lead(self, time: float) -> None:
         """Move the targets of all loops on by one period."""
-        before, stage = self._stages[self._stage], self._stages[self._stage + 1]
-        path = MinimumJerk(before.place, stage.place, stage.takes)
-        turn = Slerp((0.0, stage.takes), (before.turn, stage.turn))
+        stage, (way, turn) = self._stages[self._stage + 1], self._paths[self._stage]
         ahead = time - self._since + 1 / RATE
-        self._hand.target = path(ahead).position, turn(ahead).position
+        self._hand.target = way(ahead).position, turn(ahead).position
         v = self._ik.step(self._q, 1 / RATE)
         self._q = self._ik.moved(self._q, v, 1 / RATE)
         for servo, where in zip(self._servos, self._columns, strict=True):
