@@ -196,7 +196,7 @@ class Impulses:
     def react(self, settings: Settings, dt: float) -> None:
         """Wrenches of all joints at the present time, by a step that is solved tightly and not kept. Of one world also
         momentum_rate [nb, 6] (N, and N m about the centres of mass, world axes): all forces on each link."""
-        kept = {name: wp.clone(getattr(self.state, name)) for name in (*EVOLVES, "report")}
+        kept = self._kept()
         if settings.method != "default":  # its momenta are those of the velocities, not of a step
             self.observe()
             self.start(self.state.q.numpy(), self.seen["v"].numpy(), self.state.loop_q.numpy())
@@ -210,9 +210,21 @@ class Impulses:
         if self.worlds == 1:
             gain = self._ws.C.numpy()[:, 0] - self.state.P.numpy()[:, 0]
             self.momentum_rate = (gain / self._work.pace.numpy()[places.HALF, 0]).reshape(-1, 6)
-        for name, array in kept.items():
-            wp.copy(getattr(self.state, name), array)
+        self._put_back(kept)
         self.set(settings, dt)
+
+    def _kept(self) -> list[Any]:
+        """Copies of all that a step changes."""
+        arrays = [getattr(self.state, name) for name in (*EVOLVES, "report")]
+        return [wp.clone(a) if self._on_gpu else a.numpy().copy() for a in arrays]
+
+    def _put_back(self, kept: list[Any]) -> None:
+        for name, values in zip((*EVOLVES, "report"), kept, strict=True):
+            array = getattr(self.state, name)
+            if self._on_gpu:
+                wp.copy(array, values)
+            else:
+                array.numpy()[...] = values
 
     def saved(self) -> dict[str, Any]:
         """Copies of all that evolves."""
