@@ -17,6 +17,7 @@ PALETTE: tuple[Color, ...] = (
     (156, 117, 95),
 )  # fmt: skip
 STILL_COLOR: Color = (150, 150, 150)  # of what belongs to the world
+SURROUNDINGS = 0.35  # share of their radius that is in view at first
 WALL = 0.4  # opacity of solids that belong to the world: what they hold is seen
 LONE = 0.05  # m, radius of the ball that stands for a body without shapes and without joints
 BALL_OF_ARM, ROD_OF_ARM = 0.1, 0.04  # radii of ball and rods that stand for a body, over its longest arm
@@ -139,10 +140,18 @@ def reach(piece: Piece) -> float:
 
 
 def extent(drawn: list[Piece], poses: Poses) -> tuple[Array, float]:
-    """A point and a radius, m, about all that is drawn and has an end."""
-    balls = [(placed(p, poses).x, reach(p)) for p in drawn if p.kind != HALF_SPACE]
-    if not balls:
+    """A point and a radius, m, to look at: about all that moves, with some of what it stands in."""
+    ended = [p for p in drawn if p.kind != HALF_SPACE]
+    moving = [p for p in ended if p.link >= 0] or ended
+    if not ended:
         return np.zeros(3), 1.0
+    center, radius = about(moving, poses)
+    return center, max(radius, SURROUNDINGS * about(ended, poses)[1])
+
+
+def about(drawn: list[Piece], poses: Poses) -> tuple[Array, float]:
+    """Middle and radius, m, of a ball about pieces."""
+    balls = [(placed(p, poses).x, reach(p)) for p in drawn]
     low = np.min([x - r for x, r in balls], axis=0)
     high = np.max([x + r for x, r in balls], axis=0)
     return (low + high) / 2, float(np.linalg.norm(high - low)) / 2
