@@ -71,7 +71,7 @@ class Browser:
                 where = f"http://127.0.0.1:{port.read_text().split()[0]}/json"
                 with urllib.request.urlopen(where, timeout=5) as answer:
                     pages = [x for x in json.load(answer) if x["type"] == "page"]
-                return connect(pages[0]["webSocketDebuggerUrl"], max_size=None)
+                return connect(pages[0]["webSocketDebuggerUrl"], max_size=None, ping_interval=None)
             except (OSError, IndexError):
                 time.sleep(0.1)
         raise SimulationError(f"screenshot: the browser did not start within {PATIENCE:g} s")
