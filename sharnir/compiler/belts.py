@@ -52,6 +52,18 @@ def belt_arrays(
     }
 
 
+def check_pairs(scene: Scene, fields: dict[str, Any]) -> None:
+    """No contact pair lets what one belt runs round touch each other, or the belt's sprocket."""
+    link, sprocket = fields["shape_link"], fields["shape_sprocket"]
+    for (a, b), touch in zip(fields["pair_shape"], fields["pair_touch"], strict=True):
+        shared = sprocket[a] >= 0 and sprocket[a] == sprocket[b]
+        own = (sprocket[a] >= 0 and sprocket[a] == link[b]) or (sprocket[b] >= 0 and sprocket[b] == link[a])
+        if touch and (shared or own):
+            given = f"touch True for shapes {a} and {b} of the model"
+            allowed = "shapes of one belt, and its sprocket, that do not touch each other"
+            raise fail(f"scene {scene.name!r}", "a contact pair lets a belt touch itself", given, allowed)
+
+
 def _hinge(belt: Belt, joints: list[Joint]) -> Revolute:
     """The hinge of a belt's sprocket, which carries nothing else."""
     element = f"belt {belt.name!r}"
