@@ -45,6 +45,17 @@ def test_a_torque_on_the_sprocket_drives_the_car(solver, dt):
     np.testing.assert_allclose(np.abs(pushed[0]), (CAR + SPROCKET) * expected, rtol=1e-6)
 
 
+def test_the_order_of_description_does_not_matter():
+    """The sprocket first: the tree starts there, and the car hangs on it."""
+    scene = crawler(effort=2.0)
+    scene.bodies.reverse()
+    del scene.joints[0]
+    sim = sh.Simulation(scene, dt=0.005)
+    sim.run(1.0)
+    expected = 2.0 / RADIUS / (CAR + SPROCKET + INERTIA / RADIUS**2)
+    np.testing.assert_allclose(sim.body("car").velocity, (expected, 0, 0), atol=1e-9)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_belt_that_slips_pulls_with_friction_alone(solver):
     """μ W on the car, μ W r on the sprocket, which the rest of its torque accelerates."""
