@@ -31,6 +31,8 @@ def to_mjcf(scene: Scene) -> str:
     model = compile(scene)
     if model.motor_names:
         raise _refuse(model, f"motor {model.motor_names[0]!r}, which has no gains", "Actuators")
+    if model.belt_names:
+        raise _refuse(model, f"belt {model.belt_names[0]!r}")
     spec = mujoco.MjSpec()
     spec.modelname, spec.compiler.degree = model.name, False
     spec.option.gravity, spec.option.timestep = model.gravity, scene.timestep or TIMESTEP

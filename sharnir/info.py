@@ -26,6 +26,7 @@ def scene_table(scene: Scene) -> Table:
         "joints": counted(list(model.joint_types[: model.nb])),
         "loops": counted(loops),
         "couplings": str(len(scene.couplings)),
+        "belts": str(len(scene.belts)),
         "degrees of freedom": f"{model.nv} of the tree",
         "actuators": str(len(scene.actuators)),
         "DC motors": str(len(scene.dc_motors)),

@@ -14,13 +14,14 @@ import numpy as np
 from sharnir.compiler.checks import number, vector
 from sharnir.errors import fail, shown
 from sharnir.spec.belts import Belt
-from sharnir.spec.elements import Body, Box, ConvexHull, Cylinder, Element, Material, Shape, Vector
+from sharnir.spec.elements import Body, Box, ConvexHull, Cylinder, Element, Material, Shape, Vector, Visual
 from sharnir.spec.joints import Prismatic, Revolute
 from sharnir.spec.scene import Scene
 
 AXLE = (0.0, 1.0, 0.0)
 UP = (0.0, 0.0, 1.0)
 ALONG_AXLE = (-math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5))  # a cylinder's z along y
+RUBBER, STEEL, MARK = (0.12, 0.12, 0.13, 1.0), (0.5, 0.52, 0.55, 1.0), (0.9, 0.75, 0.1, 1.0)  # colours
 INSIDE = 1e-3  # m, by which the run of a rigid track lies behind its ends, so that the ends bear
 
 
@@ -108,20 +109,25 @@ def add_track(scene: Scene, track: Track) -> None:
     belt = track.belt or f"{track.name}_sprocket"
     middle = _run(track, belt)
     ends = [_roller(track, belt, (side * track.length / 2, 0.0, 0.0)) for side in (-1, 1)]
-    scene.add(Body(name=track.name, mass=track.mass, shapes=(*ends, middle), position=centre))
+    shapes = (*ends, middle)
+    seen = [Visual(shape=shape, color=RUBBER) for shape in shapes]
+    scene.add(Body(name=track.name, mass=track.mass, shapes=shapes, visuals=seen, position=centre))
     if track.belt is None:
         rear = centre - np.array([track.length / 2, 0.0, 0.0])
-        drum = Cylinder(radius=0.9 * track.radius, length=0.9 * track.width, orientation=ALONG_AXLE, group=0, mask=0)
-        scene.add(Body(name=belt, mass=track.sprocket_mass, shapes=(drum,), position=rear))
+        drum = Cylinder(radius=0.8 * track.radius, length=1.02 * track.width, orientation=ALONG_AXLE, group=0, mask=0)
+        spoke = Box(size=(1.4 * track.radius, 1.04 * track.width, 0.2 * track.radius), group=0, mask=0)
+        seen = [Visual(shape=drum, color=STEEL), Visual(shape=spoke, color=MARK)]
+        scene.add(Body(name=belt, mass=track.sprocket_mass, shapes=(drum,), visuals=seen, position=rear))
         scene.add(Revolute(name=belt, parent=track.name, child=belt, anchor=rear, axis=AXLE))
         scene.add(Belt(name=belt, joint=belt, radius=track.radius))
     for k in range(track.wheels):
         assert track.suspension is not None
         along = (k - (track.wheels - 1) / 2) * track.spacing
         at = centre + np.array([along, 0.0, -track.drop])
-        _add_strut(
-            scene, element, f"{track.name}_wheel{k}", track.name, at, track.suspension, _roller(track, belt, (0.0,) * 3)
-        )
+        name, tyre = f"{track.name}_wheel{k}", _roller(track, belt, (0.0,) * 3)
+        _add_strut(scene, element, name, track.name, at, track.suspension, tyre)
+        hub = Cylinder(radius=0.7 * track.radius, length=1.02 * track.width, orientation=ALONG_AXLE)
+        scene.bodies[-1].visuals = [Visual(shape=tyre, color=RUBBER), Visual(shape=hub, color=STEEL)]
 
 
 def _roller(track: Track, belt: str, position: Vector) -> Cylinder:

@@ -22,6 +22,7 @@ PICTURES: dict[str, dict[str, Any]] = {
     "peaucellier": {**SMALL, "seconds": 0.2, "show": ("Joints",)},
     "double_wishbone": {**SMALL, "seconds": 0.5},
     "trailer": {**SMALL, "seconds": 2.0},
+    "trailer_robot": {"size": (1000, 640), "seconds": 39.0, "dt": 0.005, "view": "camera beside"},
     "gripper": {**SMALL, "seconds": 0.3, "show": ("Joints",)},
     "andrews": {**SMALL, "seconds": 0.01, "dt": 1e-4},
     "box_on_slope": {**SMALL, "seconds": 0.2, "show": ("Contacts", "Balance")},

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sharnir.compiler.actuators import Coordinates, actuator_arrays, coupling_arrays, drive_limits, motor_arrays
-from sharnir.compiler.belts import belt_arrays
+from sharnir.compiler.belts import belt_arrays, check_pairs
 from sharnir.compiler.checks import number, quaternion, vector
 from sharnir.compiler.coordinates import coordinate_arrays, zero
 from sharnir.compiler.dc_motors import add_rotors, as_actuator, dc_motor_arrays
@@ -81,6 +81,7 @@ def _compiled(scene: Scene) -> Model:
     bodies = [link.body for link in tree.links]
     fields |= shape_arrays(bodies, scene, index, in_link)
     fields |= belt_arrays(bodies, scene, joints, frames, reference, index, in_link)
+    check_pairs(scene, fields)
     fields |= drive_limits(joints)
     fields |= motor_arrays(scene, Coordinates(joints), fields) | coupling_arrays(scene, Coordinates(joints))
     add_rotors(scene, Coordinates(joints), fields)

@@ -27,22 +27,22 @@ def belt_arrays(
     """Sprocket's link (−1: no belt) and axis times radius, in the axes of the shape's link, of every shape."""
     axes = {j.name: reference[j.parent].R @ P.R[:, 2] for j, (P, _) in zip(joints, frames, strict=True)}
     belts = {belt.name: belt for belt in scene.belts}
-    carriers = {name: bodies_along(_hinge(belt, joints), joints, axes) for name, belt in belts.items()}
+    hinges = {name: _hinge(belt, scene.joints) for name, belt in belts.items()}
+    radii = {name: number(f"belt {name!r}", "radius", belt.radius, above=0) for name, belt in belts.items()}
+    carriers = {name: bodies_along(hinge, scene.joints, axes) for name, hinge in hinges.items()}
     sprockets, runs = [], []
     for carrier, element, shape in described_shapes(bodies, scene):
         sprocket, run = -1, np.zeros(3)
         if shape.belt is not None:
             if not isinstance(shape.belt, str) or shape.belt not in belts:
                 raise ModelError(f"{element}: {unknown('belt', shape.belt, belts)}")
-            belt = belts[shape.belt]
-            hinge = _hinge(belt, joints)
-            if carrier not in carriers[belt.name]:
-                given = f"belt {belt.name!r} about joint {hinge.name!r}"
+            hinge = hinges[shape.belt]
+            if carrier not in carriers[shape.belt]:
+                given = f"belt {shape.belt!r} about joint {hinge.name!r}"
                 allowed = "a body on which that axis keeps its direction: joined by hinges along it, slides, fixings"
                 raise fail(element, "cannot carry this belt", given, allowed)
             sprocket = index[hinge.child]
-            axis = in_link[carrier].R @ reference[carrier].R.T @ axes[hinge.name]
-            run = axis * number(f"belt {belt.name!r}", "radius", belt.radius, above=0)
+            run = in_link[carrier].R @ reference[carrier].R.T @ axes[hinge.name] * radii[shape.belt]
         sprockets.append(sprocket)
         runs.append(run)
     return {
@@ -50,6 +50,18 @@ def belt_arrays(
         "shape_sprocket": np.array(sprockets, dtype=np.int32),
         "shape_run": np.array(runs, dtype=float).reshape(-1, 3),
     }
+
+
+def check_pairs(scene: Scene, fields: dict[str, Any]) -> None:
+    """No contact pair lets what one belt runs round touch each other, or the belt's sprocket."""
+    link, sprocket = fields["shape_link"], fields["shape_sprocket"]
+    for (a, b), touch in zip(fields["pair_shape"], fields["pair_touch"], strict=True):
+        shared = sprocket[a] >= 0 and sprocket[a] == sprocket[b]
+        own = (sprocket[a] >= 0 and sprocket[a] == link[b]) or (sprocket[b] >= 0 and sprocket[b] == link[a])
+        if touch and (shared or own):
+            given = f"touch True for shapes {a} and {b} of the model"
+            allowed = "shapes of one belt, and its sprocket, that do not touch each other"
+            raise fail(f"scene {scene.name!r}", "a contact pair lets a belt touch itself", given, allowed)
 
 
 def _hinge(belt: Belt, joints: list[Joint]) -> Revolute:

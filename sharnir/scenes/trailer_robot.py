@@ -15,7 +15,7 @@ from sharnir.scenes.parts import about, capsule
 from sharnir.scenes.tracked_robot import SIDES, add_robot
 from sharnir.spec.elements import Body, Box, ConvexHull, HalfSpace, Material, Vector, Visual
 from sharnir.spec.joints import Spherical
-from sharnir.spec.scene import Scene
+from sharnir.spec.scene import WORLD, Scene
 from sharnir.spec.sensors import Camera
 from sharnir.vehicles import Wheel, add_wheel
 
@@ -34,6 +34,11 @@ LANE = 3.0  # m, y of bank and hill
 BANK_START, BANK_RISE, BANK_LENGTH, BANK_HEIGHT = 7.0, 0.9, 1.2, 0.26  # m; its left side is under the left track
 HILL_START, HILL_HEIGHT, HILL_TOP, HILL_ANGLE = 12.5, 0.8, 2.6, math.radians(20.0)  # m, m, m, rad
 ROAD_WIDTH = 2.4  # m, of the hill
+CAMERAS = (  # name, body, where it is and what it looks at, m
+    ("course", WORLD, (10.0, -7.0, 6.0), (10.5, 2.0, 0.0)),
+    ("behind", "chassis", (-3.2, 0.0, 1.5), (0.0, 0.0, 0.1)),
+    ("beside", "chassis", (0.0, -2.8, 1.0), (0.2, 0.0, 0.0)),
+)
 
 
 def trailer_robot(seed: int = 0) -> Scene:
@@ -48,7 +53,8 @@ def trailer_robot(seed: int = 0) -> Scene:
     heading = about((0.0, 0.0, 1.0), float(shifts[3]))
     add_robot(scene, ground, (float(shifts[1]), float(shifts[2]), 0.0, *heading))
     _add_trailer(scene)
-    scene.add(Camera(name="course", position=(8.0, -9.0, 8.0), orientation=_looking((8.0, -9.0, 8.0), (9.0, 2.0, 0.0))))
+    for name, body, eye, at in CAMERAS:
+        scene.add(Camera(name=name, body=body, position=eye, orientation=_looking(eye, at)))
     return scene
 
 

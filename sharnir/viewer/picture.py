@@ -21,17 +21,19 @@ READY = "document.querySelector('canvas') !== null && document.querySelector('#s
 LABEL = "[...document.querySelectorAll('label')].find((l) => l.textContent === {name!r})"
 TICK = "document.getElementById(" + LABEL + ".htmlFor).click()"
 CLOSE = "[...document.querySelectorAll('[class*=otification] button')].forEach((b) => b.click())"
+VIEWS = "[...document.querySelectorAll('input')].find((i) => i.value === 'free').click()"
+VIEW = "[...document.querySelectorAll('[role=option]')].find((o) => o.textContent === {name!r})"
 BARE = "document.querySelector('#sharnir-drive').style.display = 'none'"
 
 
 def screenshot(
     scene_name: str, path: str | Path, seconds: float = 0.0, *, solver: str = "simgc", dt: float = 0.01,
-    size: tuple[int, int] = (960, 640), show: Sequence[str] = (), panel: bool = True,
+    size: tuple[int, int] = (960, 640), show: Sequence[str] = (), panel: bool = True, view: str | None = None,
 ) -> None:  # fmt: skip
     """Save a PNG of a named scene after some simulated time; a demonstrator performs its task.
 
     size: pixels across and down. show: names of what is switched on in the panel. panel: whether the panel and
-    the box of the operator are in the picture.
+    the box of the operator are in the picture. view: as in the list of views; left out, from where all is seen.
     """
     across = size[0] if panel else size[0] + 2 * ASIDE
     with Browser((across, size[1])) as browser:
@@ -50,6 +52,10 @@ def screenshot(
             for name in show:
                 browser.until(LABEL.format(name=name) + " !== undefined")
                 browser.js(TICK.format(name=name))
+            if view is not None:
+                browser.js(VIEWS)
+                browser.until(VIEW.format(name=view) + " !== undefined")
+                browser.js(VIEW.format(name=view) + ".click()")
             browser.js(CLOSE if panel else f"{CLOSE}; {BARE}")
             Path(path).write_bytes(settled(browser, player, None if panel else (ASIDE, 0, *size)))
         finally:

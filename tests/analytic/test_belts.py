@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sharnir as sh
-from sharnir.scenes.parts import about
+from sharnir.scenes.parts import about, turned
 
 G = 9.81
 SOLVERS = ("simgc", "simmc")
@@ -43,6 +43,17 @@ def test_a_torque_on_the_sprocket_drives_the_car(solver, dt):
     np.testing.assert_allclose(sim.joint("axle").wrench, (SPROCKET * expected, 0, SPROCKET * G, 0, 2, 0), atol=1e-6)
     pushed = sum(np.array(c.force) for c in sim.contacts("car"))
     np.testing.assert_allclose(np.abs(pushed[0]), (CAR + SPROCKET) * expected, rtol=1e-6)
+
+
+def test_the_order_of_description_does_not_matter():
+    """The sprocket first: the tree starts there, and the car hangs on it."""
+    scene = crawler(effort=2.0)
+    scene.bodies.reverse()
+    del scene.joints[0]
+    sim = sh.Simulation(scene, dt=0.005)
+    sim.run(1.0)
+    expected = 2.0 / RADIUS / (CAR + SPROCKET + INERTIA / RADIUS**2)
+    np.testing.assert_allclose(sim.body("car").velocity, (expected, 0, 0), atol=1e-9)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -166,8 +177,10 @@ def test_only_what_the_sprocket_turns_against_an_arm_moves_its_belt(solver, turn
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_body_of_the_same_mechanism_brakes_the_belt(solver):
-    """An arm of the car presses on the belt's upper run: the sprocket loses μ N r; the car, on ice, stays."""
+@pytest.mark.parametrize("carrier", ["car", "deck"])
+def test_a_body_of_the_same_mechanism_brakes_the_belt(solver, carrier):
+    """A shoe of the car presses on the belt's upper run, round the car or a deck fixed to it, which comes after the
+    shoe: the sprocket loses μ N r; the car, on ice, stays."""
     mu, press, spin = 0.5, 20.0, 30.0
     ice, pad = sh.Material(friction=0.0, combine="least"), sh.Material(friction=mu)
     scene = crawler(mu, spin=spin)
@@ -175,7 +188,12 @@ def test_a_body_of_the_same_mechanism_brakes_the_belt(solver):
     shoe = sh.Sphere(radius=0.03, material=pad)
     scene.add(sh.Body(name="shoe", mass=0.5, shapes=(shoe,), position=(0, 0, 0.23), inertia=(1e-3, 1e-3, 1e-3)))
     scene.add(sh.Prismatic(name="press", parent="car", child="shoe", axis=(0, 0, 1), effort=-press))
-    scene.add(sh.ContactPair(first="car", second="shoe", touch=True))
+    if carrier == "deck":
+        shapes, scene.bodies[0].shapes = scene.bodies[0].shapes, ()
+        scene.bodies[0].inertia = (0.1, 0.2, 0.3)
+        scene.add(sh.Body(name="deck", mass=1.0, shapes=shapes, position=(0, 0, 0.1)))
+        scene.add(sh.Fixed(name="deck", parent="car", child="deck"))
+    scene.add(sh.ContactPair(first=carrier, second="shoe", touch=True))
     sim = sh.Simulation(scene, solver=solver, dt=0.002)
     sim.run(0.2)
     normal = press + 0.5 * G
@@ -184,22 +202,21 @@ def test_a_body_of_the_same_mechanism_brakes_the_belt(solver):
 
 
 def test_a_rolled_belt_runs_along_its_edge():
-    """On one lower edge, rolled by 30°: still forward, at the full speed."""
-    scene = crawler(0.9)
-    scene.bodies[0].orientation = tuple(about((1, 0, 0), np.radians(30.0)))
-    scene.joints[0].position = (0, 0, 0.3, *about((1, 0, 0), np.radians(30.0)))
-    scene.joints[0].velocity = None
-    scene.joints[1] = sh.Revolute(
-        name="axle", parent="car", child="sprocket", parent_frame=sh.Frame(axis=(0, 1, 0)),
-        child_frame=sh.Frame(axis=(0, 1, 0)),
-    )  # fmt: skip
-    scene.bodies[1].position = None
+    """Led along x, on one lower edge, rolled by 30°: still forward, at the full speed."""
+    roll = about((1, 0, 0), np.radians(30.0))
+    place = (0.0, 0.0, 0.2 * np.sin(np.radians(30.0)) + 0.1 * np.cos(np.radians(30.0)))
+    stuff, small = sh.Material(friction=0.9), {"mass": 1.0, "inertia": (0.1,) * 3, "position": place}
+    scene = sh.Scene(name="rolled")
+    scene.add(sh.HalfSpace(material=stuff))
+    block = sh.Box(size=(0.6, 0.4, 0.2), material=stuff, belt="track")
+    scene.add(sh.Body(name="slide", **small))
+    scene.add(sh.Body(name="car", mass=CAR, position=place, orientation=roll, shapes=(block,)))
+    scene.add(sh.Body(name="sprocket", **small))
+    scene.add(sh.Prismatic(name="along", parent="world", child="slide", axis=(1, 0, 0)))
+    scene.add(sh.Prismatic(name="up", parent="slide", child="car", axis=(0, 0, 1)))
+    scene.add(sh.Revolute(name="axle", parent="car", child="sprocket", anchor=place, axis=turned(roll, (0, 1, 0))))
+    scene.add(sh.Belt(name="track", joint="axle", radius=RADIUS))
     scene.add(sh.Motor(name="drive", joint="axle", velocity=5.0))
-    floor = 0.2 * np.sin(np.radians(30.0)) + 0.1 * np.cos(np.radians(30.0))
-    scene.add(sh.Body(name="rail", mass=1.0, inertia=(0.1,) * 3, position=(0, 0, floor)))
-    scene.joints[0] = sh.Prismatic(name="guide", parent="rail", child="car", axis=(0, 0, 1), anchor=(0, 0, floor))
-    scene.bodies[0].position = (0, 0, floor)
-    scene.add(sh.Prismatic(name="way", parent="world", child="rail", axis=(1, 0, 0), anchor=(0, 0, floor)))
     sim = sh.Simulation(scene, dt=0.002)
     sim.run(1.0)
     np.testing.assert_allclose(sim.body("car").velocity, (5.0 * RADIUS, 0, 0), atol=1e-6)

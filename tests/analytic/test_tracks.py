@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from tracked_vehicle import DRIVE, GROUND, MASS, RADIUS, SIDES, TREAD, G, level, vehicle
+from tracked_vehicle import DRIVE, GROUND, MASS, RADIUS, SIDES, SPACING, TREAD, WHEELS, G, level, vehicle
 
 import sharnir as sh
 from sharnir.scenes.tracked_robot import add_robot
@@ -37,6 +37,13 @@ def slip_offset():
     """
     h = GROUND / 2
     return brentq(lambda a: h * np.hypot(h, a) - (a + TREAD) * a * np.arcsinh(h / a), 1e-6, 1.0)
+
+
+def of_points():
+    """A (m) and thrust (N) of a track that presses on four points under its wheels instead."""
+    x = (np.arange(WHEELS) - (WHEELS - 1) / 2) * SPACING
+    a = brentq(lambda a: np.sum((2 * x**2 - TREAD * a) / np.hypot(x, a)), 1e-6, 1.0)
+    return a, MU * MASS * G / (2 * WHEELS) * np.sum(a / np.hypot(x, a))
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -71,6 +78,9 @@ def test_skid_turning(solver, left, right):
     torque = MU * MASS * G / GROUND * a * np.arcsinh(h / a) * RADIUS
     measured = [DRIVE["ratio"] * sim.dc_motor(name).torque for name, _ in SIDES]
     np.testing.assert_allclose(measured, (-torque, torque), rtol=0.03)
+    a, thrust = of_points()
+    np.testing.assert_allclose(sim.body("chassis").angular_velocity[2], (fast - slow) / (TREAD + 2 * a), rtol=0.005)
+    np.testing.assert_allclose(measured, (-thrust * RADIUS, thrust * RADIUS), rtol=0.005)
     moment = (measured[1] - measured[0]) / RADIUS * TREAD / 2
     np.testing.assert_allclose(moment, MU * MASS * G * GROUND / 4, rtol=0.1)
 

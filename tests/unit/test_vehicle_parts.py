@@ -76,6 +76,20 @@ def test_a_belt_runs_only_round_what_keeps_its_axis():
     assert (sh.compile(scene).shape_sprocket >= 0).sum() == 2
 
 
+def test_a_belt_does_not_touch_itself():
+    scene = cart()
+    scene.bodies[1].shapes = [sh.Sphere(radius=0.05)]
+    sh.compile(scene)
+    scene.add(sh.ContactPair(first="car", second="drum", touch=True))
+    with pytest.raises(sh.ModelError, match="scene 'cart': a contact pair lets a belt touch itself: given touch True"):
+        sh.compile(scene)
+
+
+def test_mjcf_has_no_belts():
+    with pytest.raises(sh.ModelError, match="MJCF of 'cart': has no equivalent: given belt 'track'"):
+        cart().to_mjcf()
+
+
 SPRING = {"stiffness": 1e4, "damping": 100.0, "travel": 0.02, "load": 50.0}
 
 
