@@ -15,7 +15,7 @@ from sharnir.spec.scene import Scene
 PALM_SIZE = (0.10, 0.03, 0.10)  # m
 KNUCKLES = 0.108  # m, from the wrist to the hinges of the fingers
 FINGERS = {"index": 0.034, "middle": 0.0, "ring": -0.034}  # m, along the palm
-THUMB_ALONG, THUMB_DOWN, THUMB_OUT = 0.017, 0.035, 0.015  # m, of its first hinge
+THUMB_ALONG, THUMB_DOWN, THUMB_OUT = 0.017, 0.035, 0.005  # m, of its first hinge
 PHALANGES, THICKNESS = (0.050, 0.036), 0.009  # m, lengths and radius
 HOLD_OUT, HOLD_DOWN = 0.031, 0.080  # m, from the wrist to the middle of a bar that is held
 FINGER_JOINTS = (*(f"finger_{name}" for name in FINGERS), "thumb")
@@ -32,7 +32,7 @@ def add_hand(scene: Scene, side: str, sign: float, place: Vector, pose: Mapping[
         knuckle = (x + along, y, z - KNUCKLES)
         _add_finger(scene, f"{side}_finger_{name}", hand, knuckle, (0, 0, -1), (-sign, 0, 0), (-0.3, 1.8), pose)
     knuckle = (x + THUMB_ALONG, y - sign * THUMB_OUT, z - THUMB_DOWN)
-    _add_finger(scene, f"{side}_thumb", hand, knuckle, (0, -sign, 0), (sign, 0, 0), (-0.9, 1.2), pose)
+    _add_finger(scene, f"{side}_thumb", hand, knuckle, (0, -sign, 0), (sign, 0, 0), (-1.6, 1.2), pose)
 
 
 def _add_finger(
