@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sharnir.model import Reals
+from sharnir.compiler.numeric import link_poses
+from sharnir.model import Model, Reals
 from sharnir.rotations import matrix_to_quat
-from sharnir.scenes.goals import Figure
+from sharnir.scenes.goals import Curve, Figure
 from sharnir.scenes.parts import about
 from sharnir.scenes.room import STONE_SIZE
 from sharnir.scenes.skybot.body import FOOT_MIDDLE
@@ -50,20 +51,31 @@ class LiftStone:
     """The task: a course of stages, with hands led by force where they press."""
 
     def __init__(self, sim: Simulation) -> None:
-        self.body, self.watch = WholeBody(sim.model), Watch(sim.model, "stone", carried=True)
+        self.body, self.watch = WholeBody(sim), Watch(sim.model, "stone", carried=True)
         self.wrists = {side: Wrist(sim.model, side) for side in SIDES}
         self.fingers = {side: Fingers(self.body.servos, side, FLAT, thumb=False) for side in SIDES}
         self.course, self.done = Course(START, STAGES), False
         self.rest = {side: task.target for side, task in self.body.hands.items()}
-        self.stone = sim.body("stone").position.copy(), sim.body("stone").rotation.copy()
+        self.stone = _seen(sim.model)
         self.inward = dict.fromkeys(SIDES, 0.0)  # m, by which force leads hands
-        self.clock = self.rise = self.slip = 0.0  # s, m, m
+        self.clock, self.rise, self.slip = sim.time, 0.0, 0.0  # s, m, m
+        self.heights: list[tuple[float, float]] = []  # s, m of the stone over the table
         self._held: Reals | None = None
         self._weight = float(sim.model.mass[sim.model.body("stone")] * np.linalg.norm(sim.model.gravity))  # N
 
     def __call__(self, simulation: Simulation) -> None:
-        sim, elapsed = simulation, simulation.time - self.clock
-        self.clock = sim.time
+        sim = simulation
+        if self.body.due(sim):
+            self._lead(sim)
+            self.watch(sim)
+            self._note(sim)
+        self.body(sim)
+        self.watch.note_motors(sim)
+        self.done = self.body.fallen or sim.time >= self.course.duration
+
+    def _lead(self, sim: Simulation) -> None:
+        """Say where hands are to go, by the course and by what they feel."""
+        elapsed, self.clock = sim.time - self.clock, sim.time
         values = self.course.at(self.clock)
         felt = {side: wrist.read(sim) for side, wrist in self.wrists.items()}
         for side in SIDES:
@@ -72,11 +84,7 @@ class LiftStone:
             self.body.hands[side].target = between(self.rest[side], place, values["reach"])
         self.body.pushes = [self._push(side, values["press"]) for side in SIDES]
         self.body.trunk.target = about((0.0, 1.0, 0.0), values["bend"])
-        self._balance(sim, felt)
-        self.body(sim)
-        self.done = self.body.fallen or self.clock >= self.course.duration
-        self.watch(sim)
-        self._note(sim)
+        self._balance(felt)
 
     def holding(self, side: str, apart: float, lift: float) -> Pose:
         """Pose of a hand whose palm is beside the stone, apart from it and lifted (m)."""
@@ -103,16 +111,16 @@ class LiftStone:
         outward = self.stone[1][:, 1] * (1.0 if side == "left" else -1.0)
         return Push(f"{side}_hand", (0.0, 0.0, -PALM_SIZE[2] / 2), press * FORCE * outward)
 
-    def _balance(self, sim: Simulation, felt: dict[str, Felt]) -> None:
+    def _balance(self, felt: dict[str, Felt]) -> None:
         """The centre of mass of the robot and what its hands carry over the middle of the feet."""
-        weight = self.watch.weight
         tipping = sum(-f.force[2] * (f.wrist[0] - FOOT_MIDDLE) for f in felt.values())  # N m, about the feet's middle
-        self.body.center.target = (FOOT_MIDDLE - tipping / weight, 0.0, 0.0)
+        self.body.center.target = (FOOT_MIDDLE - tipping / self.watch.weight, 0.0, 0.0)
 
     def _note(self, sim: Simulation) -> None:
         """How far the stone rose, and moved in the hands once it hung in them."""
         stone = sim.body("stone")
-        self.rise = max(self.rise, float(stone.position[2] - self.stone[0][2]))
+        self.heights.append((sim.time, float(stone.position[2] - self.stone[0][2])))
+        self.rise = max(self.rise, self.heights[-1][1])
         if self.course.stage(self.clock) not in ("lift", "hold") or stone.position[2] < self.stone[0][2] + SETTLED:
             return
         hands = [sim.body(f"{side}_hand") for side in SIDES]
@@ -130,8 +138,26 @@ class LiftStone:
             *self.watch.figures(),
         ]
 
+    def curves(self) -> list[Curve]:
+        """How high the stone is, and how hard each hand presses."""
+        times, heights = [t for t, _ in self.heights], [h for _, h in self.heights]
+        y = self.stone[1][:, 1]
+        pressing = [t for t in self.watch.touches if t.side == "left"]
+        force = [-float(t.force @ y) for t in pressing]
+        return [
+            Curve("height of the stone", "m", times, heights, low=0.0),
+            Curve("force of the left hand by contact", "N", [t.time for t in pressing], force),
+        ]
+
     def borne(self) -> float:
         """What both hands exerted upward on the stone by contact while it was held, by its weight."""
         begin, end = (sum(s.seconds for s in STAGES[:k]) for k in (HELD, HELD + 1))
         up = [t.force[2] for t in self.watch.touches if begin < t.time < end]
         return 2.0 * float(np.mean(up)) / self._weight if up else 0.0
+
+
+def _seen(model: Model) -> tuple[Reals, Reals]:
+    """Where the stone lies before anything moves: place (m) and axes of its body."""
+    link = model.body("stone")
+    at = link_poses(model, model.q0)[link]
+    return at.x + at.R @ model.body_pos[link], at.R @ model.body_rot[link]

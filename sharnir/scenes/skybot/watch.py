@@ -53,12 +53,15 @@ class Watch:
         feet = np.array([sim.body(foot).position for foot in FEET])
         self._feet = feet if self._feet is None else self._feet
         self.slip = max(self.slip, float(np.linalg.norm((feet - self._feet)[:, :2], axis=1).max()))
-        given = np.abs(sim._column(sim.impulses.state.drive_force)) / self._torque
-        self.load = max(self.load, float(given.max()))
         if sim.time >= self._due - 1e-9 and sim.time > 0:
             self._due = sim.time + OFTEN
             self.margin = min(self.margin, self.balance(sim))
             self.touches += [self.touch(sim, side) for side in ("left", "right")]
+
+    def note_motors(self, sim: Simulation) -> None:
+        """How much of their torques motors gave in the last step."""
+        given = np.abs(sim._column(sim.impulses.state.drive_force)) / self._torque
+        self.load = max(self.load, float(given.max()))
 
     def balance(self, sim: Simulation) -> float:
         """m, from the centre of mass to the nearest edge of the polygon that the feet touch; negative outside."""

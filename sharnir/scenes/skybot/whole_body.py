@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sharnir.compiler.numeric import link_poses
+from sharnir.control.given import positions_of
 from sharnir.control.inverse_kinematics import InverseKinematics
 from sharnir.control.posture import PostureTask
 from sharnir.control.tasks import CenterOfMassTask, OrientationTask, PoseTask
@@ -41,9 +42,10 @@ class WholeBody:
     tilted too far to go on.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.model, self.servos, self._loads = model, Servos(model), Loads(model)
-        self.q = np.array(model.q0, dtype=float)
+    def __init__(self, sim: Simulation) -> None:
+        self.model = model = sim.model
+        self.servos, self._loads = Servos(sim), Loads(model)
+        self.q = positions_of(sim)
         self.hands = {side: self._held(f"{side}_hand", hold_point(side)) for side in SIDES}
         feet = [self._held(foot, (0.0, 0.0, 0.0), weight=10.0) for foot in FEET]
         self.center = CenterOfMassTask((FOOT_MIDDLE, 0.0, 0.0), of="pelvis", axes=(True, True, False), rate=FIRM)
@@ -68,14 +70,18 @@ class WholeBody:
         R = at.R @ self.model.body_rot[link]
         return at.x + at.R @ self.model.body_pos[link] + R @ np.array(point), matrix_to_quat(R)
 
+    def due(self, sim: Simulation) -> bool:
+        """Whether the next call plans: what a task wants of the hands counts then."""
+        return sim.time >= self._since + PERIOD - 1e-9
+
     def __call__(self, sim: Simulation) -> None:
         """Plan on where it is time to, and drive all motors; after a fall, lie still."""
-        if not self.fallen and sim.body("torso").rotation[2, 2] < TILTED:
+        if not self.fallen and self.due(sim) and sim.body("torso").rotation[2, 2] < TILTED:
             self.fallen, self._since = True, sim.time
         if self.fallen:
             self._lie(sim)
             return
-        if sim.time >= self._since + PERIOD - 1e-9:
+        if self.due(sim):
             self._plan()
             self._since = sim.time
         target = self._from + (sim.time - self._since) * self.servos.rate
