@@ -18,6 +18,7 @@ from sharnir.errors import unknown
 from sharnir.progress import bar
 from sharnir.scenes.goals import Figure, Task
 from sharnir.scenes.pick_and_place import PickAndPlace
+from sharnir.scenes.skybot.lift_stone import LiftStone
 from sharnir.scenes.skybot.turn_valve import TurnValve
 from sharnir.scenes.trailer_task import TowTask
 from sharnir.simulation import Simulation
@@ -59,6 +60,7 @@ _DEMONSTRATORS: dict[str, Demonstrator] = {
     "manipulator_grasp": Demonstrator(PickAndPlace, 15.0, 200.0),
     "trailer_robot": Demonstrator(TowTask, duration=90.0),
     "humanoid_valve": Demonstrator(TurnValve, 40.0, 200.0),
+    "humanoid_stone": Demonstrator(LiftStone, 25.0, 200.0),
 }
 
 

@@ -22,6 +22,7 @@ SEGMENTS, SPOKES = 16, 4
 VALVE_LIMITS = (-0.2, 2.0)  # rad; closed at 0, open at a quarter turn
 TABLE = (0.62, 0.0, 0.70)  # m, middle of its top
 TABLE_SIZE = (0.6, 1.0, 0.04)  # m
+STONE = (0.44, 0.0)  # m, where it lies on the table
 STONE_SIZE = (0.17, 0.20, 0.15)  # m
 STONE_SEED = 7
 RED, GREY = (0.75, 0.12, 0.1, 1.0), (0.5, 0.48, 0.46, 1.0)
@@ -65,8 +66,9 @@ def add_valve(scene: Scene, friction: float, grip: float) -> None:
     scene.add(stem)
 
 
-def add_stone(scene: Scene, mass: float, friction: float, aside: float = 0.0) -> None:
-    """A table before the robot, and a stone on it. mass: kg. friction: of stone and table. aside: m, to the left."""
+def add_stone(scene: Scene, mass: float, friction: float, off: Vector = (0.0, 0.0, 0.0)) -> None:
+    """A table before the robot, and a stone on it. mass: kg. friction: of stone and table. off: by which the stone lies
+    off its usual place, m forward, m to the left and rad."""
     x, y, z = TABLE
     rough = Material(friction=friction)
     _fixed(scene, TABLE_SIZE, (x, y, z - TABLE_SIZE[2] / 2), rough)
@@ -76,8 +78,9 @@ def add_stone(scene: Scene, mass: float, friction: float, aside: float = 0.0) ->
             _fixed(scene, (0.05, 0.05, z - TABLE_SIZE[2]), (*leg, (z - TABLE_SIZE[2]) / 2))
     shapes = grouped([ConvexHull(points=_stone_points(), material=rough)], THING)
     visuals = [Visual(shape=shape, color=GREY) for shape in shapes]
-    place = (x - 0.14, y + aside, z + STONE_SIZE[2] / 2)
-    scene.add(Body(name="stone", mass=mass, shapes=shapes, visuals=visuals, position=place))
+    place = (STONE[0] + off[0], STONE[1] + off[1], z + STONE_SIZE[2] / 2)
+    turn = about((0.0, 0.0, 1.0), off[2])
+    scene.add(Body(name="stone", mass=mass, shapes=shapes, visuals=visuals, position=place, orientation=turn))
     scene.add(Free(name="stone", parent=WORLD, child="stone"))
 
 

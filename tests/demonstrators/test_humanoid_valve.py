@@ -37,7 +37,8 @@ def test_opens_and_closes_the_valve_in_maximal_coordinates():
 @pytest.mark.slow
 @pytest.mark.parametrize("push", [(-50.0, 0.0), (0.0, 50.0)], ids=["backward", "aside"])
 def test_a_push_while_it_turns_does_not_matter(push):
-    sim, task = demonstrators.ready(NAME, seed=0)
+    sim, performer = demonstrators.ready(NAME, seed=0)
+    task = performer.task
     sim.run(7.5)
     sim.body("torso").applied = (*push, 0.0, 0.0, 0.0, 0.0)
     sim.run(0.2)
@@ -63,7 +64,8 @@ def test_nothing_but_contact_turns_the_valve():
 
 def test_wrists_feel_what_contacts_exert():
     """A sensor's torque about the stem is that of the points of contact, while the valve is turned."""
-    sim, task = demonstrators.ready(NAME, seed=0)
+    sim, performer = demonstrators.ready(NAME, seed=0)
+    task = performer.task
     sim.run(7.7)
     for side in ("left", "right"):
         felt = task.wrists[side].read(sim).about(sim.body("valve").position)[0]

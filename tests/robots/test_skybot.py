@@ -33,7 +33,7 @@ def test_size_mass_and_motors_are_those_of_the_published_robot():
 def test_stands_free_on_two_feet(solver):
     """Ten seconds; after two the planned posture is held, as what joints are expected to carry is what they do."""
     sim = sh.Simulation(scenes.make("humanoid_valve"), solver=solver, dt=0.005)
-    control = WholeBody(sim.model)
+    control = WholeBody(sim)
     sim.add_controller(control)
     start = np.array([sim.body(foot).position for foot in FEET])
     sim.run(2.0)
@@ -52,7 +52,7 @@ def test_stands_free_on_two_feet(solver):
 def pushed(force: float, seconds: float) -> tuple[sh.Simulation, WholeBody]:
     """The robot after some time, its torso pushed backward (N) from 1 s to 1.2 s."""
     sim = sh.Simulation(scenes.make("humanoid_valve"), dt=0.005)
-    control = WholeBody(sim.model)
+    control = WholeBody(sim)
     sim.add_controller(control)
     sim.run(1.0)
     sim.body("torso").applied = (-force, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -82,7 +82,7 @@ def test_a_push_of_500_newtons_topples_it_and_it_comes_to_rest_on_the_floor():
 
 def test_motors_never_exceed_their_nameplates_in_a_fall():
     sim = sh.Simulation(scenes.make("humanoid_valve"), dt=0.005)
-    control = WholeBody(sim.model)
+    control = WholeBody(sim)
     sim.add_controller(control)
     most = np.array([nameplate(name).constant * nameplate(name).current for name in control.servos.names])
     sim.body("torso").applied = (-600.0, 100.0, 0.0, 0.0, 0.0, 0.0)

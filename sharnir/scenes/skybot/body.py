@@ -21,7 +21,7 @@ HIP_ASIDE, SHOULDER_ASIDE = 0.10, 0.22  # m, of the hips and shoulders from the 
 WAIST, CHEST, SHOULDER, NECK, SKULL = 0.98, 1.05, 1.44, 1.53, 1.58  # m, heights of joints
 ELBOW, WRIST = 1.14, 0.88
 FOOT_SIZE = (0.26, 0.12, 0.04)  # m
-FOOT_MIDDLE = 0.04  # m, of the sole before the ankle
+FOOT_MIDDLE = 0.02  # m, of the sole before the ankle
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 

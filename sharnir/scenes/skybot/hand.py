@@ -11,13 +11,15 @@ from sharnir.scenes.parts import capsule
 from sharnir.scenes.skybot.parts import HAND, PADS, Turn, add_body, add_turns
 from sharnir.spec.elements import Box, Vector
 from sharnir.spec.scene import Scene
+from sharnir.spec.sensors import Sensor
 
 PALM_SIZE = (0.10, 0.03, 0.10)  # m
 KNUCKLES = 0.108  # m, from the wrist to the hinges of the fingers
 FINGERS = {"index": 0.034, "middle": 0.0, "ring": -0.034}  # m, along the palm
-THUMB_ALONG, THUMB_DOWN, THUMB_OUT = 0.017, 0.035, 0.015  # m, of its first hinge
+THUMB_ALONG, THUMB_DOWN, THUMB_OUT = 0.017, 0.035, 0.005  # m, of its first hinge
 PHALANGES, THICKNESS = (0.050, 0.036), 0.009  # m, lengths and radius
 HOLD_OUT, HOLD_DOWN = 0.031, 0.080  # m, from the wrist to the middle of a bar that is held
+NOISE = (0.1, 0.1, 0.1, 0.005, 0.005, 0.005)  # N and N m, standard deviation of what the wrist's sensor shows
 FINGER_JOINTS = (*(f"finger_{name}" for name in FINGERS), "thumb")
 
 
@@ -28,11 +30,12 @@ def add_hand(scene: Scene, side: str, sign: float, place: Vector, pose: Mapping[
     add_body(scene, hand, 0.7, place, [palm], HAND)
     turns = [Turn(f"{side}_wrist_roll", (sign, 0, 0), (-1.1, 1.1)), Turn(f"{side}_wrist_pitch", (0, 1, 0), (-1.1, 1.1))]
     add_turns(scene, hand, (f"{side}_wrist", hand), place, turns, pose)
+    scene.add(Sensor(name=wrist_sensor(side), kind="wrench", of=hand, noise=NOISE))
     for name, along in FINGERS.items():
         knuckle = (x + along, y, z - KNUCKLES)
         _add_finger(scene, f"{side}_finger_{name}", hand, knuckle, (0, 0, -1), (-sign, 0, 0), (-0.3, 1.8), pose)
     knuckle = (x + THUMB_ALONG, y - sign * THUMB_OUT, z - THUMB_DOWN)
-    _add_finger(scene, f"{side}_thumb", hand, knuckle, (0, -sign, 0), (sign, 0, 0), (-0.9, 1.2), pose)
+    _add_finger(scene, f"{side}_thumb", hand, knuckle, (0, -sign, 0), (sign, 0, 0), (-1.6, 1.2), pose)
 
 
 def _add_finger(
@@ -53,3 +56,8 @@ def _add_finger(
 def hold_point(side: str) -> tuple[float, float, float]:
     """Middle of a bar that is held, m, in the frame of a hand."""
     return (0.0, -HOLD_OUT if side == "left" else HOLD_OUT, -HOLD_DOWN)
+
+
+def wrist_sensor(side: str) -> str:
+    """Name of the six-axis sensor in a wrist."""
+    return f"{side}_wrist_force"

@@ -37,14 +37,13 @@ class Nameplate(NamedTuple):
 
 NAMEPLATES = {
     "leg": Nameplate(0.12, 0.080, 80.0, 45.0, 1.5e-4, 6e-5),
-    "trunk": Nameplate(0.12, 0.080, 80.0, 30.0, 1.5e-4, 6e-5),
     "shoulder": Nameplate(0.30, 0.060, 100.0, 20.0, 4e-5, 1.5e-4),
     "elbow": Nameplate(0.40, 0.050, 100.0, 16.0, 3e-5, 2e-4),
     "wrist": Nameplate(0.80, 0.040, 80.0, 8.0, 1e-5, 4e-4),
     "finger": Nameplate(8.0, 0.020, 60.0, 1.0, 2e-7, 2e-3),
 }
 PARTS = {  # by a part of the motor's name, the first that fits
-    "hip": "leg", "knee": "leg", "ankle": "leg", "waist": "trunk", "shoulder": "shoulder", "elbow": "elbow",
+    "hip": "leg", "knee": "leg", "ankle": "leg", "waist": "leg", "shoulder": "shoulder", "elbow": "elbow",
     "forearm": "elbow", "wrist": "wrist", "neck": "wrist", "finger": "finger", "thumb": "finger",
 }  # fmt: skip
 

@@ -33,8 +33,8 @@ class Servos:
     forced: whether the motor gets the voltage for the load at standstill, and holds no position.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.names = model.actuator_names
+    def __init__(self, sim: Simulation) -> None:
+        self.names = sim.model.actuator_names
         plates = [nameplate(name) for name in self.names]
         self.gear = np.array([p.ratio * p.constant for p in plates])  # V s/rad
         self.volts = np.array([p.resistance for p in plates]) / self.gear  # V by N m
@@ -45,7 +45,7 @@ class Servos:
         self.number = {name: k for k, name in enumerate(self.names)}
         self.rate, self.load = np.zeros(len(self.names)), np.zeros(len(self.names))
         self.forced = np.zeros(len(self.names), dtype=bool)
-        self.target = encoders(model, model.q0, model.loop_q0)
+        self.target = read_encoders(sim)
         self.seen, self._time = self.target.copy(), np.inf  # rad, what encoders showed, and s, when
 
     def set(self, targets: Mapping[str, float]) -> None:

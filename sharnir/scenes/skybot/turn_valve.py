@@ -47,18 +47,28 @@ class TurnValve:
     """The task: a course of stages whose clock waits where the valve resists."""
 
     def __init__(self, sim: Simulation) -> None:
-        self.body, self.watch = WholeBody(sim.model), Watch(sim.model, "valve")
+        self.body, self.watch = WholeBody(sim), Watch(sim.model, "valve")
         self.wrists = {side: Wrist(sim.model, side) for side in SIDES}
         self.fingers = {side: Fingers(self.body.servos, side) for side in SIDES}
         self.course, self.done = Course(START, STAGES), False
         self.rest = {side: task.target for side, task in self.body.hands.items()}
         self.given = {side: np.zeros(3) for side in SIDES}  # m, by which hands give way
-        self.clock, self.ahead, self._time = 0.0, 0.0, 0.0  # s, rad, s
+        self.clock, self.ahead, self._time = sim.time, 0.0, sim.time  # s, rad, s
         self.angles: list[tuple[float, float]] = []  # s, rad of the valve
         self._friction = float(sim.model.friction[sim.model.joint("valve").v][0])  # N m, of the stem
 
     def __call__(self, simulation: Simulation) -> None:
         sim = simulation
+        if self.body.due(sim):
+            self._lead(sim)
+            self.watch(sim)
+            self.angles.append((sim.time, float(sim.joint("valve").position[0])))
+        self.body(sim)
+        self.watch.note_motors(sim)
+        self.done = self.body.fallen or self.clock >= self.course.duration
+
+    def _lead(self, sim: Simulation) -> None:
+        """Say where hands are to go, by the course and by what they feel."""
         elapsed, self._time = sim.time - self._time, sim.time
         values = self.course.at(self.clock)
         felt = {side: wrist.read(sim) for side, wrist in self.wrists.items()}
@@ -72,10 +82,6 @@ class TurnValve:
             self.body.hands[side].target = between(self.rest[side], place, values["reach"])
         resists = max(along.values())
         self.clock += elapsed * float(np.clip((STOP - resists) / (STOP - SLOW), 0.0, 1.0))
-        self.body(sim)
-        self.done = self.body.fallen or self.clock >= self.course.duration
-        self.watch(sim)
-        self.angles.append((sim.time, float(sim.joint("valve").position[0])))
 
     def holding(self, side: str, angle: float, out: float) -> Pose:
         """Pose of a hand that holds the rim of the valve turned by an angle (rad), or is `out` of it (m)."""
@@ -134,9 +140,14 @@ class TurnValve:
         ]
 
     def curves(self) -> list[Curve]:
-        """How the valve turns."""
+        """How the valve turns, and what turns it."""
         times, angles = [t for t, _ in self.angles], [float(np.degrees(a)) for _, a in self.angles]
-        return [Curve("angle of the valve", "°", times, angles, 0.0, 90.0)]
+        torque = [t.torque[0] for t in self.watch.touches]
+        both = [float(left + right) for left, right in zip(torque[::2], torque[1::2], strict=True)]
+        return [
+            Curve("angle of the valve", "°", times, angles, 0.0, 90.0),
+            Curve("torque of the hands by contact", "N m", [t.time for t in self.watch.touches[::2]], both),
+        ]
 
 
 def _radius(angle: float) -> Reals:

@@ -34,15 +34,17 @@ class Touch(NamedTuple):
 
 
 class Watch:
-    """Notes from call to call; `figures` says what came of it. thing: body that hands hold.
+    """Notes from call to call; `figures` says what came of it. thing: body that hands hold. carried: whether its weight
+    counts with the robot's where nothing but the robot touches it.
 
     touches: wrenches of the hands on it, every 0.05 s.
     """
 
-    def __init__(self, model: Model, thing: str) -> None:
+    def __init__(self, model: Model, thing: str, carried: bool = False) -> None:
         self.thing, self.touches = thing, list[Touch]()
         self.margin, self.slip, self.load = np.inf, 0.0, 0.0
-        self._center = Center(model, "pelvis")
+        self._center, self._load = Center(model, "pelvis"), Center(model, thing) if carried else None
+        self.weight = self._center.mass * float(np.linalg.norm(model.gravity))  # N, of the robot
         self._torque = np.array([nameplate(n).constant * nameplate(n).current for n in model.actuator_names])
         self._feet: Reals | None = None
         self._due = 0.0
@@ -51,12 +53,15 @@ class Watch:
         feet = np.array([sim.body(foot).position for foot in FEET])
         self._feet = feet if self._feet is None else self._feet
         self.slip = max(self.slip, float(np.linalg.norm((feet - self._feet)[:, :2], axis=1).max()))
-        given = np.abs(sim._column(sim.impulses.state.drive_force)) / self._torque
-        self.load = max(self.load, float(given.max()))
         if sim.time >= self._due - 1e-9 and sim.time > 0:
             self._due = sim.time + OFTEN
             self.margin = min(self.margin, self.balance(sim))
             self.touches += [self.touch(sim, side) for side in ("left", "right")]
+
+    def note_motors(self, sim: Simulation) -> None:
+        """How much of their torques motors gave in the last step."""
+        given = np.abs(sim._column(sim.impulses.state.drive_force)) / self._torque
+        self.load = max(self.load, float(given.max()))
 
     def balance(self, sim: Simulation) -> float:
         """m, from the centre of mass to the nearest edge of the polygon that the feet touch; negative outside."""
@@ -65,7 +70,14 @@ class Watch:
             edges = ConvexHull(np.array(points).reshape(-1, 2)).equations  # outward normals, offsets
         except (QhullError, ValueError):  # on an edge or a point, or in the air
             return -np.inf
-        return float(-(edges[:, :2] @ self._center.at(sim)[:2] + edges[:, 2]).max())
+        return float(-(edges[:, :2] @ self._weighed(sim)[:2] + edges[:, 2]).max())
+
+    def _weighed(self, sim: Simulation) -> Reals:
+        """[3] m, centre of mass of the robot and what it carries."""
+        own, load = self._center, self._load
+        if load is None or sim.contacts(self.thing, WORLD):
+            return own.at(sim)
+        return (own.mass * own.at(sim) + load.mass * load.at(sim)) / (own.mass + load.mass)
 
     def touch(self, sim: Simulation, side: str) -> Touch:
         """What a hand exerts on the thing now."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sharnir.compiler.numeric import link_poses
+from sharnir.control.given import positions_of
 from sharnir.control.inverse_kinematics import InverseKinematics
 from sharnir.control.posture import PostureTask
 from sharnir.control.tasks import CenterOfMassTask, OrientationTask, PoseTask
@@ -18,7 +19,7 @@ from sharnir.rotations import matrix_to_quat
 from sharnir.scenes.skybot.body import FOOT_MIDDLE
 from sharnir.scenes.skybot.course import Pose
 from sharnir.scenes.skybot.hand import hold_point
-from sharnir.scenes.skybot.loads import FEET, Loads
+from sharnir.scenes.skybot.loads import FEET, Loads, Push
 from sharnir.scenes.skybot.servos import Servos, encoders
 
 if TYPE_CHECKING:
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 
 SIDES = ("left", "right")
 PERIOD = 0.01  # s, of inverse kinematics
-NEAR = 4.0  # 1/s, at which the centre of mass and the posture are sought
+FIRM, NEAR = 10.0, 4.0  # 1/s, at which the centre of mass and the posture are sought
 UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 LIMP = 2.0  # s
-TILTED = 0.7  # cosine of the torso's tilt, from which on the robot counts as fallen
+TILTED = 0.4  # cosine of the torso's tilt, from which on the robot counts as fallen
 MARGIN, SPEED = 0.02, 3.0  # rad from the limits of joints, rad/s
 
 
@@ -37,21 +38,24 @@ class WholeBody:
     """Plans the robot's posture and drives it.
 
     hands: tasks of the point where a hand holds a bar, by side. center, trunk: tasks of the centre of mass and of the
-    torso's axes. q: [nq] planned positions. fallen: its torso was tilted too far to go on.
+    torso's axes. q: [nq] planned positions. pushes: forces to expect besides weight. fallen: whether its torso was
+    tilted too far to go on.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.model, self.servos, self._loads = model, Servos(model), Loads(model)
-        self.q = np.array(model.q0, dtype=float)
+    def __init__(self, sim: Simulation) -> None:
+        self.model = model = sim.model
+        self.servos, self._loads = Servos(sim), Loads(model)
+        self.q = positions_of(sim)
         self.hands = {side: self._held(f"{side}_hand", hold_point(side)) for side in SIDES}
         feet = [self._held(foot, (0.0, 0.0, 0.0), weight=10.0) for foot in FEET]
-        self.center = CenterOfMassTask((FOOT_MIDDLE, 0.0, 0.0), of="pelvis", axes=(True, True, False), rate=NEAR)
+        self.center = CenterOfMassTask((FOOT_MIDDLE, 0.0, 0.0), of="pelvis", axes=(True, True, False), rate=FIRM)
         self.trunk = OrientationTask("torso", UPRIGHT, priority=1, rate=NEAR)
         moving = _moving(model)
         posture = PostureTask(joints=moving[1:], weight=0.05, rate=NEAR)
         tasks = [*feet, *self.hands.values(), self.center, self.trunk, posture]
         self._kinematics = InverseKinematics(model, tasks, joints=moving, margin=MARGIN, max_speed=SPEED)
         self._planned = np.array([not _of_finger(name) for name in self.servos.names])
+        self.pushes: list[Push] = []
         self.fallen = False
         self._from, self._since = self.servos.target, -np.inf  # rad and s, of the plan in force
 
@@ -66,14 +70,18 @@ class WholeBody:
         R = at.R @ self.model.body_rot[link]
         return at.x + at.R @ self.model.body_pos[link] + R @ np.array(point), matrix_to_quat(R)
 
+    def due(self, sim: Simulation) -> bool:
+        """Whether the next call plans: what a task wants of the hands counts then."""
+        return sim.time >= self._since + PERIOD - 1e-9
+
     def __call__(self, sim: Simulation) -> None:
         """Plan on where it is time to, and drive all motors; after a fall, lie still."""
-        if not self.fallen and sim.body("torso").rotation[2, 2] < TILTED:
+        if not self.fallen and self.due(sim) and sim.body("torso").rotation[2, 2] < TILTED:
             self.fallen, self._since = True, sim.time
         if self.fallen:
             self._lie(sim)
             return
-        if sim.time >= self._since + PERIOD - 1e-9:
+        if self.due(sim):
             self._plan()
             self._since = sim.time
         target = self._from + (sim.time - self._since) * self.servos.rate
@@ -92,7 +100,7 @@ class WholeBody:
         v = self._kinematics.step(self.q, PERIOD)
         self._from = encoders(self.model, self.q, self.model.loop_q0)
         self.servos.rate = np.where(self._planned, v[self.model.actuator_coordinate], 0.0)
-        self.servos.load = np.where(self._planned, self._loads.at(self.q), self.servos.load)
+        self.servos.load = np.where(self._planned, self._loads.at(self.q, self.pushes), self.servos.load)
         self.q = self._kinematics.moved(self.q, v, PERIOD)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from sharnir.model import Model, Reals
 from sharnir.scenes.skybot.centers import Center
+from sharnir.scenes.skybot.hand import wrist_sensor
 
 if TYPE_CHECKING:
     from sharnir.simulation import Simulation
@@ -33,13 +34,16 @@ class Wrist:
     def __init__(self, model: Model, side: str) -> None:
         self._hand, self._center = f"{side}_hand", Center(model, f"{side}_hand")
         self._weight = self._center.mass * np.array(model.gravity)
+        self._sensor = wrist_sensor(side)
         self._seen, self._time = np.zeros(6), 0.0
 
     def read(self, sim: Simulation) -> Felt:
         """What it shows now."""
-        wrist = sim.body(self._hand).position
+        hand = sim.body(self._hand)
+        wrist, R = hand.position, hand.rotation
+        shown = sim.sensor(self._sensor)
         weight = [*self._weight, *np.cross(self._center.at(sim) - wrist, self._weight)]
-        now = -sim.joint(self._hand).wrench - weight
+        now = -np.concatenate([R @ shown[:3], R @ shown[3:]]) - weight
         elapsed, self._time = sim.time - self._time, sim.time
         self._seen = self._seen + min(1.0, elapsed / SMOOTHING) * (now - self._seen)
         return Felt(self._seen[:3], self._seen[3:], wrist)
