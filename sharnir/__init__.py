@@ -54,6 +54,10 @@ if TYPE_CHECKING:
     from sharnir import scenes as scenes
     from sharnir.collide.rays import distance as distance
     from sharnir.collide.rays import ray_cast as ray_cast
+    from sharnir.control.balance import BalanceTask as BalanceTask
+    from sharnir.control.compliance import Admittance as Admittance
+    from sharnir.control.compliance import Impedance as Impedance
+    from sharnir.control.compliance import WristForce as WristForce
     from sharnir.control.inverse_kinematics import InverseKinematics as InverseKinematics
     from sharnir.control.posture import PostureTask as PostureTask
     from sharnir.control.tasks import AxisTask as AxisTask
@@ -62,6 +66,8 @@ if TYPE_CHECKING:
     from sharnir.control.tasks import PoseTask as PoseTask
     from sharnir.control.tasks import PositionTask as PositionTask
     from sharnir.importing import load as load
+    from sharnir.observe.support import center_of_pressure as center_of_pressure
+    from sharnir.observe.support import support_polygon as support_polygon
     from sharnir.recording.reading import Recording as Recording
     from sharnir.recording.reading import open_recording as open_recording
     from sharnir.saved import Saved as Saved
@@ -71,48 +77,41 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-KINEMATICS = (
-    "AxisTask", "CenterOfMassTask", "InverseKinematics", "OrientationTask", "PoseTask", "PositionTask", "PostureTask",
-)  # fmt: skip
+LATE = {
+    "sharnir.simulation": ("Report", "Saved", "Settings", "Simulation"),
+    "sharnir.importing": ("load",),
+    "sharnir.recording.reading": ("Recording", "open_recording"),
+    "sharnir.collide.rays": ("distance", "ray_cast"),
+    "sharnir.control.inverse_kinematics": ("InverseKinematics",),
+    "sharnir.control.posture": ("PostureTask",),
+    "sharnir.control.tasks": ("AxisTask", "CenterOfMassTask", "OrientationTask", "PoseTask", "PositionTask"),
+    "sharnir.control.balance": ("BalanceTask",),
+    "sharnir.control.compliance": ("Admittance", "Impedance", "WristForce"),
+    "sharnir.observe.support": ("center_of_pressure", "support_polygon"),
+}
 
 
 def __getattr__(name: str) -> Any:
     """Load what needs kernels only when it is used: precision can be chosen until then."""
+    import importlib
+
     if name in ("dynamics", "scenes"):
-        import importlib
-
         return importlib.import_module(f"sharnir.{name}")
-    if name in ("Report", "Saved", "Settings", "Simulation"):
-        from sharnir import simulation
-
-        return getattr(simulation, name)
-    if name == "load":
-        from sharnir.importing import load
-
-        return load
-    if name in ("Recording", "open_recording"):
-        from sharnir.recording import reading
-
-        return getattr(reading, name)
-    if name in KINEMATICS:
-        from sharnir.control import inverse_kinematics
-
-        return getattr(inverse_kinematics, name)
-    if name in ("distance", "ray_cast"):
-        from sharnir.collide import rays
-
-        return getattr(rays, name)
+    for module, names in LATE.items():
+        if name in names:
+            return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module 'sharnir' has no attribute {name!r}")
 
 
 __all__ = [
-    "Actuator", "AxisTask", "Belt", "Body", "Box", "Camera", "Capsule", "CenterOfMassTask", "Compound", "ContactPair",
-    "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "DCMotor", "Fixed", "Frame", "Free", "HalfSpace",
-    "HeightField", "Helical", "InverseKinematics", "Keyframe", "Material", "MaterialPair", "Mesh", "MinimumJerk",
-    "Model", "ModelError", "ModelFileError", "Motion", "Motor", "OrientationTask", "Planar", "PoseTask", "PositionTask",
-    "PostureTask", "Prismatic", "Recording", "RecordingError", "Report", "Revolute", "Saved", "Scene", "Sensor",
-    "Servo", "Settings", "SharnirError", "Simulation", "SimulationError", "Slerp", "Sphere", "Spherical", "Spline",
-    "Spring", "Step", "Suspension", "Track", "Trajectory", "Universal", "Visual", "Wheel", "add_track", "add_wheel",
-    "compile", "distance", "get_precision", "load", "maximal", "open_recording", "ray_cast", "set_precision",
-    "simulate",
+    "Actuator", "Admittance", "AxisTask", "BalanceTask", "Belt", "Body", "Box", "Camera", "Capsule",
+    "CenterOfMassTask", "Compound", "ContactPair", "ConvexHull", "Coupling", "Cylinder", "Cylindrical", "DCMotor",
+    "Fixed", "Frame", "Free", "HalfSpace", "HeightField", "Helical", "Impedance", "InverseKinematics", "Keyframe",
+    "Material", "MaterialPair", "Mesh", "MinimumJerk", "Model", "ModelError", "ModelFileError", "Motion", "Motor",
+    "OrientationTask", "Planar", "PoseTask", "PositionTask", "PostureTask", "Prismatic", "Recording",
+    "RecordingError", "Report", "Revolute", "Saved", "Scene", "Sensor", "Servo", "Settings", "SharnirError",
+    "Simulation", "SimulationError", "Slerp", "Sphere", "Spherical", "Spline", "Spring", "Step", "Suspension",
+    "Track", "Trajectory", "Universal", "Visual", "Wheel", "WristForce", "add_track", "add_wheel",
+    "center_of_pressure", "compile", "distance", "get_precision", "load", "maximal", "open_recording", "ray_cast",
+    "set_precision", "simulate", "support_polygon",
 ]  # fmt: skip

@@ -34,11 +34,18 @@ def model_of(given: Any) -> Model:
 
 def positions_of(sim: Simulation) -> Reals:
     """[nq] positions of the scene's own joints, whatever the solver."""
+    if sim.inner is sim.model and sim.worlds == 1:
+        return np.array(sim.q, dtype=float)
+    return state_of(sim)[0]
+
+
+def state_of(sim: Simulation) -> tuple[Reals, Reals]:
+    """[nq] positions and [nv] velocities of the scene's own joints, whatever the solver."""
     if sim.worlds > 1:
         raise fail("positions", "are read of one world", f"{sim.worlds} worlds", "worlds=1")
     if sim.inner is sim.model:
-        return np.array(sim.q, dtype=float)
-    return joint_state(sim, joint_map(sim.model, sim.inner))[0]
+        return np.array(sim.q, dtype=float), np.array(sim.v, dtype=float)
+    return joint_state(sim, joint_map(sim.model, sim.inner))[:2]
 
 
 def speeds(model: Model, given: Any) -> Reals:

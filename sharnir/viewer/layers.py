@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sharnir.observe.support import hull
 from sharnir.rotations import Array
 from sharnir.viewer.drawing import rotated
 from sharnir.viewer.setup import Setup
@@ -101,23 +102,3 @@ class Layers:
         ours = np.isin(links, balance.link).any(axis=1) & (links < 0).any(axis=1)
         bears = np.linalg.norm(frame["force"][:count], axis=1) > 0
         return np.asarray(frame["point"][:count][ours & bears])
-
-
-def hull(points: Array) -> Array:
-    """Corners of the smallest convex polygon about points, seen from above, counter-clockwise (Andrew)."""
-    ordered = points[np.lexsort((points[:, 1], points[:, 0]))]
-
-    def chain(points: Array) -> list[Array]:
-        out: list[Array] = []
-        for p in points:
-            while len(out) > 1 and turn(out[-2], out[-1], p) <= 0:
-                out.pop()
-            out.append(p)
-        return out[:-1]
-
-    return np.array([*chain(ordered), *chain(ordered[::-1])])
-
-
-def turn(a: Array, b: Array, c: Array) -> float:
-    """> 0 where a, b, c turn left, seen from above."""
-    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))

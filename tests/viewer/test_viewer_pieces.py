@@ -10,9 +10,9 @@ from scipy.spatial.transform import Rotation
 import sharnir as sh
 from sharnir import scenes
 from sharnir.kinds import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE
+from sharnir.observe.support import hull
 from sharnir.simulation import Simulation
 from sharnir.viewer.drawing import drawing, multiplied, quaternions, rotated
-from sharnir.viewer.layers import hull
 from sharnir.viewer.live import poses_of
 from sharnir.viewer.meshes import ball_mesh, box_mesh, capsule_mesh, cylinder_mesh
 from sharnir.viewer.pace import FRAME, LATE, Pace
