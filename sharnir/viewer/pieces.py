@@ -16,9 +16,9 @@ PALETTE: tuple[Color, ...] = (
     (78, 121, 167), (242, 142, 43), (89, 161, 79), (225, 87, 89), (118, 183, 178), (237, 201, 72), (176, 122, 161),
     (156, 117, 95),
 )  # fmt: skip
-STILL_COLOR: Color = (150, 150, 150)  # of what belongs to the world
+STILL_COLOR: Color = (125, 115, 100)  # of what belongs to the world
 SURROUNDINGS = 0.35  # share of their radius that is in view at first
-WALL = 0.4  # opacity of solids that belong to the world: what they hold is seen
+WALL = 0.6  # opacity of solids that belong to the world: what they hold is seen
 LONE = 0.05  # m, radius of the ball that stands for a body without shapes and without joints
 BALL_OF_ARM, ROD_OF_ARM = 0.1, 0.04  # radii of ball and rods that stand for a body, over its longest arm
 
