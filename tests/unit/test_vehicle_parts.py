@@ -37,6 +37,19 @@ def test_axes_are_those_of_the_carrier_in_either_coordinates():
     assert model.shape_sprocket.tolist() == [model.body("drum"), -1]
 
 
+def test_a_hinged_carrier_in_maximal_coordinates():
+    """There links have the axes of their bodies, which a link on a hinge has not: what surfaces do turns with them."""
+    scene = cart()
+    wheel = sh.Cylinder(radius=0.1, length=0.1, belt="track", surface_velocity=(0, 0, 0.5))
+    scene.add(sh.Body(name="arm", mass=1.0, shapes=[wheel], position=(0.5, 0, 0.1)))
+    scene.add(sh.Revolute(name="arm", parent="car", child="arm", anchor=(0.5, 0, 0.1), axis=(0, 1, 0)))
+    model = sh.compile(scene)
+    shape = int(np.flatnonzero(model.shape_link == model.body("arm"))[0])
+    assert not np.allclose(model.body_rot[model.body("arm")], np.eye(3))
+    np.testing.assert_allclose(sh.maximal(model).shape_run[shape], (0, 0.1, 0), atol=1e-15)
+    np.testing.assert_allclose(sh.maximal(model).shape_drift[shape], (0, 0, 0.5), atol=1e-15)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
