@@ -13,7 +13,7 @@ from sharnir.control.tasks import PoseTask, carried_by
 from sharnir.dynamics import body_poses, rnea
 from sharnir.errors import fail, unknown
 from sharnir.model import Model, Reals
-from sharnir.rotations import quat_to_matrix
+from sharnir.rotations import cross, quat_to_matrix
 from sharnir.spec.elements import Vector, plain
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class WristForce:
         force, torque = own @ reading[:3], own @ reading[3:]
         weight = self.mass * self.model.gravity
         arm = R @ (self.center - np.asarray(self.sensor.position, dtype=float))
-        return np.concatenate([-force - weight, -torque - np.cross(arm, weight)])
+        return np.concatenate([-force - weight, -torque - cross(arm, weight)])
 
 
 class Yield(NamedTuple):

@@ -27,6 +27,7 @@ DONE = 1e-9  # m and rad: errors that count as none
 STILL = 1e-8  # m and rad: steps that no longer change anything
 LONGEST = 0.5  # m or rad a coordinate moves in an iteration
 ITERATIONS = 200  # for a level
+PATIENCE, SLOW = 10, 0.1  # a start whose error's square falls by less in so many iterations leads nowhere better
 CORRECTIONS = 5
 FIRST, LEAST = 0.1, 0.01  # damping at first, and at least
 MORE, LESS = 4.0, 1 / 3  # by which it grows or falls
@@ -129,7 +130,7 @@ class InverseKinematics:
         found = (t.error(self._kinematics, n, q) for t, n in zip(self.tasks, self._numbers, strict=True))
         return tuple(float(np.linalg.norm(e)) for e in found)
 
-    def solve(self, q0: Any = None, *, restarts: int = 8, seed: int = 0) -> Solution:
+    def solve(self, q0: Any = None, *, restarts: int = 16, seed: int = 0) -> Solution:
         """Positions that serve the tasks, from q0 [nq], a simulation's state, or the model's initial positions.
 
         restarts: how often to start anew, from random positions within limits, where the first priority is not reached:
@@ -141,29 +142,35 @@ class InverseKinematics:
         for attempt in range(restarts + 1):
             found = start if attempt == 0 else self._random(rng, start)
             for depth in range(1, self._needed + 1):
-                found, count = self._descend(found, depth)
+                found, count = self._descend(found, depth, patience=PATIENCE)
                 iterations += count
-            reached = squares(self._levels_at(found, self._needed))
-            if better(reached, costs):
-                q, costs = found, reached
+            left = squares(self._levels_at(found, self._needed))
+            if better(left, costs):
+                q, costs = found, left
             if max(costs) < REACHED**2:
                 break
-        for depth in range(self._needed + 1, self._depth + 1):
+        reached = bool(max(costs) < REACHED**2)
+        for depth in range(self._needed + (1 if reached else 0), self._depth + 1):
             q, count = self._descend(q, depth)
             iterations += count
-        return Solution(q, max(costs) < REACHED**2, self.errors(q), iterations)
+        return Solution(q, reached, self.errors(q), iterations)
 
-    def _descend(self, q: Reals, depth: int) -> tuple[Reals, int]:
+    def _descend(self, q: Reals, depth: int, patience: int = ITERATIONS) -> tuple[Reals, int]:
         """Make the last of `depth` levels as small as those above it allow, by damped Newton steps; how many it took.
-        Damping grows where a step fails."""
+        Damping grows where a step fails. patience: steps after which it shall be less by SLOW."""
         levels, damping = self._levels_at(q, depth), FIRST
         costs = squares(levels)
+        before = costs[-1]
         most = [c + DONE**2 for c in costs[:-1]]  # what levels above may become
         for k in range(ITERATIONS):
             last = levels[-1]._replace(damping=levels[-1].damping * damping)
             x = prioritised([*levels[:-1], last], self._bounds(q, self._longest))
             if costs[-1] < DONE**2 or np.abs(x).max(initial=0.0) < STILL:
                 return q, k
+            if k > 0 and k % patience == 0:
+                if costs[-1] > (1 - SLOW) * before:
+                    return q, k
+                before = costs[-1]
             moved = self._held(self._moved(q, x), depth - 1, most)
             found = self._levels_at(moved, depth)
             after = squares(found)

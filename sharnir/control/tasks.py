@@ -15,7 +15,7 @@ from sharnir.compiler.checks import direction, number, quaternion, vector
 from sharnir.control.kinematics import Kinematics, Place
 from sharnir.errors import fail, shown
 from sharnir.model import Model, Reals, index
-from sharnir.rotations import matrix_to_quat, quat_to_matrix, turn_between
+from sharnir.rotations import cross, matrix_to_quat, quat_to_matrix, turn_between
 from sharnir.spec.elements import Vector, plain
 
 HERE = (0.0, 0.0, 0.0)
@@ -264,7 +264,7 @@ def turn_to(R: Reals, target: Reals) -> Reals:
 
 def turn_along(a: Reals, b: Reals) -> Reals:
     """Rotation vector (rad) from one unit vector to another; half a turn about any normal where they are opposite."""
-    normal = np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+    normal = cross(a, b)
     sine, cosine = float(np.sqrt(normal @ normal)), float(a @ b)
     if sine < 1e-9:
         if cosine > 0:

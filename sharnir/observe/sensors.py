@@ -9,7 +9,7 @@ import numpy as np
 from sharnir.constraints.joints import ABOUT_C, ABOUT_P, ALONG, CONSTRAINED, ROWS
 from sharnir.errors import fail
 from sharnir.kinds import HELICAL
-from sharnir.rotations import Array, matrix_to_quat, quat_to_matrix
+from sharnir.rotations import Array, cross, matrix_to_quat, quat_to_matrix
 from sharnir.spec.elements import Box, Capsule, Cylinder, Shape, Sphere
 from sharnir.spec.scene import WORLD
 from sharnir.spec.sensors import OF_CONTACT, SENSOR_KINDS, Sensor
@@ -85,7 +85,7 @@ def exerted(sim: Simulation, joint: str, x: Array) -> tuple[Array, Array]:
         return np.zeros(3), np.zeros(3)
     wrench = sim.joint(joint).wrench
     at = joint_frame(sim, sim.model.joint_names.index(joint), 1)
-    return wrench[:3], wrench[3:] + np.cross(at.x - x, wrench[:3])
+    return wrench[:3], wrench[3:] + cross(at.x - x, wrench[:3])
 
 
 def along_coordinate(sim: Simulation, joint: str, coordinate: int) -> float:
@@ -121,7 +121,7 @@ def of_body(sim: Simulation, sensor: Sensor) -> Any:
     if sensor.of != WORLD:
         body = sim.body(sensor.of)
         turning = np.array(body.angular_velocity)
-        velocity = body.velocity + np.cross(turning, at.x - body.position)
+        velocity = body.velocity + cross(turning, at.x - body.position)
     return {
         "velocity": velocity, "angular_velocity": turning, "velocimeter": at.R.T @ velocity, "gyro": at.R.T @ turning,
     }[sensor.kind]  # fmt: skip
@@ -146,9 +146,9 @@ def acceleration(sim: Simulation, body: str, x: Array) -> Array:
     sim.seen("wrench")
     rate = sim.impulses.momentum_rate[link]
     turning = sim.body(body).angular_velocity
-    bend = np.linalg.solve(inertia, rate[3:] - np.cross(turning, inertia @ turning))
+    bend = np.linalg.solve(inertia, rate[3:] - cross(turning, inertia @ turning))
     arm = x - (at.x + at.R @ model.com[link])
-    return np.asarray(rate[:3] / model.mass[link] + np.cross(bend, arm) + np.cross(turning, np.cross(turning, arm)))
+    return np.asarray(rate[:3] / model.mass[link] + cross(bend, arm) + cross(turning, cross(turning, arm)))
 
 
 def touch(sim: Simulation, sensor: Sensor, at: Place) -> Any:
@@ -160,7 +160,7 @@ def touch(sim: Simulation, sensor: Sensor, at: Place) -> Any:
         sign = 1.0 if contact.bodies[1] == sensor.of else -1.0
         pressed += abs(float(contact.force @ contact.normal))
         force += sign * contact.force
-        torque += sign * (contact.torque + np.cross(contact.point - at.x, contact.force))
+        torque += sign * (contact.torque + cross(contact.point - at.x, contact.force))
     if sensor.kind == "touch":
         return pressed
     return at.R.T @ (force if sensor.kind == "contact_force" else torque)
@@ -191,7 +191,7 @@ def subtree(sim: Simulation, sensor: Sensor) -> Array:
     for i in sorted(links):
         body = sim.body(model.body_names[i])
         arm = body.rotation @ model.body_rot[i].T @ (model.com[i] - model.body_pos[i])
-        moving = body.velocity + np.cross(body.angular_velocity, arm)
+        moving = body.velocity + cross(body.angular_velocity, arm)
         total += model.mass[i] * (body.position + arm if sensor.kind == "subtree_center" else moving)
         mass += float(model.mass[i])
     return total / mass if mass > 0 else total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +85,7 @@ class Impulses:
         self._searches = self.plan.contacts > 0 and self.plan.finds == 0  # before every step, by a kernel
         self._graphs = Graphs(device)
         self._settings = np.zeros((places.SETTINGS, 1), dtype=np_real)
+        self._tight: tuple[Settings, float, np.ndarray] | None = None
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
                  "rotation": 9 * model.nb, "velocity": 6 * model.nb, "wrench": 6 * model.nb,
                  "loop_wrench": 6 * model.loops}  # fmt: skip
@@ -200,7 +201,8 @@ class Impulses:
         if settings.method != "default":  # its momenta are those of the velocities, not of a step
             self.observe()
             self.start(self.state.q.numpy(), self.seen["v"].numpy(), self.state.loop_q.numpy())
-        self.set(replace(settings, method="default", passes=REACTING, budget=None), dt, tight=TIGHTER)
+        present = self._settings.copy()
+        self._set_tight(settings, dt)
         arguments = [*self._all, self.seen["wrench"], self.seen["loop_wrench"]]
         kernels: list[Launch | Repeat] = [*self._collide(), Launch(reactions_kernel, arguments)]
         if self._on_gpu:
@@ -211,20 +213,33 @@ class Impulses:
             gain = self._ws.C.numpy()[:, 0] - self.state.P.numpy()[:, 0]
             self.momentum_rate = (gain / self._work.pace.numpy()[places.HALF, 0]).reshape(-1, 6)
         self._put_back(kept)
-        self.set(settings, dt)
+        self._settings[:] = present
+        self.state.settings.assign(self._settings)
+
+    def _set_tight(self, settings: Settings, dt: float) -> None:
+        """Settings of a step that reactions are read from; computed once for as long as they stay."""
+        if self._tight is None or self._tight[:2] != (settings, dt):
+            self.set(replace(settings, method="default", passes=REACTING, budget=None), dt, tight=TIGHTER)
+            self._tight = (settings, dt, self._settings.copy())
+        self._settings[:] = self._tight[2]
+        self.state.settings.assign(self._settings)
+
+    @cached_property
+    def _evolving(self) -> list[Any]:
+        """All that a step changes: arrays, on the CPU as numpy sees them."""
+        arrays = [getattr(self.state, name) for name in (*EVOLVES, "report")]
+        return arrays if self._on_gpu else [array.numpy() for array in arrays]
 
     def _kept(self) -> list[Any]:
         """Copies of all that a step changes."""
-        arrays = [getattr(self.state, name) for name in (*EVOLVES, "report")]
-        return [wp.clone(a) if self._on_gpu else a.numpy().copy() for a in arrays]
+        return [wp.clone(array) if self._on_gpu else array.copy() for array in self._evolving]
 
     def _put_back(self, kept: list[Any]) -> None:
-        for name, values in zip((*EVOLVES, "report"), kept, strict=True):
-            array = getattr(self.state, name)
+        for array, values in zip(self._evolving, kept, strict=True):
             if self._on_gpu:
                 wp.copy(array, values)
             else:
-                array.numpy()[...] = values
+                array[...] = values
 
     def saved(self) -> dict[str, Any]:
         """Copies of all that evolves."""
