@@ -9,13 +9,16 @@ from math import cos, pi, sin
 
 import numpy as np
 
+from sharnir.rotations import frame_matrix, matrix_to_quat
 from sharnir.scenes.parts import about, capsule
 from sharnir.scenes.skybot.parts import GROUND, THING, TOUCHED, grouped
 from sharnir.spec.elements import Body, Box, ConvexHull, Cylinder, HalfSpace, Material, Vector, Visual
 from sharnir.spec.joints import Free, Revolute
 from sharnir.spec.scene import WORLD, Scene
+from sharnir.spec.sensors import Camera
 
 WALL, ASIDE, WIDTH = 1.0, 1.8, 2.6  # m: the wall ahead, the wall on the left, width of the former
+EYE, LOOKED_AT = (1.0, -1.9, 1.7), (0.2, 0.0, 0.95)  # m, of the camera in the room
 VALVE = (0.44, 0.0, 1.22)  # m, middle of the wheel
 WHEEL_RADIUS, RIM_RADIUS = 0.16, 0.014  # m
 SEGMENTS, SPOKES = 16, 4
@@ -40,6 +43,7 @@ def add_room(scene: Scene, friction: float) -> None:
     _fixed(scene, (1.2, 0.4, 0.05), (-0.6, -1.5, 0.45))
     for end in (-1.1, -0.1):
         _fixed(scene, (0.05, 0.36, 0.425), (end, -1.5, 0.2125))
+    scene.add(Camera(name="room", position=EYE, orientation=_looking(EYE, LOOKED_AT), angle=0.8))
 
 
 def add_valve(scene: Scene, friction: float, grip: float) -> None:
@@ -94,6 +98,14 @@ def _stone_points() -> list[tuple[float, ...]]:
     flats = [(sx * 0.30, sy * 0.5, sz * 0.30) for sx in (-1, 1) for sy in (-1, 1) for sz in (-1, 1)]
     flats += [(sx * 0.32, sy * 0.32, -0.5) for sx in (-1, 1) for sy in (-1, 1)]
     return points + [tuple(np.array(p) * STONE_SIZE) for p in flats]
+
+
+def _looking(eye: Vector, at: Vector) -> tuple[float, ...]:
+    """Quaternion of a camera at a place that looks at another (m), upright."""
+    ahead = np.array(at, dtype=float) - np.array(eye, dtype=float)
+    up = frame_matrix(ahead, np.array([0.0, 0.0, 1.0]))[:, 0]
+    ahead /= np.linalg.norm(ahead)
+    return tuple(matrix_to_quat(np.column_stack([ahead, np.cross(up, ahead), up])).tolist())
 
 
 def _on_rim(angle: float, radius: float) -> tuple[float, float, float]:

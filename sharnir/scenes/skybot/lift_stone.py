@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sharnir.compiler.numeric import link_poses
+from sharnir.control.compliance import Admittance
 from sharnir.model import Model, Reals
 from sharnir.rotations import matrix_to_quat
 from sharnir.scenes.goals import Curve, Figure
@@ -40,7 +41,7 @@ DOWN = 0.2  # rad, by which hands point below the level
 AHEAD = 0.03  # m, of where a bar would be held before the middle of the stone: palms press on that
 FORCE, CURL = 80.0, 0.1  # N of each hand, N m of the fingers' first hinges
 PRESSED = 0.01  # of the pressure, from which hands are led by force
-GIVING, FASTEST, FARTHEST = 0.001, 0.04, 0.06  # m/s by N, m/s, m: how hands follow the force
+DAMPING = 2000.0  # N s/m, by which hands follow the force
 LIFTED, SLIPPED = 0.22, 2e-3  # m: the stone must rise by, and may move in the hands while it is held
 UNEVEN = 0.02  # by which the mean of the forces on it may differ from its weight
 HELD = 5  # number of the stage in which it is held still
@@ -57,6 +58,7 @@ class LiftStone:
         self.course, self.done = Course(START, STAGES), False
         self.rest = {side: task.target for side, task in self.body.hands.items()}
         self.stone = _seen(sim.model)
+        self.pressing = {side: Admittance(mass=0.0, damping=DAMPING) for side in SIDES}  # along the stone's axes
         self.inward = dict.fromkeys(SIDES, 0.0)  # m, by which force leads hands
         self.clock, self.rise, self.slip = sim.time, 0.0, 0.0  # s, m, m
         self.heights: list[tuple[float, float]] = []  # s, m of the stone over the table
@@ -98,12 +100,11 @@ class LiftStone:
     def _press(self, side: str, felt: Felt, press: float, elapsed: float) -> None:
         """Lead a hand inward until it presses as hard as it should; fingers bend about the stone meanwhile."""
         if press < PRESSED:
-            self.inward[side] *= 1.0 - min(1.0, 2.0 * elapsed)
             self.fingers[side].release(min(1.0, 5.0 * elapsed))
             return
-        outward = self.stone[1][:, 1] * (1.0 if side == "left" else -1.0)
-        speed = np.clip(GIVING * (press * FORCE - float(felt.force @ outward)), -FASTEST, FASTEST)
-        self.inward[side] = float(np.clip(self.inward[side] + elapsed * speed, -FARTHEST, FARTHEST))
+        sign, along = (1.0 if side == "left" else -1.0), float(felt.force @ self.stone[1][:, 1])
+        self.pressing[side].wanted = (0.0, press * FORCE, 0.0)
+        self.inward[side] = float(self.pressing[side].step((0.0, -sign * along, 0.0), elapsed).offset[1])
         self.fingers[side].hold(press * CURL)
 
     def _push(self, side: str, press: float) -> Push:

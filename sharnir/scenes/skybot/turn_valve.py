@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sharnir.control.compliance import Admittance
 from sharnir.model import Reals
 from sharnir.rotations import matrix_to_quat
 from sharnir.scenes.goals import Curve, Figure
@@ -36,8 +37,7 @@ STAGES = [
 ]  # fmt: skip
 GRASPED = 0.01  # of the grip, from which fingers are driven by torque
 SQUEEZE, MORE = 0.45, 0.008  # N m of a finger's first hinge, and by N along the rim
-GIVING = 0.002  # m/s by N across the rim
-AWAY = 0.02  # m, the most a hand gives way
+DAMPING, STIFFNESS = 500.0, 100.0  # N s/m, N/m: how hands give way across the rim
 SLOW, STOP = 50.0, 90.0  # N along the rim, where turning slows down and where it stops
 SEEKING = 2.0  # 1/s, at which the angle that hands show is brought to that of the course
 OPENED, CLOSED = 2.0, 2.0  # degrees by which the angle may miss
@@ -52,7 +52,7 @@ class TurnValve:
         self.fingers = {side: Fingers(self.body.servos, side) for side in SIDES}
         self.course, self.done = Course(START, STAGES), False
         self.rest = {side: task.target for side, task in self.body.hands.items()}
-        self.given = {side: np.zeros(3) for side in SIDES}  # m, by which hands give way
+        self.yielding = {side: Admittance(mass=0.0, damping=DAMPING, stiffness=STIFFNESS) for side in SIDES}
         self.clock, self.ahead, self._time = sim.time, 0.0, sim.time  # s, rad, s
         self.angles: list[tuple[float, float]] = []  # s, rad of the valve
         self._friction = float(sim.model.friction[sim.model.joint("valve").v][0])  # N m, of the stem
@@ -75,10 +75,10 @@ class TurnValve:
         along = {side: _along_rim(felt[side]) for side in SIDES}
         self._turn(sim, values, elapsed)
         for side in SIDES:
-            self._give_way(side, felt[side].force, values, elapsed)
+            given = self._give_way(side, felt[side].force, values, elapsed)
             self._close(side, values["grip"], along[side], elapsed)
             place = self.holding(side, values["angle"] + self.ahead, values["out"])
-            place = (place[0] + self.given[side], place[1])
+            place = (place[0] + given, place[1])
             self.body.hands[side].target = between(self.rest[side], place, values["reach"])
         resists = max(along.values())
         self.clock += elapsed * float(np.clip((STOP - resists) / (STOP - SLOW), 0.0, 1.0))
@@ -90,9 +90,6 @@ class TurnValve:
         z = np.array([-1.0, 0.0, 0.0])
         axes = np.column_stack([np.cross(y, z), y, z])
         return np.array(VALVE) + (WHEEL_RADIUS + out) * r, matrix_to_quat(axes)
-
-    def _tangent(self, side: str, angle: float) -> Reals:
-        return _radius(PLACES[side] + angle + QUARTER)
 
     def _turn(self, sim: Simulation, values: dict[str, float], elapsed: float) -> None:
         """Lead the hands by what they stay behind, as their own places show."""
@@ -107,15 +104,13 @@ class TurnValve:
             turned.append((off + pi) % (2 * pi) - pi)
         self.ahead -= SEEKING * elapsed * float(np.mean(turned))
 
-    def _give_way(self, side: str, force: Reals, values: dict[str, float], elapsed: float) -> None:
-        """Move a hand with what pushes it across the rim."""
-        if values["grip"] < GRASPED:
-            self.given[side] *= 1.0 - min(1.0, 2.0 * elapsed)
-            return
-        t = self._tangent(side, values["angle"])
-        across = force - t * (t @ force)
-        self.given[side] = np.clip(self.given[side] + GIVING * elapsed * across, -AWAY, AWAY)
-        self.given[side] -= t * (t @ self.given[side])
+    def _give_way(self, side: str, force: Reals, values: dict[str, float], elapsed: float) -> Reals:
+        """[3] m, by which a hand moves with what pushes it across the rim."""
+        if elapsed == 0.0:
+            return np.zeros(3)
+        axes = np.array([[1.0, 0.0, 0.0], _radius(PLACES[side] + values["angle"])])
+        across = axes @ force if values["grip"] >= GRASPED else np.zeros(2)
+        return np.asarray(self.yielding[side].step((*across, 0.0), elapsed).offset[:2] @ axes)
 
     def _close(self, side: str, grip: float, along: float, elapsed: float) -> None:
         if grip < GRASPED:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
+from sharnir.control.tasks import carried_by
 from sharnir.model import Model, Reals
+from sharnir.observe.support import center_of_mass, inside_by, support_polygon
 from sharnir.scenes.goals import Figure
-from sharnir.scenes.skybot.centers import Center
 from sharnir.scenes.skybot.loads import FEET
 from sharnir.scenes.skybot.motors import nameplate
 from sharnir.spec.scene import WORLD
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 SLIP = 1e-3  # m, the most that feet may move
 OFTEN = 0.05  # s, between records of contact
-TOUCHING = 1e-4  # m, between what counts as touching
 ROUNDING = 1e-6  # of a motor's largest torque
 
 
@@ -43,8 +42,8 @@ class Watch:
     def __init__(self, model: Model, thing: str, carried: bool = False) -> None:
         self.thing, self.touches = thing, list[Touch]()
         self.margin, self.slip, self.load = np.inf, 0.0, 0.0
-        self._center, self._load = Center(model, "pelvis"), Center(model, thing) if carried else None
-        self.weight = self._center.mass * float(np.linalg.norm(model.gravity))  # N, of the robot
+        self._shares = _shares(model, "pelvis"), _shares(model, "pelvis", *([thing] if carried else []))
+        self.weight = float(model.mass[self._shares[0] > 0].sum() * np.linalg.norm(model.gravity))  # N, of the robot
         self._torque = np.array([nameplate(n).constant * nameplate(n).current for n in model.actuator_names])
         self._feet: Reals | None = None
         self._due = 0.0
@@ -65,19 +64,9 @@ class Watch:
 
     def balance(self, sim: Simulation) -> float:
         """m, from the centre of mass to the nearest edge of the polygon that the feet touch; negative outside."""
-        points = [c.point[:2] for foot in FEET for c in sim.contacts(foot, WORLD) if c.gap < TOUCHING]
-        try:
-            edges = ConvexHull(np.array(points).reshape(-1, 2)).equations  # outward normals, offsets
-        except (QhullError, ValueError):  # on an edge or a point, or in the air
-            return -np.inf
-        return float(-(edges[:, :2] @ self._weighed(sim)[:2] + edges[:, 2]).max())
-
-    def _weighed(self, sim: Simulation) -> Reals:
-        """[3] m, centre of mass of the robot and what it carries."""
-        own, load = self._center, self._load
-        if load is None or sim.contacts(self.thing, WORLD):
-            return own.at(sim)
-        return (own.mass * own.at(sim) + load.mass * load.at(sim)) / (own.mass + load.mass)
+        lies = bool(sim.contacts(self.thing, WORLD))
+        center, _ = center_of_mass(sim, self._shares[0 if lies else 1])
+        return inside_by(support_polygon(sim, FEET), center)
 
     def touch(self, sim: Simulation, side: str) -> Touch:
         """What a hand exerts on the thing now."""
@@ -97,3 +86,9 @@ class Watch:
             Figure("slip of the feet", self.slip, high=SLIP, unit="m"),
             Figure("torque of a motor by its largest", self.load, high=1.0 + ROUNDING),
         ]
+
+
+def _shares(model: Model, *bodies: str) -> Reals:
+    """[nb] of the mass of bodies and all that they carry."""
+    mass = np.where(np.any([carried_by(model, body) for body in bodies], axis=0), model.mass, 0.0)
+    return np.asarray(mass / mass.sum())

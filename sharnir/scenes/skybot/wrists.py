@@ -1,4 +1,4 @@
-"""Six-axis force sensors in the wrists: what hands feel besides their own weight."""
+"""What the robot's hands feel, by the six-axis sensors in its wrists."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from sharnir.control.compliance import WristForce
 from sharnir.model import Model, Reals
-from sharnir.scenes.skybot.centers import Center
 from sharnir.scenes.skybot.hand import wrist_sensor
 
 if TYPE_CHECKING:
@@ -29,21 +29,14 @@ class Felt(NamedTuple):
 
 
 class Wrist:
-    """The sensor of one side, smoothed."""
+    """The sensor of one side, without the hand's weight, smoothed."""
 
     def __init__(self, model: Model, side: str) -> None:
-        self._hand, self._center = f"{side}_hand", Center(model, f"{side}_hand")
-        self._weight = self._center.mass * np.array(model.gravity)
-        self._sensor = wrist_sensor(side)
+        self._force = WristForce(model, wrist_sensor(side))
         self._seen, self._time = np.zeros(6), 0.0
 
     def read(self, sim: Simulation) -> Felt:
         """What it shows now."""
-        hand = sim.body(self._hand)
-        wrist, R = hand.position, hand.rotation
-        shown = sim.sensor(self._sensor)
-        weight = [*self._weight, *np.cross(self._center.at(sim) - wrist, self._weight)]
-        now = -np.concatenate([R @ shown[:3], R @ shown[3:]]) - weight
         elapsed, self._time = sim.time - self._time, sim.time
-        self._seen = self._seen + min(1.0, elapsed / SMOOTHING) * (now - self._seen)
-        return Felt(self._seen[:3], self._seen[3:], wrist)
+        self._seen = self._seen + min(1.0, elapsed / SMOOTHING) * (self._force.read(sim) - self._seen)
+        return Felt(self._seen[:3], self._seen[3:], sim.body(self._force.body).position)
