@@ -10,7 +10,7 @@ from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.answers import load_rows, only_impulses_change, row_count, sweep_rows, unload_rows
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.islands import restless
-from sharnir.constraints.leaps import leap, only_limits
+from sharnir.constraints.leaps import leap, leaps_allowed
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.newton import solve_islands
 from sharnir.constraints.plan import Plan
@@ -192,7 +192,7 @@ def sweeps_of_few(plan: Plan, state: State, work: Work, made: int, z: array2, en
     n = int(made)
     wait = int(most)
     if wp.static(DOUBLE):
-        if plan.newton == 1 and accelerate and only_limits(plan, work, w):
+        if plan.newton == 1 and accelerate and leaps_allowed(plan, work, w):
             wait = made + FIRST
     before = real(1.0e30)
     least = real(1.0e30)  # the change before the first of some leaps
