@@ -14,12 +14,14 @@ from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.columns import add_column, product_with, put_answers, spread
 from sharnir.constraints.cones import sweep_cone
 from sharnir.constraints.contacts import contact_count, contact_product, push_contact
+from sharnir.constraints.islands import LIGHT
 from sharnir.constraints.plan import MOST_ROWS, Plan
 from sharnir.constraints.sweep import change_line, list_lines
 from sharnir.constraints.work import ANSWERS, CONTACT_K, FACTORED, Work
 from sharnir.maths import array2, real
 from sharnir.spans import row_add, row_dot
 
+CONTRADICTION = wp.constant(real(1.0e-5))
 UNKNOWN, KNOWN, MANY = range(3)  # of A: rows have changed; it is there; there are too many rows for it
 
 
@@ -228,3 +230,31 @@ def sweep_rows(plan: Plan, work: Work, w: int):
         worst = max(worst, most)
         c += 1
     return worst
+
+
+@wp.func
+def only_impulses_change(work: Work, w: int):
+    """Whether the last sweep shifted impulses among rows that imply each other and hardly changed speeds: the energy of
+    the change is next to nothing against that of each row's change alone. What is then sought of their speeds
+    contradicts, and sweeps would go on until something else gives. Not where something is light: there sweeps crawl."""
+    contacts = contact_count(work, w)
+    n = padded(row_count(work, w))
+    together = real(0.0)
+    alone = real(0.0)
+    light = real(0.0)
+    row = int(0)
+    while row < row_count(work, w):
+        change = real(0.0)
+        if row < 3 * contacts:
+            light = wp.max(light, get(work.contact_K, CONTACT_K * (row / 3) + 16, w))
+            change = get(work.row_p, row, w) - get(work.p_old, row, w)
+        else:
+            at = row + 3 * (row - 3 * contacts)
+            k = int(0)
+            while k < 4:
+                change = change + get(work.row_p, at + k, w) - get(work.p_old, at + k, w)
+                k += 1
+        together = together + change * (get(work.row_s, row, w) - get(work.z_old, row, w))
+        alone = alone + change * change * get(work.answer, row * n + row, w)
+        row += 1
+    return together <= CONTRADICTION * alone and light <= LIGHT

@@ -8,7 +8,7 @@ from sharnir.access import ints2
 from sharnir.maths import C_REAL, FOUR, array2, real, vec3
 from sharnir.spans import indices
 
-MOST = 64  # rows of a matrix that is eliminated
+MOST = 96  # rows of a matrix that is eliminated
 
 
 @wp.func_native(f"""

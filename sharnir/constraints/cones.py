@@ -8,16 +8,48 @@ from sharnir.access import ints2
 from sharnir.maths import C_REAL, FOUR, array2, real, vec3
 
 # New impulse (p0, p1, p2) from the old one (o0, o1, o2) and the speeds (s0, s1, s2) beyond those sought: sticking if
-# the cone allows it; otherwise the normal alone, then sliding on the circle μ p_n. k: what `block_of_contact` found.
+# the cone allows it; otherwise open, if the normal alone would pull, or sliding (M-82). k: see `block_of_contact`.
 OPEN, STICKS, SLIDES = range(3)  # what a contact does
-_LAW = f"""
-    bool slides = mu == 0;
-    {C_REAL} p0 = o0 - (k[0]*s0 + k[n]*s1 + k[2*n]*s2);
-    {C_REAL} p1 = o1 - (k[3*n]*s0 + k[4*n]*s1 + k[5*n]*s2);
-    {C_REAL} p2 = o2 - (k[6*n]*s0 + k[7*n]*s1 + k[8*n]*s2);
-    if (!(k[0] > 0 && p0 >= 0 && p1*p1 + p2*p2 <= (mu*p0)*(mu*p0))) {{
-        const {C_REAL} alone = o0 - s0*k[9*n];
-        p0 = alone > 0 ? alone : 0;
+TURNS = 8  # of Newton's method on λ, at most; one is usual
+NEAR = 0.2  # of |p_t|²: so near the cone one more is the last
+# Sliding: p_t = (E + λ M)⁻¹ p_t of sticking, M the tangents' block of the inverse, and λ = |s_t|/|p_t| so that
+# |p_t| = μ p_n. x, y and `normal` are these impulses times det(E + λ M): polynomials in λ.
+_SLIDING = f"""
+            const {C_REAL} a = k[4*n], b = k[5*n], c = k[8*n], trace = a + c, det = a*c - b*b;
+            const {C_REAL} dx = c*p1 - b*p2, dy = a*p2 - b*p1, square = alone*det;
+            const {C_REAL} linear = alone*trace - (k[11*n]*dx + k[12*n]*dy)*k[9*n];
+            const {C_REAL} power = -(s1*o1 + s2*o2);
+            {C_REAL} lambda = power > 0 ? power / (o1*o1 + o2*o2) : 0;
+            bool near = false;
+            for (int turn = 0; turn < {TURNS} && !near; ++turn) {{
+                const {C_REAL} x = p1 + lambda*dx, y = p2 + lambda*dy, normal = p0 + lambda*(linear + lambda*square);
+                const {C_REAL} most = mu*mu*normal, size = x*x + y*y, off = size - most*normal;
+                const {C_REAL} slope = 2*(x*dx + y*dy - most*(linear + 2*lambda*square));
+                const bool sound = normal > 0 && slope < 0;
+                near = sound && (off < 0 ? -off : off) <= ({C_REAL}){NEAR}*size;
+                if (sound) {{
+                    const {C_REAL} next = lambda - off/slope;
+                    lambda = next > 0 ? next : lambda/2;
+                }} else {{
+                    const {C_REAL} far = wp::sqrt(dx*dx + dy*dy) / (mu*square);  // what it tends to where it is large
+                    lambda = far > lambda ? far : 2*lambda;
+                }}
+            }}
+            if (near) {{
+                const {C_REAL} x = p1 + lambda*dx, y = p2 + lambda*dy, normal = p0 + lambda*(linear + lambda*square);
+                const {C_REAL} size = wp::sqrt(x*x + y*y);
+                p0 = normal > 0 ? normal / (1 + lambda*(trace + lambda*det)) : 0;
+                const {C_REAL} scale = size > 0 ? mu*p0/size : 0;
+                p1 = x*scale;
+                p2 = y*scale;
+                slides = done = true;
+            }}
+"""
+# Where that fails, or the block has no inverse since bodies cannot move along all three rows: the normal, then the
+# tangents with the step 1/λ_max of their block.
+_ONE_BY_ONE = f"""
+        const {C_REAL} along = o0 - s0*k[9*n];
+        p0 = along > 0 ? along : 0;
         p1 = o1 - (s1 + k[11*n]*(p0 - o0))*k[10*n];
         p2 = o2 - (s2 + k[12*n]*(p0 - o0))*k[10*n];
         const {C_REAL} square = p1*p1 + p2*p2;
@@ -28,6 +60,27 @@ _LAW = f"""
             p1 *= scale;
             p2 *= scale;
         }}
+"""
+_LAW = f"""
+    bool slides = mu == 0;
+    {C_REAL} p0 = o0 - (k[0]*s0 + k[n]*s1 + k[2*n]*s2);
+    {C_REAL} p1 = o1 - (k[3*n]*s0 + k[4*n]*s1 + k[5*n]*s2);
+    {C_REAL} p2 = o2 - (k[6*n]*s0 + k[7*n]*s1 + k[8*n]*s2);
+    const bool whole = k[0] > 0;
+    bool done = whole && p0 >= 0 && p1*p1 + p2*p2 <= (mu*p0)*(mu*p0);
+    if (whole && !done) {{
+        const {C_REAL} alone = p0 + (k[11*n]*p1 + k[12*n]*p2)*k[9*n];  // of the normal without tangents
+        if (alone > 0 && mu > 0) {{
+            {_SLIDING}
+        }} else {{
+            p0 = alone > 0 ? alone : 0;
+            p1 = 0;
+            p2 = 0;
+            done = true;
+        }}
+    }}
+    if (!done) {{
+        {_ONE_BY_ONE}
     }}
 """
 _BLOCK = f"""

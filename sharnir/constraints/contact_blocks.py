@@ -13,6 +13,7 @@ from sharnir.maths import mat33, real
 from sharnir.spans import three_gram
 
 STRICTEST = wp.constant(real(1000.0))
+FIRMER = wp.constant(real(1.0e-3))  # of their own weight, to rows that imply each other: a step that is a little short
 
 
 @wp.func
@@ -37,14 +38,19 @@ def block_of_contact(plan: Plan, state: State, work: Work, c: int, held: int, w:
     k = products(plan, work, c, 0, held, w)
     K = mat33(k[0], k[5], k[4], k[5], k[1], k[3], k[4], k[3], k[2])
     inverse = mat33()
-    if wp.min(k[0], wp.min(k[1], k[2])) > NOTHING and wp.determinant(K) > REDUNDANT * k[0] * k[1] * k[2]:
+    normal = k[0]
+    if wp.min(k[0], wp.min(k[1], k[2])) > NOTHING:
+        if wp.determinant(K) <= REDUNDANT * k[0] * k[1] * k[2]:
+            normal = k[0] * (real(1.0) + FIRMER)
+            side = real(1.0) + FIRMER
+            K = mat33(normal, k[5], k[4], k[5], k[1] * side, k[3], k[4], k[3], k[2] * side)
         inverse = wp.inverse(K)
     at = CONTACT_K * c
     i = int(0)
     while i < 9:
         put(work.contact_K, at + i, w, inverse[i / 3, i % 3])
         i += 1
-    put(work.contact_K, at + 9, w, inverse_of(k[0]))
+    put(work.contact_K, at + 9, w, inverse_of(normal))
     put(work.contact_K, at + 10, w, inverse_of(largest_of(k[1], k[3], k[2])))
     put(work.contact_K, at + 11, w, k[5])
     put(work.contact_K, at + 12, w, k[4])

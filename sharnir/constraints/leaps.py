@@ -9,27 +9,28 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.access import get, get3, get_int, put, put_int
-from sharnir.constraints.acts import HOLD
+from sharnir.constraints.acts import FRICTION, HOLD
 from sharnir.constraints.answers import line_count, padded, row_count
 from sharnir.constraints.columns import add_column, add_columns, choose, eliminate, substitute
 from sharnir.constraints.cones import OPEN, SLIDES
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.laws import LEAST
 from sharnir.constraints.plan import Plan
+from sharnir.constraints.sweep import bounded
 from sharnir.constraints.work import CONTACT_K, FACTORED, Work
 from sharnir.maths import real, vec3
 
-FREE, LOWER, UPPER = range(3)  # what a limit does
+FREE, LOWER, UPPER, RUBS = range(4)  # what a line does: moves, with friction or without; held at a bound; by friction
 GIVE = wp.constant(real(1.0e-5))  # of a row's weight, to its change of impulse: rows that imply each other share it
 
 
 @wp.func
-def only_limits(plan: Plan, work: Work, w: int):
-    """Whether limits are all that acts on the lines."""
+def leaps_allowed(plan: Plan, work: Work, w: int):
+    """Whether limits and dry friction are all that acts on the lines."""
     only = int(1)
     k = int(0)
     while k < line_count(work, w):
-        if plan.line_acts[get_int(work.lively, 1 + k, w)] != HOLD:
+        if (plan.line_acts[get_int(work.lively, 1 + k, w)] & ~(HOLD | FRICTION)) != 0:
             only = 0
         k += 1
     return only == 1
@@ -48,14 +49,30 @@ def sideways(work: Work, c: int, p: vec3, s: vec3, w: int):
 
 
 @wp.func
-def deed_of_line(work: Work, l: int, row: int, at: int, w: int):
-    free = get(work.row_s, row, w) - get(work.K, l, w) * get(work.row_p, at, w)
+def deed_of_line(plan: Plan, work: Work, l: int, row: int, at: int, w: int):
+    """What line l does, and the impulse of its friction where that is known."""
+    acts = plan.line_acts[l]
+    K = get(work.K, l, w)
+    most = real(0.0)
+    total = get(work.row_p, at, w)
+    if (acts & FRICTION) != 0:
+        most = get(work.friction, l, w)
+        total = total + get(work.row_p, at + 1, w)
+    free = get(work.row_s, row, w) - K * total
+    rub = wp.clamp(-free / K, -most, most)
+    speed = free + K * rub
     deed = int(FREE)
-    if free < get(work.lower, l, w):
-        deed = LOWER
-    elif free > get(work.upper, l, w):
-        deed = UPPER
-    return deed
+    if most > real(0.0) and wp.abs(rub) < most:
+        deed = RUBS
+        speed = real(0.0)
+    if (acts & HOLD) != 0:
+        if speed < get(work.lower, l, w):
+            deed = LOWER
+            rub = bounded(wp.where(get(work.lower, l, w) == real(0.0), speed, get(work.lower, l, w)), real(0.0), most)
+        elif speed > get(work.upper, l, w):
+            deed = UPPER
+            rub = bounded(wp.where(get(work.upper, l, w) == real(0.0), speed, get(work.upper, l, w)), real(0.0), most)
+    return deed, rub
 
 
 @wp.func
@@ -65,6 +82,20 @@ def give_up(work: Work, row: int, at: int, n: int, w: int):
     if p != real(0.0):
         add_column(work.answer, row * n, n, -p, work.row_s, w)
         put(work.row_p, at, w, real(0.0))
+
+
+@wp.func
+def share_line(work: Work, deed: int, rub: real, at: int, w: int):
+    """Impulses of a line with friction: of friction that is known, and the rest of their sum in the place of what is
+    yet to be found."""
+    hold = get(work.row_p, at, w)
+    before = get(work.row_p, at + 1, w)
+    if deed == RUBS:
+        put(work.row_p, at, w, real(0.0))
+        put(work.row_p, at + 1, w, hold + before)
+    else:
+        put(work.row_p, at, w, hold + before - rub)
+        put(work.row_p, at + 1, w, rub)
 
 
 @wp.func
@@ -82,10 +113,14 @@ def note_deeds(plan: Plan, work: Work, n: int, w: int):
         c += 1
     k = int(0)
     while k < line_count(work, w):
-        deed = deed_of_line(work, get_int(work.lively, 1 + k, w), 3 * contacts + k, 3 * contacts + 4 * k, w)
+        l = get_int(work.lively, 1 + k, w)
+        at = 3 * contacts + 4 * k
+        deed, rub = deed_of_line(plan, work, l, 3 * contacts + k, at, w)
         if deed != get_int(work.island_line, k, w):
             same = 0
             put_int(work.island_line, k, w, deed)
+        if (plan.line_acts[l] & FRICTION) != 0:
+            share_line(work, deed, rub, at, w)
         k += 1
     c = int(0)
     while c < contacts:
@@ -214,6 +249,8 @@ def set_lack(work: Work, m: int, w: int):
             bound = get(work.lower, l, w)
             if get_int(work.island_line, k, w) == UPPER:
                 bound = get(work.upper, l, w)
+            elif get_int(work.island_line, k, w) == RUBS:
+                bound = real(0.0)
             put(work.island_g, i, w, bound - get(work.row_s, row, w))
             i += 1
 
@@ -238,6 +275,8 @@ def leap(plan: Plan, work: Work, w: int):
             at = row
             if row >= 3 * contacts:
                 at = row + 3 * (row - 3 * contacts)
+                if get_int(work.island_line, row - 3 * contacts, w) == RUBS:
+                    at += 1
             put(work.row_p, at, w, get(work.row_p, at, w) + get(work.island_g, i, w))
             i += 1
         add_columns(work.answer, n, work.island_dof, m, work.island_g, work.row_s, w)

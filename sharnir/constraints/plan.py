@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MOST_DENSE = 20_000_000  # numbers
 LINE_INTEGERS = ("kind", "q", "link", "measured", "acts", "motor", "needed")
-MOST_ROWS = 64  # that are swept by how they answer each other
+MOST_ROWS = 96  # that are swept by how they answer each other
 
 
 @wp.struct

@@ -7,10 +7,10 @@ import warp as wp
 
 from sharnir.access import get, item, put_int, set_item
 from sharnir.constraints.acts import CONTACT_P
-from sharnir.constraints.answers import load_rows, row_count, sweep_rows, unload_rows
+from sharnir.constraints.answers import load_rows, only_impulses_change, row_count, sweep_rows, unload_rows
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.islands import restless
-from sharnir.constraints.leaps import leap, only_limits
+from sharnir.constraints.leaps import leap, leaps_allowed
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.newton import solve_islands
 from sharnir.constraints.plan import Plan
@@ -22,6 +22,7 @@ from sharnir.constraints.work import (
     CONVERGED,
     CUT,
     CUT_AT,
+    EASY,
     ENOUGH,
     FACTORED,
     METHOD,
@@ -35,13 +36,16 @@ from sharnir.constraints.work import (
 from sharnir.maths import DOUBLE, array2, real, ticks
 from sharnir.spans import clear, copy, distance2, extrapolate
 
-FIRST, BETWEEN, BACK_OFF = 1, 2, 10  # sweeps before the first leap, between leaps, after one that failed
+FIRST, BACK_OFF = 1, 10  # sweeps before the first leap, after leaps that failed
+LEAPS = 3  # that may go by before the change of impulses is less than half of what it was
 LEAPS_ON = wp.constant(real(0.3))  # of the change of impulses: leaps go on with the same factors
+SETTLING = 4  # sweeps after which it is looked whether only impulses still change
 QUIET = 3  # sweeps of a step at rest: less work than how rows answer each other
 CRAWLING = 50  # sweeps after which small islands of contacts are solved at once
 PATIENCE = 200  # sweeps after which some progress must have been made
 QUICK = 10  # the same where all is settled but for what is light among many
 PATIENCE_TOUCHING = 100  # the same where bodies touch: the next step goes on with what this one leaves
+PATIENCE_FEW = 50  # the same where there are leaps between sweeps
 STALLED_TOUCHING = wp.constant(real(0.5))
 STALLED = wp.constant(real(0.9))  # of the change of impulses then
 
@@ -78,12 +82,12 @@ def crawls(plan: Plan, state: State):
 @wp.func
 def verdict(state: State, n: int, worst: real, epsilon: real, checked: real, touching: int, end: wp.float64, w: int):
     """After n sweeps, the last of which changed impulses by `worst`: 0 converged, 1 go on, 2 out of time, 3 stalled;
-    checked: change when progress was last looked at."""
+    checked: change when progress was last looked at; touching: 1 where bodies touch, 2 where their rows are few."""
     patience = int(PATIENCE)
     stalled = STALLED
     stop = int(3)
-    if touching == 1:
-        patience = PATIENCE_TOUCHING
+    if touching > 0:
+        patience = wp.where(touching == 2, PATIENCE_FEW, PATIENCE_TOUCHING)
         stalled = STALLED_TOUCHING
     if worst <= state.settings[ENOUGH, 0]:
         patience = int(QUICK)
@@ -188,9 +192,11 @@ def sweeps_of_few(plan: Plan, state: State, work: Work, made: int, z: array2, en
     n = int(made)
     wait = int(most)
     if wp.static(DOUBLE):
-        if plan.newton == 1 and accelerate and only_limits(plan, work, w):
+        if plan.newton == 1 and accelerate and leaps_allowed(plan, work, w):
             wait = made + FIRST
     before = real(1.0e30)
+    least = real(1.0e30)  # the change before the first of some leaps
+    leaps = int(0)
     going = int(1)
     if accelerate:
         clear(work.p_way, impulses, w)
@@ -199,29 +205,38 @@ def sweeps_of_few(plan: Plan, state: State, work: Work, made: int, z: array2, en
         leapt = int(0)
         if wp.static(DOUBLE):
             if n >= wait:
-                copy(work.row_p, work.p_back, impulses, w)
-                copy(work.row_s, work.s_back, rows, w)
+                if leaps == 0:
+                    copy(work.row_p, work.p_back, impulses, w)
+                    copy(work.row_s, work.s_back, rows, w)
+                    least = before
                 leap(plan, work, w)
                 leapt = 1
+                leaps += 1
                 last = real(0.0)
         if accelerate:
             copy(work.row_p, work.p_old, impulses, w)
             copy(work.row_s, work.z_old, rows, w)
         worst = sweep_rows(plan, work, w)
         n += 1
-        going, checked = verdict(state, n, worst, epsilon, checked, 1, end, w)
+        going, checked = verdict(state, n, worst, epsilon, checked, 2, end, w)
+        if going == 1 and accelerate and n >= made + SETTLING and worst <= state.settings[EASY, 0]:
+            if only_impulses_change(work, w):
+                going = 0
         if leapt == 1 and going != 0:
             wait = n
             if not worst <= LEAPS_ON * before:
-                wait = n + BETWEEN
                 put_int(work.flow, FACTORED, w, 0)
-            if not worst <= before:
-                copy(work.p_back, work.row_p, impulses, w)
-                copy(work.s_back, work.row_s, rows, w)
-                copy(work.row_p, work.p_old, impulses, w)
-                copy(work.row_s, work.z_old, rows, w)
+            if worst <= real(0.5) * least:
+                leaps = 0
+            elif leaps == LEAPS or going != 1:
+                leaps = 0
                 wait = n + wp.max(BACK_OFF, n)
-                worst = before
+                if not worst <= least:
+                    copy(work.p_back, work.row_p, impulses, w)
+                    copy(work.s_back, work.row_s, rows, w)
+                    copy(work.row_p, work.p_old, impulses, w)
+                    copy(work.row_s, work.z_old, rows, w)
+                    worst = least
         before = worst
         if going == 1 and n % CRAWLING == 0 and crawls(plan, state):
             if restless(work, epsilon, w) >= 0:
