@@ -95,11 +95,12 @@ def encounter(geo: Geometry, T: Placed, B: Placed, up: vec3, margin: real, ball:
 
 @wp.func
 def with_escape(found: Found, first: int, n: int, least: WayOut, ball: Ball, w: int):
-    """Add the shortest way out if there is one and no point with an overlap; returns the new n."""
+    """Add the shortest way out if there is one and no point that touches; returns the new n. By rounding, what just
+    touches may count as an overlap."""
     if least.depth < FAR_BELOW and n < found.most:
         alone = n == first
         if not alone:
-            alone = get(found.gap, deepest(found, first, n, w), w) >= real(0.0)
+            alone = get(found.gap, deepest(found, first, n, w), w) > TILT * ball.radius
         if alone:
             n = keep_point(found, first, n, least.normal, least.point, -least.depth, least.feature, ball, w)
     return n

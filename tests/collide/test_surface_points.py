@@ -5,6 +5,7 @@ import pytest
 from refusal import refused
 from scipy.spatial.transform import Rotation
 
+import sharnir as sh
 from sharnir import Body, Box, Capsule, ConvexHull, Cylinder, HalfSpace, HeightField, Mesh, Scene, Sphere, compile
 from sharnir.collide.rays import distance, pair_points
 from sharnir.maths import DOUBLE
@@ -185,3 +186,20 @@ def test_distances():
             distance(model, [], *pair)
     with refused("shape is out of range", "0 to 3"):
         distance(model, [], 0, 4)
+
+
+@pytest.mark.parametrize("start", [-3.0, -2.99, 1.234])
+def test_a_cylinder_rolls_on_over_large_triangles(start):
+    """What just touches counts as an overlap by rounding: it was pushed down through the floor."""
+    material = sh.Material(friction=0.8)
+    corners = [(-10, -3, 0), (10, -3, 0), (10, 3, 0), (-10, 3, 0)]
+    scene = sh.Scene(name="roll")
+    scene.add(sh.Mesh(vertices=corners, faces=[(0, 1, 2), (0, 2, 3)], material=material))
+    lying = (-np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))
+    wheel = sh.Cylinder(radius=0.1, length=0.12, orientation=lying, material=material)
+    scene.add(sh.Body(name="wheel", mass=5.0, shapes=[wheel], position=(start, 0.3, 0.1)))
+    scene.add(sh.Free(name="free", parent="world", child="wheel", velocity=(1, 0, 0, 0, 10, 0)))
+    sim = sh.Simulation(scene, dt=0.005)
+    sim.run(1.0)
+    np.testing.assert_allclose(sim.body("wheel").velocity, (1.0, 0.0, 0.0), atol=1e-3)
+    assert abs(sim.body("wheel").position[2] - 0.1) < 1e-5
