@@ -29,6 +29,16 @@ def test_opens_and_closes_the_valve_from_other_poses_and_with_other_friction(see
 
 
 @pytest.mark.slow
+def test_a_stiff_valve_is_gripped_harder_and_turned_more_slowly():
+    """By what wrists feel: the same task, three times the friction."""
+    usual, stiff = (demonstrators.attempt(NAME, seed=0, torque=torque) for torque in (6.0, 18.0))
+    assert usual.met and stiff.met, str(stiff)
+    assert stiff.time > usual.time + 1.0
+    given = [next(f.value for f in o.figures if f.name.startswith("torque of a motor")) for o in (usual, stiff)]
+    assert given[1] > 1.3 * given[0]  # of the fingers
+
+
+@pytest.mark.slow
 def test_opens_and_closes_the_valve_in_maximal_coordinates():
     outcome = demonstrators.attempt(NAME, seed=0, solver="simmc")
     assert outcome.met, str(outcome)

@@ -10,20 +10,19 @@ voltage adds its own damping (r K)²/R, which acts within the step: loops stay s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sharnir.model import Model, Reals
 from sharnir.scenes.skybot.motors import nameplate
+from sharnir.views import written
 
 if TYPE_CHECKING:
     from sharnir.simulation import Simulation
 
-RESPONSE = {"hip": 0.05, "knee": 0.05, "ankle": 0.05, "waist": 0.05}  # s, time constant of a loop
-OTHERS = 0.04  # s
-EXTRA = {"hip": 1.0, "knee": 1.0, "ankle": 1.0, "waist": 1.0}  # damping of the loop by that of the back voltage
+BEARING = ("hip", "knee", "ankle", "waist")  # joints that carry the body
+RESPONSES = 0.05, 0.04  # s, time constants of the loops of these and of all others
 
 
 class Servos:
@@ -38,20 +37,16 @@ class Servos:
         plates = [nameplate(name) for name in self.names]
         self.gear = np.array([p.ratio * p.constant for p in plates])  # V s/rad
         self.volts = np.array([p.resistance for p in plates]) / self.gear  # V by N m
-        damping = np.array([p.damping for p in plates])
-        self.damping = damping * np.array([_by_part(EXTRA, name, 0.0) for name in self.names])
-        self.stiffness = (damping + self.damping) / np.array([_by_part(RESPONSE, name, OTHERS) for name in self.names])
+        bearing = np.array([any(part in name for part in BEARING) for name in self.names])
+        damping = np.array([p.damping for p in plates])  # N m s/rad, of the back voltage
+        self.damping = np.where(bearing, damping, 0.0)  # as much again, where the body would sway
+        self.stiffness = (damping + self.damping) / np.where(bearing, *RESPONSES)
         self.most = np.array([p.torque for p in plates])  # N m
         self.number = {name: k for k, name in enumerate(self.names)}
         self.rate, self.load = np.zeros(len(self.names)), np.zeros(len(self.names))
         self.forced = np.zeros(len(self.names), dtype=bool)
         self.target = read_encoders(sim)
         self.seen, self._time = self.target.copy(), np.inf  # rad, what encoders showed, and s, when
-
-    def set(self, targets: Mapping[str, float]) -> None:
-        """Targets of some motors, rad."""
-        for name, angle in targets.items():
-            self.target[self.number[name]] = angle
 
     def __call__(self, sim: Simulation) -> None:
         angle = read_encoders(sim)
@@ -61,11 +56,14 @@ class Servos:
         torque = self.stiffness * (self.target - angle) + self.damping * (self.rate - turning)
         torque = np.clip(np.where(self.forced, 0.0, torque) + self.load, -self.most, self.most)
         volts = torque * self.volts + self.gear * np.where(self.forced, 0.0, self.rate)
-        sim.impulses.state.drive_input.assign(volts[:, None])
+        self._apply(sim, volts)
+
+    def _apply(self, sim: Simulation, volts: Reals) -> None:
+        written(sim, sim.impulses.state.drive_input, slice(None), "voltages of the robot", volts)
 
     def relax(self, sim: Simulation) -> None:
         """No voltage at any motor: joints give way, braked by their shorted windings."""
-        sim.impulses.state.drive_input.zero_()
+        self._apply(sim, np.zeros(len(self.names)))
         self.seen, self._time = read_encoders(sim), sim.time
 
     def hold(self) -> None:
@@ -83,7 +81,3 @@ def encoders(model: Model, q: Reals, loop_q: Reals) -> Reals:
 def read_encoders(sim: Simulation) -> Reals:
     """[motors] rad, of a simulation."""
     return encoders(sim.inner, sim.q, sim._column(sim.impulses.state.loop_q))
-
-
-def _by_part(table: Mapping[str, float], name: str, other: float) -> float:
-    return next((value for part, value in table.items() if part in name), other)
