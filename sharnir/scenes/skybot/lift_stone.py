@@ -61,15 +61,20 @@ class LiftStone:
         self.pressing = {side: Admittance(mass=0.0, damping=DAMPING) for side in SIDES}  # along the stone's axes
         self.inward = dict.fromkeys(SIDES, 0.0)  # m, by which force leads hands
         self.clock, self.rise, self.slip = sim.time, 0.0, 0.0  # s, m, m
+        self.felt: dict[str, Felt] = {}  # since the last plan
         self.heights: list[tuple[float, float]] = []  # s, m of the stone over the table
         self._held: Reals | None = None
         self._weight = float(sim.model.mass[sim.model.body("stone")] * np.linalg.norm(sim.model.gravity))  # N
 
     def __call__(self, simulation: Simulation) -> None:
         sim = simulation
-        if self.body.due(sim):
-            self._lead(sim)
+        plans = self.body.due(sim)
+        if not plans or not self.felt:  # between plans, so that no call does both
+            self.felt = {side: wrist.read(sim) for side, wrist in self.wrists.items()}
             self.watch(sim)
+        if plans:
+            self._lead(sim)
+            self.felt = {}
             self._note(sim)
         self.body(sim)
         self.watch.note_motors(sim)
@@ -79,7 +84,7 @@ class LiftStone:
         """Say where hands are to go, by the course and by what they feel."""
         elapsed, self.clock = sim.time - self.clock, sim.time
         values = self.course.at(self.clock)
-        felt = {side: wrist.read(sim) for side, wrist in self.wrists.items()}
+        felt = self.felt
         for side in SIDES:
             self._press(side, felt[side], values["press"], elapsed)
             place = self.holding(side, values["apart"] - self.inward[side], values["lift"])

@@ -54,14 +54,19 @@ class TurnValve:
         self.rest = {side: task.target for side, task in self.body.hands.items()}
         self.yielding = {side: Admittance(mass=0.0, damping=DAMPING, stiffness=STIFFNESS) for side in SIDES}
         self.clock, self.ahead, self._time = sim.time, 0.0, sim.time  # s, rad, s
+        self.felt: dict[str, Felt] = {}  # since the last plan
         self.angles: list[tuple[float, float]] = []  # s, rad of the valve
         self._friction = float(sim.model.friction[sim.model.joint("valve").v][0])  # N m, of the stem
 
     def __call__(self, simulation: Simulation) -> None:
         sim = simulation
-        if self.body.due(sim):
-            self._lead(sim)
+        plans = self.body.due(sim)
+        if not plans or not self.felt:  # between plans, so that no call does both
+            self.felt = {side: wrist.read(sim) for side, wrist in self.wrists.items()}
             self.watch(sim)
+        if plans:
+            self._lead(sim)
+            self.felt = {}
             self.angles.append((sim.time, float(sim.joint("valve").position[0])))
         self.body(sim)
         self.watch.note_motors(sim)
@@ -71,8 +76,7 @@ class TurnValve:
         """Say where hands are to go, by the course and by what they feel."""
         elapsed, self._time = sim.time - self._time, sim.time
         values = self.course.at(self.clock)
-        felt = {side: wrist.read(sim) for side, wrist in self.wrists.items()}
-        along = {side: _along_rim(felt[side]) for side in SIDES}
+        felt, along = self.felt, {side: _along_rim(self.felt[side]) for side in SIDES}
         self._turn(sim, values, elapsed)
         for side in SIDES:
             given = self._give_way(side, felt[side].force, values, elapsed)
