@@ -61,7 +61,7 @@ def _table(element: Element, kind: str | None) -> dict[str, Any]:
     for f in fields(element):
         value = getattr(element, f.name)
         default = f.default if f.default_factory is MISSING else f.default_factory()
-        if default is not MISSING and shown(value) == shown(default):  # tells -0.0 and False from 0.0
+        if default is not MISSING and repr(value) == repr(default):  # tells -0.0 and False from 0.0
             continue
         if isinstance(value, (Frame, Material)):
             value = _table(value, None)

@@ -80,5 +80,5 @@ def test_rate_of_turn_is_that_of_the_wheels(solver, left, right):
     sim.run(4.0)
     slow, fast = (RADIUS * float(sim.joint(name).velocity[0]) for name in ("left", "right"))
     chassis = sim.body("chassis")
-    np.testing.assert_allclose(chassis.angular_velocity[2], (fast - slow) / TREAD, rtol=0.005)
+    np.testing.assert_allclose(chassis.angular_velocity[2], (fast - slow) / TREAD, rtol=0.01)  # of the width, 5 %
     np.testing.assert_allclose(chassis.velocity @ chassis.rotation[:, 0], (fast + slow) / 2, atol=0.002)
