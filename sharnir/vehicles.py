@@ -127,7 +127,7 @@ def add_track(scene: Scene, track: Track) -> None:
         name, tyre = f"{track.name}_wheel{k}", _roller(track, belt, (0.0,) * 3)
         _add_strut(scene, element, name, track.name, at, track.suspension, tyre)
         hub = Cylinder(radius=0.7 * track.radius, length=1.02 * track.width, orientation=ALONG_AXLE)
-        scene.bodies[-1].visuals = [Visual(shape=tyre, color=RUBBER), Visual(shape=hub, color=STEEL)]
+        scene.bodies[-1].visuals = (Visual(shape=tyre, color=RUBBER), Visual(shape=hub, color=STEEL))
 
 
 def _roller(track: Track, belt: str, position: Vector) -> Cylinder:
