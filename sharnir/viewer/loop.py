@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 
@@ -67,6 +68,8 @@ class Player:
         finally:
             self._channel.close()
         self.url = self._server.url
+        gc.collect()
+        gc.freeze()  # else all there is, kernels' descriptions too, is looked through for garbage now and then
 
     def run(self, frames: int | None = None) -> None:
         """Show so many pictures, or go on while the viewer's process lives."""
@@ -115,4 +118,5 @@ class Player:
 
     def close(self) -> None:
         """End the viewer's process."""
+        gc.unfreeze()
         self._server.close()
