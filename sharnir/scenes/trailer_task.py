@@ -33,17 +33,24 @@ class TowTask:
     def __init__(self, simulation: Simulation) -> None:
         self.done = False
         self._leg = 0
-        self._robot = simulation.body("chassis")
-        self._drives = [simulation.dc_motor(name) for name, _ in SIDES]
-        self._sprockets = [simulation.joint(f"{name}_sprocket") for name, _ in SIDES]
-        self._hitch = simulation.joint("hitch")
+        self._look_at(simulation)
         self._times: list[float] = []
         self._angles: list[Array] = []  # rad, of the hitch
         self._torques: list[list[float]] = []  # N m, of the drives
         self._astray = 0.0
         self._upright = 1.0
 
+    def _look_at(self, simulation: Simulation) -> None:
+        """See and drive this one: with another solver it is another."""
+        self._simulation = simulation
+        self._robot = simulation.body("chassis")
+        self._drives = [simulation.dc_motor(name) for name, _ in SIDES]
+        self._sprockets = [simulation.joint(f"{name}_sprocket") for name, _ in SIDES]
+        self._hitch = simulation.joint("hitch")
+
     def __call__(self, simulation: Simulation) -> None:
+        if simulation is not self._simulation:
+            self._look_at(simulation)
         self._note(simulation.time)
         position, rotation = self._robot.position, self._robot.rotation
         self.done = bool(np.hypot(*(position[:2] - WAY[-1])) < ARRIVED)
