@@ -34,7 +34,7 @@ def least_gaps() -> np.ndarray:
 
 @pytest.mark.slow
 def test_single_precision_agrees_with_double(tmp_path: Path) -> None:
-    """To 2e-4 m of shapes of 1 m: cylinders keep the points of a rim, and polytopes end, at 1e-4 of the size."""
+    """To 3e-4 m of shapes of 1 m: cylinders keep the points of a rim, and polytopes end, at 1e-4 of the size."""
     if os.environ.get("SHARNIR_PRECISION") == "single":
         pytest.skip("there is no double precision in this process")
     file = tmp_path / "gaps.npy"
@@ -49,4 +49,4 @@ def test_single_precision_agrees_with_double(tmp_path: Path) -> None:
     near = np.isfinite(single) & np.isfinite(double)
     assert near.sum() > 2000
     assert np.all(np.minimum(single, double)[~near] > MARGIN - 2e-4)
-    assert np.abs(single[near] - double[near]).max() < 2e-4
+    assert np.abs(single[near] - double[near]).max() < 3e-4
