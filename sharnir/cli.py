@@ -101,6 +101,11 @@ def run(
     if method is None and solver == "exact":
         method = "dop853" if dt is None else "rk4"
     if scene in demonstrators.names() and solver != "exact":
+        given = {"--method": method, "--duration": duration, "--contacts": contacts, "--pairs": pairs}
+        idle = [n for n, x in (given | {"--plot": plot or None, "--csv": csv or None}).items() if x is not None]
+        if idle:
+            allowed = "--solver, --dt, --set, --record, --rate"
+            raise ModelError(f"{scene}: performs a task to its end: given {', '.join(idle)}; allowed: {allowed}")
         outcome = perform(scene, solver, dt, values_of(parameter or []), record, rate, out)
         raise typer.Exit(130 if not outcome.finished else 0 if outcome.met else 1)
     if record is not None and scene == ALL:

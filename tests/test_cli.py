@@ -68,6 +68,12 @@ def test_run_takes_methods_parameters_and_files(tmp_path):
         (("run", "missing.toml"), "cannot be read"),
         (("run", "pendulum", "--csv", "--out", "/dev/null/x"), "cannot be written to"),
         (("bench", "abba"), "did you mean 'aba'?"),
+        (("run", "humanoid_valve", "--set", "seed=-1"), "seed is out of range: given -1"),
+        (("run", "manipulator_grasp", "--set", "seed=1.5"), "seed is out of range: given 1.5"),
+        (("run", "manipulator_grasp", "--set", "linkage=7"), "linkage is out of range: given 7"),
+        (("run", "manipulator_grasp", "--dt", "0"), "dt is out of range: given 0"),
+        (("run", "trailer_robot", "--method", "paper", "--csv"), "given --method, --csv; allowed: --solver"),
+        (("view", "pendulum", "--auto"), "--auto: has no task of its own"),
     ],
 )
 def test_mistakes_get_one_sentence(words, answer, tmp_path):

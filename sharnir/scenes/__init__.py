@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from sharnir.compiler.checks import number, vector
 from sharnir.errors import ModelError, unknown
+from sharnir.model import index
 from sharnir.scenes import (
     chains,
     contacts,
@@ -30,6 +31,8 @@ from sharnir.scenes import (
 )
 from sharnir.spec.elements import plain
 from sharnir.spec.scene import Scene
+
+SEEDS = 2**32
 
 
 class Named(NamedTuple):
@@ -108,4 +111,6 @@ def make(name: str, **parameters: Any) -> Scene:
             parameters[key] = tuple(vector(f"scene {name!r}", key, plain(value), len(default)).tolist())
         elif isinstance(default, float):
             parameters[key] = number(f"scene {name!r}", key, value)
+        elif key == "seed":
+            parameters[key] = index(f"scene {name!r}", key, value, SEEDS, "the seeds")
     return build(**parameters)

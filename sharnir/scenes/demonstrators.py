@@ -98,7 +98,9 @@ def ready(
     """A simulation of a demonstrator and who performs its task, about to start. dt: s; left out, the scene's own.
     parameters: of the scene."""
     find(name)
-    simulation = Simulation(scenes.make(name, **parameters), solver=solver, dt=dt or scenes.find(name).dt)
+    simulation = Simulation(
+        scenes.make(name, **parameters), solver=solver, dt=scenes.find(name).dt if dt is None else dt
+    )
     return simulation, Performer(name, simulation)
 
 

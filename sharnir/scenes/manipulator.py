@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sharnir.model import index
 from sharnir.scenes.gripper import BASE_SIZE, FINGER_SIZE, PIVOT, add_fingers
 from sharnir.scenes.linkage_gripper import add_linkage_fingers
 from sharnir.scenes.parts import about, capsule
@@ -62,7 +63,7 @@ def manipulator_grasp(seed: int = 0, linkage: int = 0) -> Scene:
     scene = Scene(name="manipulator_grasp")
     scene.add(HalfSpace(material=material))
     _add_arm(scene, {name: angle + 0.1 * rng.uniform(-1, 1) for name, angle in READY.items()}, material)
-    kind = "linkage" if linkage else "repeater"
+    kind = ("repeater", "linkage")[index("scene 'manipulator_grasp'", "linkage", linkage, 2, "the grippers")]
     (add_linkage_fingers if linkage else add_fingers)(scene, "hand", OPEN[kind], material=material)
     scene.add(_motor("grip", "hinge1"))
     _add_furniture(scene, material)
