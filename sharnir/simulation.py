@@ -128,8 +128,8 @@ class Simulation:
         if self.sampler is not None:
             self.sampler.clear()
         self.counts = Counts()
-        self._controllers = [(f, period, 0.0) for f, period, _ in self._controllers]
         self._changed()
+        self._restart_controllers()
 
     def save(self) -> Saved:
         """All that a continuation needs, bit for bit."""
@@ -149,8 +149,8 @@ class Simulation:
             self.sampler.restore(saved.arrays)
         self.dt = saved.dt
         self._since, self._steps = saved.since, saved.steps
-        self._controllers = [(f, period, self.time) for f, period, _ in self._controllers]
         self._changed()
+        self._restart_controllers()
 
     @property
     def dt(self) -> float:
@@ -256,12 +256,21 @@ class Simulation:
     def add_controller(self, function: Controller, rate: float | None = None) -> None:
         """Call function(simulation) `rate` times a second of simulated time, or before every step; first at once.
 
-        It reads what it likes and writes `control`, motors' targets, actuators' inputs and applied wrenches.
+        It reads what it likes and writes `control`, motors' targets, actuators' inputs and applied wrenches. Where it
+        has a method `restart(simulation)`, that is called after the simulation was reset or restored.
         """
         if not callable(function):
             raise fail("add_controller", "cannot be called", shown(function), "a function of the simulation")
         period = 0.0 if rate is None else 1.0 / number("add_controller", "rate", rate, above=0)
         self._controllers.append((function, period, self.time))
+
+    def _restart_controllers(self) -> None:
+        """All are due now; those that know of the past forget it."""
+        self._controllers = [(f, period, self.time) for f, period, _ in self._controllers]
+        for function, _, _ in self._controllers:
+            restart = getattr(function, "restart", None)
+            if callable(restart):
+                restart(self)
 
     def _call_controllers(self) -> int:
         """Call those that are due; steps until the next is."""
@@ -351,7 +360,12 @@ class Simulation:
     # what there is to see
 
     def _changed(self) -> None:
+        """All that was seen is of the past."""
         self._placed = self._observed = self._reacted = False
+
+    def _pushed(self) -> None:
+        """Forces are others: poses stay, velocities and reactions do not."""
+        self._placed, self._observed, self._reacted = self._placed or self._observed, False, False
 
     def contacts(self, body: str | None = None, other: str | None = None, *, world: int = 0) -> list[Contact]:
         """Points where shapes touched in the last step, of all bodies, of one, or of a pair; "world" is a body too."""
@@ -362,7 +376,7 @@ class Simulation:
         if name in ("wrench", "loop_wrench"):
             if not self._reacted:
                 self.impulses.react(self.settings, self._dt)
-                check_room(self, self.impulses.state.touch.count.numpy()[1])
+                check_room(self, self.impulses.host(self.impulses.state.touch.count)[1])
                 self._reacted = True
         elif name in ("position", "rotation"):
             if not (self._placed or self._observed):
@@ -370,13 +384,13 @@ class Simulation:
                 self._placed = True
         elif not self._observed:
             self.impulses.observe()
-            check_room(self, self.impulses.state.touch.count.numpy()[1])
+            check_room(self, self.impulses.host(self.impulses.state.touch.count)[1])
             self._observed = True
         return self._column(self.impulses.seen[name])
 
     def _column(self, array: Any) -> Reals:
         """[items] for one world, [items, worlds] for more; a view on the CPU."""
-        values = array.numpy()
+        values = self.impulses.host(array)
         return np.asarray(values[:, 0] if self.worlds == 1 else values)
 
     @property

@@ -34,17 +34,17 @@ def contacts_of(sim: Simulation, body: str | None, other: str | None, world: int
             raise unknown("body", name, names)
     if isinstance(world, bool) or not isinstance(world, int) or not 0 <= world < sim.worlds:
         raise fail("contacts", "world is out of range", shown(world), f"a whole number from 0 to {sim.worlds - 1}")
-    state, count = sim.impulses.state, len(sim.inner.shape_kind)
-    touched = state.touched.numpy()[:, world]
-    at, p = (getattr(state, n).numpy()[:, world] for n in ("touched_at", "touched_p"))
-    h = float(state.clock.numpy()[1, world])
-    out = []
-    for c in range(int(touched[0])):
-        first, second = divmod(int(touched[1 + 2 * c]), count)
-        pair = (names[sim.inner.shape_link[first]], names[sim.inner.shape_link[second]])
+    state, shapes, host = sim.impulses.state, len(sim.inner.shape_kind), sim.impulses.host
+    touched = host(state.touched)[:, world]
+    count, h = int(touched[0]), float(host(state.clock)[1, world])
+    links, out = sim.inner.shape_link.tolist(), []
+    for c, code in enumerate(touched[1 : 1 + 2 * count : 2].tolist()):
+        first, second = divmod(code, shapes)
+        pair = (names[links[first]], names[links[second]])
         if (body is None or body in pair) and (other is None or other in pair):
-            x, push = at[10 * c : 10 * c + 7].astype(float), p[6 * c : 6 * c + 6] / h
-            out.append(Contact(pair, (first, second), x[:3], x[3:6], float(x[6]), push[:3].copy(), push[3:].copy()))
+            x = host(state.touched_at)[10 * c : 10 * c + 7, world].astype(float)
+            push = host(state.touched_p)[6 * c : 6 * c + 6, world] / h
+            out.append(Contact(pair, (first, second), x[:3], x[3:6], float(x[6]), push[:3], push[3:]))
     return out
 
 

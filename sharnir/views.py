@@ -13,30 +13,31 @@ from sharnir.constraints.acts import ACT_FRICTION, ACT_HOLD, ACT_MOTOR, ACTIONS
 from sharnir.errors import fail, shown
 from sharnir.kinds import TURN
 from sharnir.model import Reals
+from sharnir.rotations import cross
 
 if TYPE_CHECKING:
     from sharnir.simulation import Simulation
 
 
-def written(simulation: Simulation, array: Any, rows: slice | int, what: str, values: Any) -> None:
+def written(simulation: Simulation, array: Any, rows: Any, what: str, values: Any) -> None:
     """Put finite numbers, one for all or one for each, into rows of an input array."""
-    target = array.numpy()
-    shape = target[rows].shape if simulation.worlds > 1 else target[rows, 0].shape
+    present = simulation._column(array)[rows]
+    shape = np.shape(present)
     try:
-        given = np.broadcast_to(np.asarray(values, dtype=float), shape)
+        given = np.asarray(values, dtype=float)
+        given = given if given.shape == shape else np.broadcast_to(given, shape)
     except (TypeError, ValueError):
         raise fail(what, "has the wrong shape", shown(values), f"a number or {list(shape)}") from None
     if not np.isfinite(given).all():
         raise fail(what, "is not finite", shown(values), "finite numbers")
-    target[rows] = given if simulation.worlds > 1 else given[..., None]
-    array.assign(target)
-    simulation._changed()
+    simulation.impulses.put(array, rows, given if simulation.worlds > 1 else given[..., None])
+    simulation._pushed()
 
 
 def opposite(wrench: Reals, arm: Reals) -> Reals:
     """The opposite wrench about a point at `arm` from where it was about."""
     force, torque = wrench[:3], wrench[3:]
-    return np.concatenate([-force, np.cross(arm, force, axis=0) - torque])
+    return np.concatenate([-force, cross(arm, force) - torque])
 
 
 class JointView:

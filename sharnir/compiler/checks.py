@@ -48,7 +48,11 @@ def number(
 
 
 def vector(element: str, field: str, value: Any, size: int, *, most: float = LARGEST) -> Array:
-    """A finite vector of `size` numbers."""
+    """A finite vector of `size` numbers. Arrays are judged as a whole, as control loops give many."""
+    if isinstance(value, np.ndarray):
+        if value.shape == (size,) and value.dtype == float and (np.abs(value) <= min(most, LARGEST)).all():
+            return value.copy()
+        value = plain(value)
     allowed = {0: "nothing: there are no coordinates", 1: "a finite number"}.get(size, f"{size} finite numbers")
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)) or len(value) != size:
         raise fail(element, f"{field} has the wrong shape", shown(value), allowed)
@@ -76,7 +80,7 @@ def _unit(element: str, field: str, value: Any, size: int, allowed: str) -> Arra
 
 def per_coordinate(element: str, field: str, value: Any, size: int, *, least: float = -np.inf) -> Array:
     """One number for all coordinates, or one for each."""
-    if is_number(value):
+    if is_number(plain(value)):
         return np.full(size, number(element, field, value, least=least))
     values = vector(element, field, value, size)
     for v in values:

@@ -10,7 +10,7 @@ import numpy as np
 from sharnir.compiler.checks import number, vector
 from sharnir.control.tasks import CenterOfMassTask
 from sharnir.model import Model, Reals
-from sharnir.observe.support import center_of_mass, inside_by, middle, support_polygon, within
+from sharnir.observe.support import center_of_mass, inside_by, middle, support_polygon, velocity_of_mass, within
 from sharnir.spec.elements import plain
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class BalanceTask(CenterOfMassTask):
         """Aim over the polygon as it is now; m by which the centre of mass is inside it, negative outside. In the air
         the aim stays, and what is returned is −inf where none was taken before."""
         polygon = support_polygon(sim, self.feet)
-        here, _ = center_of_mass(sim, self.group(sim.model))
+        here = center_of_mass(sim, self.group(sim.model))
         if len(polygon):
             self.polygon, self._trim = polygon, np.zeros(2)
             self.target = (*self._aim(), here[2])
@@ -73,7 +73,8 @@ class BalanceTask(CenterOfMassTask):
         the polygon; m by which the centre of mass is inside it. dt: s, since the last call."""
         if not len(self.polygon):
             self.look(sim)
-        here, velocity = center_of_mass(sim, self.group(sim.model))
+        shares = self.group(sim.model)
+        here, velocity = center_of_mass(sim, shares), velocity_of_mass(sim, shares)
         if len(self.polygon):
             aim, (pull, damp) = self._aim(), self.gains
             self._trim = within(self.polygon, aim + self._trim + dt * pull * (aim - here[:2]), self.margin) - aim

@@ -14,7 +14,7 @@ from sharnir.dynamics import body_poses, rnea
 from sharnir.errors import fail, unknown
 from sharnir.model import Model, Reals
 from sharnir.rotations import cross, quat_to_matrix
-from sharnir.spec.elements import Vector, plain
+from sharnir.spec.elements import Vector
 
 if TYPE_CHECKING:
     from sharnir.simulation import Simulation
@@ -82,7 +82,7 @@ class Admittance:
         self._axes = axes
         values = {"mass": mass, "damping": damping, "stiffness": stiffness}
         self.mass, self.damping, self.stiffness = (
-            per_coordinate("admittance", name, plain(value), axes, least=0) for name, value in values.items()
+            per_coordinate("admittance", name, value, axes, least=0) for name, value in values.items()
         )
         if (self.mass + self.damping <= 0).any():
             raise fail("admittance", "neither mass nor damping along an axis", 0, "one of the two > 0 along each")
@@ -100,12 +100,12 @@ class Admittance:
 
     @wanted.setter
     def wanted(self, value: Any) -> None:
-        self._wanted = per_coordinate("admittance", "wanted", plain(value), self._axes)
+        self._wanted = per_coordinate("admittance", "wanted", value, self._axes)
 
     def step(self, force: Any, dt: float) -> Yield:
         """The offset a time dt (s) on, given what acts on the hand [axes]."""
         dt = number("admittance", "dt", dt, above=0)
-        f = vector("admittance", "force", plain(force), self._axes) + self._wanted
+        f = vector("admittance", "force", force, self._axes) + self._wanted
         inertia = self.mass + dt * self.damping + dt * dt * self.stiffness
         self._v = (self.mass * self._v + dt * (f - self.stiffness * self._x)) / inertia
         self._x = self._x + dt * self._v
@@ -129,8 +129,8 @@ class Impedance:
         wanted: Vector = (0.0,) * 6, ease: float = 0.0,
     ) -> None:  # fmt: skip
         self.model, self.task = model_of(model), task
-        self.stiffness = per_coordinate("impedance", "stiffness", plain(stiffness), 6, least=0)
-        self.damping = per_coordinate("impedance", "damping", plain(damping), 6, least=0)
+        self.stiffness = per_coordinate("impedance", "stiffness", stiffness, 6, least=0)
+        self.damping = per_coordinate("impedance", "damping", damping, 6, least=0)
         self.wanted, self.ease = wanted, number("impedance", "ease", ease, least=0)
         self._kinematics = Kinematics(self.model, [task.place(self.model)], [])
 
@@ -141,7 +141,7 @@ class Impedance:
 
     @wanted.setter
     def wanted(self, value: Any) -> None:
-        self._wanted = vector("impedance", "wanted", plain(value), 6)
+        self._wanted = vector("impedance", "wanted", value, 6)
 
     def forces(self, sim: Simulation) -> Reals:
         """[nv] N and N m, by velocity coordinate of the scene's model."""

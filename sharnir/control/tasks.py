@@ -58,7 +58,7 @@ class Task:
 
     @target_rate.setter
     def target_rate(self, value: Any) -> None:
-        self._target_rate = None if value is None else vector(self.name, "target_rate", plain(value), self.rows)
+        self._target_rate = None if value is None else vector(self.name, "target_rate", value, self.rows)
 
 
 class FrameTask(Task):
@@ -69,8 +69,8 @@ class FrameTask(Task):
     ) -> None:
         super().__init__(f"{kind} of {body!r}", weight, priority, rate)
         self.body = body
-        self.point = vector(self.name, "point", plain(point), 3)
-        self.orientation = quaternion(self.name, "orientation", plain(orientation))
+        self.point = vector(self.name, "point", point, 3)
+        self.orientation = quaternion(self.name, "orientation", orientation)
 
     def place(self, model: Model) -> Place:
         i = model.body(self.body)
@@ -97,7 +97,7 @@ class PositionTask(FrameTask):
 
     @target.setter
     def target(self, value: Any) -> None:
-        self._target = vector(self.name, "target", plain(value), 3)
+        self._target = vector(self.name, "target", value, 3)
 
     def error(self, at: Kinematics, k: int, q: Reals) -> Reals:
         return (self._target - at.position[k])[self._axes]
@@ -125,7 +125,7 @@ class OrientationTask(FrameTask):
 
     @target.setter
     def target(self, value: Any) -> None:
-        self._target = quaternion(self.name, "target", plain(value))
+        self._target = quaternion(self.name, "target", value)
 
     def error(self, at: Kinematics, k: int, q: Reals) -> Reals:
         return turn_to(at.rotation[k], self._target)
@@ -144,7 +144,7 @@ class AxisTask(FrameTask):
         rate: float | None = None,
     ) -> None:  # fmt: skip
         super().__init__("axis", body, HERE, UPRIGHT, weight, priority, rate)
-        self.axis = direction(self.name, "axis", plain(axis))
+        self.axis = direction(self.name, "axis", axis)
         self.target = target
 
     @property
@@ -154,7 +154,7 @@ class AxisTask(FrameTask):
 
     @target.setter
     def target(self, value: Any) -> None:
-        self._target = direction(self.name, "target", plain(value))
+        self._target = direction(self.name, "target", value)
 
     def error(self, at: Kinematics, k: int, q: Reals) -> Reals:
         return turn_along(at.rotation[k] @ self.axis, self._target)
@@ -190,8 +190,7 @@ class PoseTask(FrameTask):
 
     @target.setter
     def target(self, value: Any) -> None:
-        value = plain(value)
-        if not isinstance(value, tuple) or len(value) != 2:
+        if not isinstance(value, (tuple, list)) or len(value) != 2:
             raise fail(self.name, "target has the wrong shape", shown(value), "(position, quaternion)")
         self._position = vector(self.name, "target position", value[0], 3)
         self._quaternion = quaternion(self.name, "target quaternion", value[1])
@@ -226,7 +225,7 @@ class CenterOfMassTask(Task):
 
     @target.setter
     def target(self, value: Any) -> None:
-        self._target = vector(self.name, "target", plain(value), 3)
+        self._target = vector(self.name, "target", value, 3)
 
     def group(self, model: Model) -> Reals:
         mass = model.mass if self.of is None else np.where(carried_by(model, self.of), model.mass, 0.0)

@@ -24,11 +24,11 @@ SLACK = 1e-6  # of a period: a sample that is due a rounding later is due now
 def measured(sim: Simulation, sensor: Sensor) -> Any:
     """A sample taken now. Noise depends on seed, name and time alone, so that nothing about it need be saved."""
     value = truth(sim, sensor)
-    if not (np.any(sensor.noise) or np.any(sensor.bias) or sensor.resolution):
+    if not (is_any(sensor.noise) or is_any(sensor.bias) or sensor.resolution):
         return value
     size = 3 if sensor.kind == "orientation" else SENSOR_KINDS[sensor.kind][1]
     error = np.broadcast_to(np.asarray(sensor.bias, dtype=float), size)
-    if np.any(sensor.noise):
+    if is_any(sensor.noise):
         source = np.random.Philox(
             key=[sensor.seed, zlib.crc32(sensor.name.encode())], counter=[0, 0, 0, round(sim.time * 1e9)]
         )
@@ -39,6 +39,11 @@ def measured(sim: Simulation, sensor: Sensor) -> Any:
     if sensor.resolution:
         value = sensor.resolution * np.round(value / sensor.resolution)
     return float(value[0]) if size == 1 else value
+
+
+def is_any(value: Any) -> bool:
+    """Whether a number, or one of several, is not zero."""
+    return any(value) if isinstance(value, tuple) else value != 0
 
 
 class Sampler:

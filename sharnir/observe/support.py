@@ -6,7 +6,7 @@ All seen from above: z is up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,15 +51,25 @@ def bearing(sim: Simulation, feet: Sequence[str]) -> tuple[Array, Array]:
     return np.array(points).reshape(-1, 3), np.array(loads)
 
 
-def center_of_mass(sim: Simulation, shares: Array) -> tuple[Array, Array]:
-    """[3] m and [3] m/s, of links by their shares [nb] of the mass in question."""
-    m, used = sim.inner, np.flatnonzero(shares)
-    velocity = sim.seen("velocity").reshape(-1, 6)[used]
+def center_of_mass(sim: Simulation, shares: Array) -> Array:
+    """[3] m, of links by their shares [nb] of the mass in question."""
+    used = np.flatnonzero(shares)
     position = sim.seen("position").reshape(-1, 3)[used]
-    R = sim.seen("rotation").reshape(-1, 3, 3)[used] @ m.body_rot[used].transpose(0, 2, 1)
-    arms = np.einsum("kij,kj->ki", R, m.com[used] - m.body_pos[used])
-    moving = velocity[:, :3] + np.cross(velocity[:, 3:], arms)
-    return np.asarray(shares[used] @ (position + arms)), np.asarray(shares[used] @ moving)
+    return np.asarray(shares[used] @ (position + _arms(sim, used)))
+
+
+def velocity_of_mass(sim: Simulation, shares: Array) -> Array:
+    """[3] m/s, of the centre of mass of links by their shares [nb] of the mass in question."""
+    used = np.flatnonzero(shares)
+    velocity = sim.seen("velocity").reshape(-1, 6)[used]
+    return np.asarray(shares[used] @ (velocity[:, :3] + np.cross(velocity[:, 3:], _arms(sim, used))))
+
+
+def _arms(sim: Simulation, links: Any) -> Array:
+    """[n, 3] m, from the origins of bodies' frames to their centres of mass, world axes."""
+    m = sim.inner
+    R = sim.seen("rotation").reshape(-1, 3, 3)[links] @ m.body_rot[links].transpose(0, 2, 1)
+    return np.einsum("kij,kj->ki", R, m.com[links] - m.body_pos[links])
 
 
 def inside_by(polygon: Array, point: Array) -> float:

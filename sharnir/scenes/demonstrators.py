@@ -77,18 +77,18 @@ def find(name: str) -> Demonstrator:
 
 
 class Performer:
-    """The controller that performs a demonstrator's task, and begins it anew where time starts again."""
+    """The controller that performs a demonstrator's task, and begins it anew where the simulation does."""
 
     def __init__(self, name: str, simulation: Simulation) -> None:
         self._make = find(name).task
         self.task = self._make(simulation)
-        self._time = simulation.time
         simulation.add_controller(self, rate=find(name).rate)
 
+    def restart(self, simulation: Simulation) -> None:
+        """A new task from the present state on."""
+        self.task = self._make(simulation)
+
     def __call__(self, simulation: Simulation) -> None:
-        if simulation.time < self._time:
-            self.task = self._make(simulation)
-        self._time = simulation.time
         self.task(simulation)
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sharnir.control.given import positions_of
 from sharnir.control.inverse_kinematics import InverseKinematics
 from sharnir.control.paths import MinimumJerk, Slerp
 from sharnir.control.servo import Servo
@@ -49,13 +50,12 @@ class PickAndPlace:
 
     def __init__(self, sim: Simulation) -> None:
         self.done = False
-        self._q, self._since, self._stage = np.array(sim.model.q0, dtype=float), 0.0, 0
+        self._q, self._since, self._stage = positions_of(sim), sim.time, 0
         depth = BASE_SIZE[2] / 2 + FINGER_SIZE[2] + ("inner1" in sim.model.body_names) * CRANK * np.cos(HOLDING)
         self._hand = PoseTask("hand", ((0, 0, 0), (0, 0, 0, 1)), point=(0.0, 0.0, -depth))
         self._ik = InverseKinematics(sim.model, [self._hand], joints=ARM, margin=0.05)
-        self._servos = [
-            Servo(n, "position", gains=GAINS, rate_gain=PLATES[n].ratio / PLATES[n].idle_speed) for n in ARM
-        ]
+        rate_gain = [PLATES[n].ratio / PLATES[n].idle_speed for n in ARM]
+        self._servo = Servo(ARM, "position", gains=GAINS, rate_gain=rate_gain)
         self._grip = LETTING
         hand = sim.body("hand")
         tips = hand.position + hand.rotation @ self._hand.point
@@ -64,7 +64,10 @@ class PickAndPlace:
             (MinimumJerk(a.place, b.place, b.takes), Slerp((0.0, b.takes), (a.turn, b.turn)))
             for a, b in pairwise(self._stages)
         ]
-        self._columns = [sim.model.joint(n) for n in ARM]
+        where = [sim.model.joint(n) for n in ARM]
+        self._arm_q, self._arm_v = [w.q.start for w in where], [w.v.start for w in where]
+        self._motors = [sim.model.actuator(n) for n in PLATES]
+        self._stall = np.array([plate.stall_torque for plate in PLATES.values()])  # N m
         self._slip = self._load = self._highest = 0.0
         self._held: Reals | None = None
         self._times, self._heights, self._grips = list[float](), list[float](), list[float]()
@@ -72,9 +75,7 @@ class PickAndPlace:
 
     def __call__(self, simulation: Simulation) -> None:
         self._lead(simulation.time)
-        outputs = [servo.output(simulation) for servo in self._servos]
-        for servo, output in zip(self._servos, outputs, strict=True):
-            simulation.actuator(servo.name).input = output
+        self._servo(simulation)
         simulation.dc_motor("grip").input = self._grip
         self._note(simulation)
 
@@ -85,8 +86,7 @@ class PickAndPlace:
         self._hand.target = way(ahead).position, turn(ahead).position
         v = self._ik.step(self._q, 1 / RATE)
         self._q = self._ik.moved(self._q, v, 1 / RATE)
-        for servo, where in zip(self._servos, self._columns, strict=True):
-            servo.target, servo.target_rate = self._q[where.q][0], v[where.v][0]
+        self._servo.target, self._servo.target_rate = self._q[self._arm_q], v[self._arm_v]
         self._grip = stage.grip
         if time >= self._since + stage.takes - 1e-9:
             if self._stage + 2 < len(self._stages):
@@ -96,9 +96,8 @@ class PickAndPlace:
 
     def _note(self, simulation: Simulation) -> None:
         thing, hand = simulation.body("object"), simulation.body("hand")
-        plates = [PLATES[name] for name in PLATES]
-        torques = [abs(float(simulation.dc_motor(name).torque)) for name in PLATES]
-        self._load = max(self._load, *(t / p.stall_torque for t, p in zip(torques, plates, strict=True)))
+        torques = np.abs(simulation._column(simulation.impulses.state.drive_force)[self._motors])
+        self._load = max(self._load, float((torques / self._stall).max()))
         self._highest = max(self._highest, float(thing.position[2]) - TABLE - OBJECT_SIZE[2] / 2)
         if self._stages[self._stage + 1].name == "carry":
             here = hand.rotation.T @ (thing.position - hand.position)
@@ -109,7 +108,7 @@ class PickAndPlace:
         self._upright = float(thing.rotation[2, 2])
         self._times.append(simulation.time)
         self._heights.append(float(thing.position[2]))
-        self._grips.append(torques[-1])
+        self._grips.append(float(torques[-1]))
 
     def figures(self) -> list[Figure]:
         """Where the object is, how it got there, and what the motors gave."""

@@ -86,10 +86,26 @@ class Impulses:
         self._graphs = Graphs(device)
         self._settings = np.zeros((places.SETTINGS, 1), dtype=np_real)
         self._tight: tuple[Settings, float, np.ndarray] | None = None
+        self._views: dict[int, np.ndarray] = {}
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
                  "rotation": 9 * model.nb, "velocity": 6 * model.nb, "wrench": 6 * model.nb,
                  "loop_wrench": 6 * model.loops}  # fmt: skip
         self.seen = {n: world_columns(size, worlds, device) for n, size in sizes.items()}
+
+    def host(self, array: wp.array) -> np.ndarray:
+        """What numpy sees of an array of this object: on the CPU itself, found once; from a GPU a copy."""
+        if self._on_gpu:
+            return np.asarray(array.numpy())
+        if id(array) not in self._views:
+            self._views[id(array)] = array.numpy()  # keeps the array, so that no other gets its number
+        return self._views[id(array)]
+
+    def put(self, array: wp.array, rows: Any, values: np.ndarray) -> None:
+        """Write into rows of an array of this object."""
+        target = self.host(array)
+        target[rows] = values
+        if self._on_gpu:
+            array.assign(target)
 
     def start(self, q: np.ndarray, v: np.ndarray, loop_q: np.ndarray) -> None:
         """Begin from positions and velocities [.., worlds]; loop_q: where angles of loop joints are counted from."""
@@ -122,7 +138,10 @@ class Impulses:
         values |= dict(zip(REPLAYED, limits, strict=True))
         for place, value in values.items():
             self._settings[place, 0] = value
-        self.state.settings.assign(self._settings)
+        self._send_settings()
+
+    def _send_settings(self) -> None:
+        self.put(self.state.settings, slice(None), self._settings)
 
     def step(self, steps: int) -> None:
         """Some steps of all worlds, at most HISTORY."""
@@ -179,7 +198,7 @@ class Impulses:
     def reports(self, steps: int) -> np.ndarray:
         """[steps, REPORTS, worlds] of the last launch."""
         size = places.REPORTS * steps
-        history = self.state.history[:size].numpy() if self._on_gpu else self.state.history.numpy()[:size]
+        history = self.state.history[:size].numpy() if self._on_gpu else self.host(self.state.history)[:size]
         return np.asarray(history.reshape(steps, places.REPORTS, self.worlds))
 
     def observe(self) -> None:
@@ -210,11 +229,11 @@ class Impulses:
             kernels = [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
         self._graphs.launch_all("react", kernels, self.worlds)
         if self.worlds == 1:
-            gain = self._ws.C.numpy()[:, 0] - self.state.P.numpy()[:, 0]
-            self.momentum_rate = (gain / self._work.pace.numpy()[places.HALF, 0]).reshape(-1, 6)
+            gain = self.host(self._ws.C)[:, 0] - self.host(self.state.P)[:, 0]
+            self.momentum_rate = (gain / self.host(self._work.pace)[places.HALF, 0]).reshape(-1, 6)
         self._put_back(kept)
         self._settings[:] = present
-        self.state.settings.assign(self._settings)
+        self._send_settings()
 
     def _set_tight(self, settings: Settings, dt: float) -> None:
         """Settings of a step that reactions are read from; computed once for as long as they stay."""
@@ -222,7 +241,7 @@ class Impulses:
             self.set(replace(settings, method="default", passes=REACTING, budget=None), dt, tight=TIGHTER)
             self._tight = (settings, dt, self._settings.copy())
         self._settings[:] = self._tight[2]
-        self.state.settings.assign(self._settings)
+        self._send_settings()
 
     @cached_property
     def _evolving(self) -> list[Any]:

@@ -127,3 +127,69 @@ def test_worlds_resets_and_what_is_refused():
             sh.Servo("motor", **({"mode": "position", "gains": (1.0, 0.0, 0.0)} | facts))
     with pytest.raises(sh.SharnirError, match="unknown actuator 'moto'"):
         sh.Servo("moto", "position", gains=(1.0, 0.0, 0.0))(sim)
+
+
+def chain() -> sh.Scene:
+    """Three hinges, driven by motors of different gears."""
+    scene = sh.Scene(name="chain")
+    below = "world"
+    for k in range(3):
+        scene.add(sh.Body(name=f"link{k}", mass=1.0, inertia=(0.01,) * 3, position=(0.2 * k + 0.1, 0, 0)))
+        anchor, axis = (0.2 * k, 0, 0), (0, 1, 0)
+        scene.add(sh.Revolute(name=f"hinge{k}", parent=below, child=f"link{k}", anchor=anchor, axis=axis))
+        circuit = {"resistance": R, "inductance": L, "torque_constant": K, "voltage": V}
+        scene.add(sh.DCMotor(name=f"motor{k}", joint=f"hinge{k}", ratio=N - 5 * k, rotor_inertia=1e-5, **circuit))
+        below = f"link{k}"
+    return scene
+
+
+@pytest.mark.parametrize("solver", ["simgc", "simmc"])
+@pytest.mark.parametrize("worlds", [1, 2])
+@pytest.mark.parametrize("mode", ["position", "velocity", "torque"])
+def test_one_loop_of_several_motors_is_several_loops(solver, worlds, mode):
+    names, targets, rates = [f"motor{k}" for k in range(3)], np.array([0.3, -0.2, 0.5]), (0.1, 0.2, 0.3)
+    gains, gain = (20.0, 30.0, 0.5 if mode == "position" else 0.0), (2.5, 2.2, 2.0)
+    single, all_at_once = (sh.Simulation(chain(), solver=solver, dt=1e-3, worlds=worlds) for _ in range(2))
+
+    def each(sim: sh.Simulation) -> None:
+        inputs = []
+        for servo in servos:  # all measure before any acts: velocities depend on what is given
+            servo(sim)
+            inputs.append(np.array(sim.actuator(servo.names[0]).input))
+            sim.actuator(servo.names[0]).input = before[servo.names[0]]
+        for servo, value in zip(servos, inputs, strict=True):
+            sim.actuator(servo.names[0]).input = before[servo.names[0]] = value
+
+    before = dict.fromkeys(names, 0.0)
+    servos = [
+        sh.Servo(n, mode, gains=gains, target=t, rate_gain=g) for n, t, g in zip(names, targets, gain, strict=True)
+    ]
+    together = sh.Servo(names, mode, gains=gains, target=targets, rate_gain=gain)
+    for servo, rate in zip(servos, rates, strict=True):
+        servo.target_rate = rate
+    together.target_rate = rates if worlds == 1 else np.repeat(np.array(rates)[:, None], worlds, axis=1)
+    single.add_controller(each, rate=500)
+    all_at_once.add_controller(together, rate=500)
+    single.run(0.1)
+    all_at_once.run(0.1)
+    np.testing.assert_array_equal(single.q, all_at_once.q)
+    assert np.abs(all_at_once.v).max() > 0.01
+
+
+def test_a_loop_refuses_targets_of_another_shape_and_forgets_with_the_simulation():
+    sim = sh.Simulation(chain(), dt=1e-3)
+    servo = sh.Servo([f"motor{k}" for k in range(3)], "position", gains=(20.0, 300.0, 0.5), target=(0.1, 0.2))
+    with pytest.raises(
+        sh.SharnirError, match=r"target has the wrong shape: given \(0.1, 0.2\); allowed: a number or \[3\]"
+    ):
+        servo(sim)
+    with pytest.raises(sh.SharnirError, match="drives nothing"):
+        sh.Servo([], "position", gains=(1.0, 0.0, 0.0))
+    servo.target = 0.1
+    sim.add_controller(servo, rate=500)
+    start = sim.save()
+    sim.run(0.2)
+    first = sim.q.copy()
+    sim.restore(start)
+    sim.run(0.2)
+    np.testing.assert_array_equal(sim.q, first)

@@ -103,7 +103,7 @@ class Standing:
         return max(float(np.linalg.norm(self.sim.body(f).position - x)) for f, x in self.start.items())
 
     def center(self) -> np.ndarray:
-        return center_of_mass(self.sim, self.balance.group(self.sim.model))[0][:2]
+        return center_of_mass(self.sim, self.balance.group(self.sim.model))[:2]
 
 
 @pytest.mark.parametrize("gains", [(0.0, 0.0), (1.0, 0.2)])

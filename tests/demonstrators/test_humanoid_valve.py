@@ -77,7 +77,7 @@ def test_wrists_feel_what_contacts_exert():
     sim, performer = demonstrators.ready(NAME, seed=0)
     task = performer.task
     sim.run(7.7)
-    for side in ("left", "right"):
-        felt = task.wrists[side].read(sim).about(sim.body("valve").position)[0]
-        assert felt == pytest.approx(-task.watch.touch(sim, side).torque[0], abs=0.3)
+    for touch in task.watch.touched(sim):
+        felt = task.wrists[touch.side].read(sim).about(sim.body("valve").position)[0]
+        assert felt == pytest.approx(-touch.torque[0], abs=0.3)
         assert abs(felt) > 1.0

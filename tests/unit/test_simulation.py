@@ -107,6 +107,28 @@ def test_controllers_start_again_with_reset_and_restore(sim):
     assert called == [0.0, 0.05]
 
 
+def test_controllers_are_told_of_reset_and_restore(sim):
+    class Counting:
+        def __init__(self) -> None:
+            self.calls, self.restarts = 0, []
+
+        def __call__(self, simulation) -> None:
+            self.calls += 1
+
+        def restart(self, simulation) -> None:
+            self.restarts.append(round(simulation.time, 9))
+
+    counting = Counting()
+    sim.add_controller(counting)
+    sim.step(10)
+    saved = sim.save()
+    sim.step(3)
+    sim.restore(saved)
+    sim.reset()
+    assert counting.restarts == [0.1, 0.0]
+    assert counting.calls == 13
+
+
 def test_an_error_in_a_controller_reaches_the_caller(sim):
     def broken(s):
         raise KeyError("mine")

@@ -13,7 +13,7 @@ import numpy as np
 from sharnir.compiler.numeric import link_poses
 from sharnir.control.compliance import Admittance
 from sharnir.model import Model, Reals
-from sharnir.rotations import matrix_to_quat
+from sharnir.rotations import cross, matrix_to_quat
 from sharnir.scenes.goals import Curve, Figure
 from sharnir.scenes.parts import about
 from sharnir.scenes.room import STONE_SIZE
@@ -22,9 +22,10 @@ from sharnir.scenes.skybot.course import Course, Pose, Stage, between
 from sharnir.scenes.skybot.fingers import FLAT, Fingers
 from sharnir.scenes.skybot.hand import HOLD_OUT, PALM_SIZE
 from sharnir.scenes.skybot.loads import Push
+from sharnir.scenes.skybot.two_hands import TwoHands
 from sharnir.scenes.skybot.watch import Watch
-from sharnir.scenes.skybot.whole_body import SIDES, WholeBody
-from sharnir.scenes.skybot.wrists import Felt, Wrist
+from sharnir.scenes.skybot.whole_body import SIDES
+from sharnir.scenes.skybot.wrists import Felt
 
 if TYPE_CHECKING:
     from sharnir.simulation import Simulation
@@ -48,41 +49,23 @@ HELD = 5  # number of the stage in which it is held still
 SETTLED = 0.05  # m, from which on it counts as held in the air
 
 
-class LiftStone:
+class LiftStone(TwoHands):
     """The task: a course of stages, with hands led by force where they press."""
 
     def __init__(self, sim: Simulation) -> None:
-        self.body, self.watch = WholeBody(sim), Watch(sim.model, "stone", carried=True)
-        self.wrists = {side: Wrist(sim.model, side) for side in SIDES}
+        super().__init__(sim, Course(START, STAGES), Watch(sim.model, "stone", carried=True))
         self.fingers = {side: Fingers(self.body.servos, side, FLAT, thumb=False) for side in SIDES}
-        self.course, self.done = Course(START, STAGES), False
-        self.rest = {side: task.target for side, task in self.body.hands.items()}
         self.stone = _seen(sim.model)
         self.pressing = {side: Admittance(mass=0.0, damping=DAMPING) for side in SIDES}  # along the stone's axes
         self.inward = dict.fromkeys(SIDES, 0.0)  # m, by which force leads hands
-        self.clock, self.rise, self.slip = sim.time, 0.0, 0.0  # s, m, m
-        self.felt: dict[str, Felt] = {}  # since the last plan
+        self.rise, self.slip = 0.0, 0.0  # m
         self.heights: list[tuple[float, float]] = []  # s, m of the stone over the table
         self._held: Reals | None = None
         self._weight = float(sim.model.mass[sim.model.body("stone")] * np.linalg.norm(sim.model.gravity))  # N
 
-    def __call__(self, simulation: Simulation) -> None:
-        sim = simulation
-        plans = self.body.due(sim)
-        if not plans or not self.felt:  # between plans, so that no call does both
-            self.felt = {side: wrist.read(sim) for side, wrist in self.wrists.items()}
-            self.watch(sim)
-        if plans:
-            self._lead(sim)
-            self.felt = {}
-            self._note(sim)
-        self.body(sim)
-        self.watch.note_motors(sim)
-        self.done = self.body.fallen or sim.time >= self.course.duration
-
     def _lead(self, sim: Simulation) -> None:
-        """Say where hands are to go, by the course and by what they feel."""
-        elapsed, self.clock = sim.time - self.clock, sim.time
+        now = sim.time - self.began
+        elapsed, self.clock = now - self.clock, now
         values = self.course.at(self.clock)
         felt = self.felt
         for side in SIDES:
@@ -99,7 +82,7 @@ class LiftStone:
         sign = 1.0 if side == "left" else -1.0
         aside = STONE_SIZE[1] / 2 + apart + PALM_SIZE[1] / 2 - HOLD_OUT
         y, z = axes[:, 1], np.sin(DOWN) * axes[:, 2] - np.cos(DOWN) * axes[:, 0]
-        turn = np.column_stack([np.cross(y, z), y, z])
+        turn = np.array([cross(y, z), y, z]).T
         return place + sign * aside * y - AHEAD * z + np.array([0.0, 0.0, lift]), matrix_to_quat(turn)
 
     def _press(self, side: str, felt: Felt, press: float, elapsed: float) -> None:
@@ -158,7 +141,7 @@ class LiftStone:
     def borne(self) -> float:
         """What both hands exerted upward on the stone by contact while it was held, by its weight."""
         begin, end = (sum(s.seconds for s in STAGES[:k]) for k in (HELD, HELD + 1))
-        up = [t.force[2] for t in self.watch.touches if begin < t.time < end]
+        up = [t.force[2] for t in self.watch.touches if begin < t.time - self.began < end]
         return 2.0 * float(np.mean(up)) / self._weight if up else 0.0
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sharnir.control.kinematics import Kinematics, Place
 from sharnir.dynamics.evaluator import Dynamics
 from sharnir.model import Model, Reals
 from sharnir.spec.elements import Vector
@@ -28,24 +29,32 @@ class Loads:
 
     def __init__(self, model: Model) -> None:
         self._model, self._dynamics = model, Dynamics(model)
-        self._feet = [model.body(name) for name in FEET]
+        self._q, self._weight = (array.numpy()[:, 0] for array in (self._dynamics.q, self._dynamics.tau))
         self._root = model.joint("root").v
+        self._kinematics: dict[tuple[tuple[str, Vector], ...], Kinematics] = {}  # by what is pushed, and where
 
     def at(self, q: Reals, pushes: Sequence[Push] = ()) -> Reals:
         """[motors] N m, at positions q [nq] of the model and with what else acts on the robot. Of all forces of the
         ground that balance it, the least."""
-        d, m = self._dynamics, self._model
-        d.q.assign(q[:, None])
-        torque = d.rnea().numpy()[:, 0].copy()
-        for push in pushes:
-            torque -= self._jacobian(m.body(push.body), push.point)[:3].T @ np.asarray(push.force)
-        J = np.concatenate([self._jacobian(link) for link in self._feet])
-        scale = np.tile(np.repeat([1.0, LEVER], 3), len(self._feet))
-        ground = scale * (np.linalg.pinv(J[:, self._root].T * scale) @ torque[self._root])
-        return np.asarray((torque - J.T @ ground)[m.actuator_coordinate])
+        self._q[:] = q
+        self._dynamics.rnea()
+        torque, J = self._weight.copy(), self._jacobians(q, pushes)
+        for push, lever in zip(pushes, J[len(FEET) :], strict=True):
+            torque -= lever[:3].T @ np.asarray(push.force)
+        feet = J[: len(FEET)].reshape(-1, self._model.nv)
+        scale = np.tile(np.repeat([1.0, LEVER], 3), len(FEET))
+        ground = scale * (np.linalg.pinv(feet[:, self._root].T * scale) @ torque[self._root])
+        return np.asarray((torque - feet.T @ ground)[self._model.actuator_coordinate])
 
-    def _jacobian(self, link: int, point: Vector = (0.0, 0.0, 0.0)) -> Reals:
-        """[6, nv] of a point of a body's frame (m)."""
-        m = self._model
-        place = m.body_pos[link] + m.body_rot[link] @ np.asarray(point)
-        return np.array(self._dynamics.jacobian(link, place).numpy()).reshape(6, m.nv)
+    def _jacobians(self, q: Reals, pushes: Sequence[Push]) -> Reals:
+        """[feet and pushes, 6, nv] of the points where forces act."""
+        points = tuple((push.body, push.point) for push in pushes)
+        if points not in self._kinematics:
+            places = [*((foot, (0.0, 0.0, 0.0)) for foot in FEET), *points]
+            self._kinematics[points] = Kinematics(self._model, [self._place(*place) for place in places], [])
+        self._kinematics[points].at(q)
+        return self._kinematics[points].J
+
+    def _place(self, body: str, point: Vector) -> Place:
+        link, m = self._model.body(body), self._model
+        return Place(link, m.body_pos[link] + m.body_rot[link] @ np.asarray(point), m.body_rot[link])

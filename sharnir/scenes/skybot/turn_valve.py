@@ -14,14 +14,15 @@ import numpy as np
 
 from sharnir.control.compliance import Admittance
 from sharnir.model import Reals
-from sharnir.rotations import matrix_to_quat
+from sharnir.rotations import cross, matrix_to_quat
 from sharnir.scenes.goals import Curve, Figure
 from sharnir.scenes.room import VALVE, WHEEL_RADIUS
 from sharnir.scenes.skybot.course import Course, Pose, Stage, between
 from sharnir.scenes.skybot.fingers import Fingers
+from sharnir.scenes.skybot.two_hands import TwoHands
 from sharnir.scenes.skybot.watch import Watch
-from sharnir.scenes.skybot.whole_body import SIDES, WholeBody
-from sharnir.scenes.skybot.wrists import Felt, Wrist
+from sharnir.scenes.skybot.whole_body import SIDES
+from sharnir.scenes.skybot.wrists import Felt
 
 if TYPE_CHECKING:
     from sharnir.simulation import Simulation
@@ -43,37 +44,21 @@ SEEKING = 2.0  # 1/s, at which the angle that hands show is brought to that of t
 OPENED, CLOSED = 2.0, 2.0  # degrees by which the angle may miss
 
 
-class TurnValve:
+class TurnValve(TwoHands):
     """The task: a course of stages whose clock waits where the valve resists."""
 
     def __init__(self, sim: Simulation) -> None:
-        self.body, self.watch = WholeBody(sim), Watch(sim.model, "valve")
-        self.wrists = {side: Wrist(sim.model, side) for side in SIDES}
+        super().__init__(sim, Course(START, STAGES), Watch(sim.model, "valve"))
         self.fingers = {side: Fingers(self.body.servos, side) for side in SIDES}
-        self.course, self.done = Course(START, STAGES), False
-        self.rest = {side: task.target for side, task in self.body.hands.items()}
         self.yielding = {side: Admittance(mass=0.0, damping=DAMPING, stiffness=STIFFNESS) for side in SIDES}
-        self.clock, self.ahead, self._time = sim.time, 0.0, sim.time  # s, rad, s
-        self.felt: dict[str, Felt] = {}  # since the last plan
+        self.ahead, self._time = 0.0, sim.time  # rad, s
         self.angles: list[tuple[float, float]] = []  # s, rad of the valve
         self._friction = float(sim.model.friction[sim.model.joint("valve").v][0])  # N m, of the stem
 
-    def __call__(self, simulation: Simulation) -> None:
-        sim = simulation
-        plans = self.body.due(sim)
-        if not plans or not self.felt:  # between plans, so that no call does both
-            self.felt = {side: wrist.read(sim) for side, wrist in self.wrists.items()}
-            self.watch(sim)
-        if plans:
-            self._lead(sim)
-            self.felt = {}
-            self.angles.append((sim.time, float(sim.joint("valve").position[0])))
-        self.body(sim)
-        self.watch.note_motors(sim)
-        self.done = self.body.fallen or self.clock >= self.course.duration
+    def _note(self, sim: Simulation) -> None:
+        self.angles.append((sim.time, float(sim.joint("valve").position[0])))
 
     def _lead(self, sim: Simulation) -> None:
-        """Say where hands are to go, by the course and by what they feel."""
         elapsed, self._time = sim.time - self._time, sim.time
         values = self.course.at(self.clock)
         felt, along = self.felt, {side: _along_rim(self.felt[side]) for side in SIDES}
@@ -92,7 +77,7 @@ class TurnValve:
         r = _radius(PLACES[side] + angle)
         y = r if side == "left" else -r
         z = np.array([-1.0, 0.0, 0.0])
-        axes = np.column_stack([np.cross(y, z), y, z])
+        axes = np.array([cross(y, z), y, z]).T
         return np.array(VALVE) + (WHEEL_RADIUS + out) * r, matrix_to_quat(axes)
 
     def _turn(self, sim: Simulation, values: dict[str, float], elapsed: float) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from sharnir.control.tasks import carried_by
 from sharnir.model import Model, Reals
 from sharnir.observe.support import center_of_mass, inside_by, support_polygon
+from sharnir.rotations import cross
 from sharnir.scenes.goals import Figure
 from sharnir.scenes.skybot.loads import FEET
 from sharnir.scenes.skybot.motors import nameplate
@@ -55,7 +56,7 @@ class Watch:
         if sim.time >= self._due - 1e-9 and sim.time > 0:
             self._due = sim.time + OFTEN
             self.margin = min(self.margin, self.balance(sim))
-            self.touches += [self.touch(sim, side) for side in ("left", "right")]
+            self.touches += self.touched(sim)
 
     def note_motors(self, sim: Simulation) -> None:
         """How much of their torques motors gave in the last step."""
@@ -65,19 +66,21 @@ class Watch:
     def balance(self, sim: Simulation) -> float:
         """m, from the centre of mass to the nearest edge of the polygon that the feet touch; negative outside."""
         lies = bool(sim.contacts(self.thing, WORLD))
-        center, _ = center_of_mass(sim, self._shares[0 if lies else 1])
+        center = center_of_mass(sim, self._shares[0 if lies else 1])
         return inside_by(support_polygon(sim, FEET), center)
 
-    def touch(self, sim: Simulation, side: str) -> Touch:
-        """What a hand exerts on the thing now."""
-        force, torque, points = np.zeros(3), np.zeros(3), 0
+    def touched(self, sim: Simulation) -> list[Touch]:
+        """What both hands exert on the thing now."""
+        touches = {side: Touch(sim.time, side, np.zeros(3), np.zeros(3), 0) for side in ("left", "right")}
         origin = sim.body(self.thing).position
         for c in sim.contacts(self.thing):
             other = c.bodies[0] if c.bodies[1] == self.thing else c.bodies[1]
-            if other.startswith(side):
-                push = c.force if c.bodies[1] == self.thing else -c.force
-                force, torque, points = force + push, torque + np.cross(c.point - origin, push), points + 1
-        return Touch(sim.time, side, force, torque, points)
+            side, push = other.split("_")[0], c.force if c.bodies[1] == self.thing else -c.force
+            if side in touches:
+                _, _, force, torque, points = touches[side]
+                felt = force + push, torque + cross(c.point - origin, push), points + 1
+                touches[side] = Touch(sim.time, side, *felt)
+        return list(touches.values())
 
     def figures(self) -> list[Figure]:
         """Balance, feet and motors."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sharnir.control.compliance import WristForce
-from sharnir.model import Model, Reals
+from sharnir.model import Reals
+from sharnir.rotations import cross
 from sharnir.scenes.skybot.hand import wrist_sensor
 
 if TYPE_CHECKING:
@@ -25,15 +26,15 @@ class Felt(NamedTuple):
 
     def about(self, point: Reals) -> Reals:
         """[3] N m, torque about another point (m)."""
-        return self.torque + np.cross(self.wrist - point, self.force)
+        return self.torque + cross(self.wrist - point, self.force)
 
 
 class Wrist:
     """The sensor of one side, without the hand's weight, smoothed."""
 
-    def __init__(self, model: Model, side: str) -> None:
-        self._force = WristForce(model, wrist_sensor(side))
-        self._seen, self._time = np.zeros(6), 0.0
+    def __init__(self, sim: Simulation, side: str) -> None:
+        self._force = WristForce(sim.model, wrist_sensor(side))
+        self._seen, self._time = np.zeros(6), sim.time
 
     def read(self, sim: Simulation) -> Felt:
         """What it shows now."""
