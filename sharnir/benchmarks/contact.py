@@ -94,8 +94,8 @@ def humanoids(quick: bool) -> Iterator[Case]:
     coarse = {"epsilon": 1e-3 * float(upright.mass.sum()) * 9.81 * DT, "max_sweeps": 20}
     solvers = (*BOTH, ("simgc", coarse))
     yield Case("humanoid standing", upright, 0.5, 200, rounds, settle, solvers)
-    limp = _limp()
-    postures = tuple(_postures(limp, 2 if quick else 12))
+    limp = limp_humanoid()
+    postures = tuple(postures_in_the_air(limp, 2 if quick else 12))
     yield Case("humanoid falling", limp, 0.5, FALL, rounds, solvers=solvers, starts=postures)
     fallen = Simulation(limp, dt=DT)
     place(fallen, postures[0])
@@ -103,13 +103,13 @@ def humanoids(quick: bool) -> Iterator[Case]:
     yield Case("humanoid lying", limp, 0.5, 200, rounds, settle, solvers, starts=(fallen.q.copy(),))
 
 
-def _limp() -> Model:
+def limp_humanoid() -> Model:
     scene = scenes.make("humanoid")
     scene.joints = [replace(joint, stiffness=LIMP * np.array(joint.stiffness)) for joint in scene.joints]
     return compile(scene)
 
 
-def _postures(model: Model, count: int) -> Iterator[Reals]:
+def postures_in_the_air(model: Model, count: int) -> Iterator[Reals]:
     """Positions [nq] in the air, turned and bent at random."""
     rng = np.random.default_rng(2)  # the first whose postures do not overlap themselves
     for _ in range(count):

@@ -8,6 +8,8 @@ from contact_scenes import Contacts, box_on, ground, pile, put, stack, stuff
 from measures import both, moving_momenta, stored_momenta
 
 import sharnir as sh
+from sharnir.benchmarks.contact import DT, limp_humanoid, postures_in_the_air
+from sharnir.benchmarks.runners import place
 
 ARRAYS = ("q", "v", "P", "p", "touched", "touched_p", "touched_at")
 
@@ -236,3 +238,15 @@ def test_runs_with_contacts_repeat(solver, scene):
     sim.step(300)
     runs.append(all_bits(sim))
     assert len(set(runs)) == 1
+
+
+@pytest.mark.parametrize(("posture", "steps"), [(0, 130), (3, 230), (5, 110), (11, 110)])
+def test_sweeps_end_where_rows_contradict(posture, steps):
+    """A robot that falls: where two points of a body stick, impulses shift between them without end, and without (M-83)
+    some steps are given up for that."""
+    model = limp_humanoid()
+    sim = sh.Simulation(model, dt=DT)
+    place(sim, list(postures_in_the_air(model, posture + 1))[posture])
+    iterations = [sim.step().iterations for _ in range(steps)]
+    assert sim.counts.capped == 0
+    assert max(iterations) < 100
