@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +13,10 @@ from sharnir.compiler import compile
 from sharnir.compiler.checks import number
 from sharnir.compiler.maximal import maximal
 from sharnir.dc_motor_view import DCMotorView
-from sharnir.errors import SimulationError, fail, shown, unknown
+from sharnir.errors import fail, shown, unknown
 from sharnir.model import Model, Reals
 from sharnir.progress import bar
+from sharnir.reports import Counts, Report, judged
 from sharnir.saved import Saved
 from sharnir.solvers.settings import Settings, settings_from
 from sharnir.spec.scene import Scene
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from sharnir.recording.recorder import Recorder
 
 SOLVERS = ("simgc", "simmc")
-REASONS = ("converged", "sweeps", "time")
-FOLDED = 1e-2  # how firmly loops are held against their past, where they are about to lose rank
-TORN = 1e-2  # of the size of the mechanism: position errors worth a warning
 Controller = Callable[["Simulation"], None]
 
 
@@ -37,34 +34,6 @@ def at_least_one(what: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise fail("simulation", f"{what} is out of range", shown(value), "a whole number ≥ 1")
     return int(value)
-
-
-class Report(NamedTuple):
-    """What a step took; with several worlds, the most of any."""
-
-    time: float  # s, at the end of the step
-    iterations: int  # sweeps and direct solutions of the velocities
-    residual: float  # N s, the last change of an impulse
-    position_error: float  # m or rad, the largest of joints, couplings and limits at the end
-    reason: str  # why the iterations ended: "converged", "sweeps" (the cap) or "time" (the budget)
-    seconds: float  # wall clock
-    passes: int  # corrections of the step's momenta and gaps
-    guarded: bool  # they did not converge: the step was taken along the tangent, which loses energy
-    warning: str | None  # what a user should know
-    counts: tuple[float, ...]  # what a replay of the step needs
-
-
-@dataclass
-class Counts:
-    """What happened so far."""
-
-    steps: int = 0
-    capped: int = 0  # steps that ended at the cap of sweeps
-    out_of_time: int = 0  # steps whose iterations the budget ended
-    overruns: int = 0  # steps that took longer than the budget
-    late: int = 0  # steps that began later than real time asked for
-    guarded: int = 0
-    warned: int = 0
 
 
 class Simulation:
@@ -305,57 +274,10 @@ class Simulation:
             self._changed()
         if like is not None:
             self.impulses.set(self.settings, self._dt)
-        report = self._judge(reports)
+        report = judged(self, reports)
         if self.sampler is not None:
             self.sampler.take(self)
         return report
-
-    def _judge(self, reports: np.ndarray) -> Report:
-        """Count what happened in some steps; the report of the last."""
-        from sharnir.constraints import work as places
-        from sharnir.solvers.impulse import ticks_per_second
-
-        worst = reports.max(axis=2)
-        if not np.isfinite(worst[:, places.RESIDUAL]).all() or not np.isfinite(worst[:, places.POSITION_ERROR]).all():
-            raise SimulationError(f"t = {self.time:.6g} s: {self._what_diverged()}")
-        check_room(self, reports[:, places.TOUCHING])
-        seconds = worst[:, places.TICKS] / ticks_per_second()
-        weakest = reports[:, places.WEAKEST].min(axis=1)
-        folded = (weakest < FOLDED) & (self.inner.loops > 0) & (self.settings.method == "default")
-        c = self.counts
-        c.steps += len(reports)
-        c.capped += int((worst[:, places.REASON] == places.CAPPED).sum())
-        c.out_of_time += int((worst[:, places.REASON] == places.OUT_OF_TIME).sum())
-        c.overruns += 0 if self.settings.budget is None else int((seconds > self.settings.budget).sum())
-        c.guarded += int((worst[:, places.GUARDED] > 0).sum())
-        c.warned += int((folded | (worst[:, places.POSITION_ERROR] > TORN * self._size)).sum())
-        last = worst[-1]
-        warning = None
-        if last[places.POSITION_ERROR] > TORN * self._size:
-            warning = f"joints, couplings or limits are off by {last[places.POSITION_ERROR]:.1e} m or rad"
-        elif folded[-1]:
-            warning = f"loops hold {weakest[-1]:.1e} as firmly as before: near a fold, where the branch may change"
-        return Report(
-            time=self.time, iterations=int(last[places.SWEPT]), residual=float(last[places.RESIDUAL]),
-            position_error=float(last[places.POSITION_ERROR]), reason=REASONS[int(last[places.REASON])],
-            seconds=float(seconds[-1]), passes=int(last[places.PASSED]), guarded=bool(last[places.GUARDED]),
-            warning=warning, counts=tuple(float(x) for x in last[: places.CORRECTED + 1]),
-        )  # fmt: skip
-
-    def _what_diverged(self) -> str:
-        """What was not finite: what a user wrote into the arrays, else where the motion is lost first."""
-        given, wrenches = self.applied_control.numpy(), self.impulses.state.f_ext.numpy()
-        for row in np.flatnonzero(~np.isfinite(given).all(axis=1)).tolist():
-            return f"control of joint {self.inner.joint_of(row)!r} is not finite: {shown(given[row].tolist())}"
-        for row in np.flatnonzero(~np.isfinite(wrenches).all(axis=1)).tolist():
-            name = self.inner.body_names[row // 6]
-            return f"the wrench applied to body {name!r} is not finite: {shown(wrenches[row].tolist())}"
-        q = self.impulses.state.q.numpy()
-        bad = np.flatnonzero(~(np.abs(q) < 1e12).all(axis=1))  # as in sharnir.stepping.step
-        link = int(np.searchsorted(self.inner.q_start, bad[0], side="right")) - 1 if len(bad) else 0
-        where = f" at body {self.inner.body_names[link]!r}"
-        hint = f"forces or speeds are out of range, or dt = {self._dt:g} s is too long"
-        return f"the motion is no longer finite{where}; {hint}"
 
     # what there is to see
 
@@ -444,4 +366,4 @@ class Simulation:
         return number("simulation", "dt", dt, above=0, most=1.0)
 
 
-__all__ = ["Counts", "Report", "Settings", "Simulation"]
+__all__ = ["Report", "Settings", "Simulation"]

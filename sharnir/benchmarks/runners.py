@@ -12,6 +12,7 @@ from sharnir.compiler.maximal import maximal
 from sharnir.constraints import work as places
 from sharnir.errors import SimulationError
 from sharnir.model import Model, Reals
+from sharnir.reports import judged
 from sharnir.simulation import Simulation
 from sharnir.solvers.impulse import HISTORY, MANY, ticks_per_second
 
@@ -124,7 +125,7 @@ class Ours(Runner):
     def note(self, steps: int) -> None:
         report = self.sim.impulses.reports(steps)[:, :, 0].copy()
         self.reports.append(report)
-        self.sim._judge(report[:, :, None])  # raises where it diverged or ran out of room
+        judged(self.sim, report[:, :, None])  # raises where it diverged or ran out of room
         state = self.sim.impulses.state
         count = int(state.touched.numpy()[0, 0])
         gaps = state.touched_at.numpy()[: 10 * count, 0].reshape(-1, 10)[:, 6]

@@ -65,7 +65,7 @@ class Step:
     dt: float  # s
     hash: int  # of inputs and of the state after it
     sweeps: int
-    reason: int  # index into sharnir.simulation.REASONS
+    reason: int  # index into sharnir.reports.REASONS
     seconds: float  # wall clock
     residual: float  # N s
     position_error: float  # m or rad

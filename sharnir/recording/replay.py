@@ -13,8 +13,8 @@ from sharnir.errors import ModelError, RecordingError, SimulationError
 from sharnir.recording.captures import Capture, saved_arrays
 from sharnir.recording.channels import Snapshot, Step
 from sharnir.recording.layout import INPUTS
+from sharnir.reports import REASONS, Report
 from sharnir.saved import Saved
-from sharnir.simulation import REASONS, Report
 
 if TYPE_CHECKING:
     from sharnir.recording.reading import Difference, Recording

@@ -15,7 +15,8 @@ from sharnir.progress import bar
 from sharnir.recording.joints import joint_map, joint_state
 
 if TYPE_CHECKING:
-    from sharnir.simulation import Report, Simulation
+    from sharnir.reports import Report
+    from sharnir.simulation import Simulation
     from sharnir.trajectory import Control, Trajectory
 
 
