@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from sharnir.errors import ModelError, SharnirError, unknown
-from sharnir.spec.report import UNSEEN
+from sharnir.errors import ModelError, SharnirError
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, invoke_without_command=True)
 out = Console()
 ALL = "all"
 HERE = "127.0.0.1"
-ROBOTS = (".urdf", ".xml", ".mjcf")
 SCENE_HELP = "A named scene, a scene file (.toml), a robot (.urdf, .xml)"
 Parts = Annotated[
     float | None, typer.Option("--decompose", help="Take meshes apart, to this concavity: 0.01 (fine) to 1 (coarse).")
@@ -87,19 +83,11 @@ def run(
 ) -> None:
     """Simulate a scene and report on it. Interrupted, it keeps what was recorded and ends with status 130."""
     from sharnir import scenes
-    from sharnir.observe.export import prepare_folder, require_plotting, write_csv, write_plot
     from sharnir.performing import perform
+    from sharnir.running import Wanted, build, run_scenes, solver_of, values_of
     from sharnir.scenes import demonstrators
-    from sharnir.solvers.exact import METHODS
-    from sharnir.solvers.settings import METHODS as IMPULSE_METHODS
-    from sharnir.trajectory import simulate
 
-    if solver is None:
-        if method not in (None, *METHODS, *IMPULSE_METHODS):
-            raise unknown("method", method, (*IMPULSE_METHODS, *METHODS))
-        solver = "exact" if method in METHODS else "simgc"
-    if method is None and solver == "exact":
-        method = "dop853" if dt is None else "rk4"
+    solver, method = solver_of(solver, method, dt)
     if scene in demonstrators.names() and solver != "exact":
         given = {"--method": method, "--duration": duration, "--contacts": contacts, "--pairs": pairs}
         idle = [n for n, x in (given | {"--plot": plot or None, "--csv": csv or None}).items() if x is not None]
@@ -110,93 +98,11 @@ def run(
         raise typer.Exit(130 if not outcome.finished else 0 if outcome.met else 1)
     if record is not None and scene == ALL:
         raise ModelError(f"--record: holds one scene: given {ALL!r}; allowed: a scene")
-    if plot:
-        require_plotting()
-    if plot or csv:
-        prepare_folder(folder)
-    exact = solver == "exact"
-    table = Table(title=f"solver {solver}, method {method or 'default'}", padding=(0, 0))
-    effort, energy = ("evals", "energy err") if exact else ("steps", "energy change")
-    for heading in ("scene", "t, s", "wall, s", effort, "µs each", energy, "position err"):
-        table.add_column(heading, no_wrap=True, justify="left" if heading == "scene" else "right")
-    saved: list[Path] = []
-    finished = True
-    for name in [n for n in scenes.names() if n not in demonstrators.names()] if scene == ALL else [scene]:
-        built, length, step = build(name, parameter or [], root or [], decompose)
-        length = length if duration is None else duration
-        step = step if dt is None and not exact else dt
-        trajectory = simulate(
-            built, length, solver=solver, method=method, dt=step, contacts=contacts, pairs=pairs, record=record,
-            rate=rate, progress=True,
-        )  # fmt: skip
-        table.add_row(*summary(trajectory))
-        for wanted, suffix, write in ((plot, "png", write_plot), (csv, "csv", write_csv)):
-            if wanted:
-                saved.append(folder / f"{file_name(trajectory.model.name)}.{suffix}")
-                write(trajectory, saved[-1])
-        saved += [] if record is None else [record]
-        finished = trajectory.finished
-        if not finished:
-            out.print(f"interrupted at t = {trajectory.t[-1]:.3f} s; what was recorded is kept")
-            break
-    out.print(table)
-    what = "largest unaccounted change" if exact else "change from start to end, drives and friction included,"
-    out.print(f"{energy.capitalize()}: {what} over the energy in play. Position err: largest gap, m or rad.")
-    for path in saved:
-        out.print(f"saved {path}", highlight=False, markup=False)
-    if not finished:
+    names = [n for n in scenes.names() if n not in demonstrators.names()] if scene == ALL else [scene]
+    found = [build(name, parameter or [], out, root or [], decompose) for name in names]
+    wanted = Wanted(solver, method, dt, duration, contacts, pairs, plot, csv, folder, record, rate)
+    if not run_scenes(found, wanted, out):
         raise typer.Exit(130)
-
-
-def file_name(name: str) -> str:
-    """A scene's name as that of a file in the folder asked for, and nowhere else."""
-    return re.sub(r"[^\w.-]+", "_", name).strip(".") or "scene"
-
-
-def build(
-    name: str, parameters: list[str], roots: Sequence[Path] = (), decompose: float | None = None
-) -> tuple[Any, float, float | None]:
-    """A scene by name or file, how long to run it, and a step for it. What a robot loses is printed."""
-    from sharnir import scenes
-    from sharnir.spec.scene import Scene
-
-    if name.lower().endswith(ROBOTS):
-        scene = robot(name, parameters, roots, decompose)
-        return scene, 10.0, scene.timestep
-    if name.endswith(".toml"):
-        if parameters:
-            raise ModelError(f"--set: a scene file has no parameters: given {parameters}; allowed: none")
-        return Scene.load(name), 10.0, None
-    if Path(name).suffix and name not in scenes.names():
-        raise ModelError(f"{name}: no file of a scene: allowed: .toml, {', '.join(ROBOTS)}, or the name of a scene")
-    found = scenes.find(name)
-    return scenes.make(name, **values_of(parameters)), found.duration, found.dt
-
-
-def values_of(parameters: list[str]) -> dict[str, float]:
-    """Of a scene's parameters, as --set gives them."""
-    values = {}
-    for text in parameters:
-        key, _, value = text.partition("=")
-        try:
-            number = float(value)
-        except ValueError:
-            raise ModelError(f"--set: not a parameter: given {text!r}; allowed: NAME=NUMBER") from None
-        values[key] = int(number) if number.is_integer() and "." not in value else number
-    return values
-
-
-def robot(name: str, parameters: list[str], roots: Sequence[Path], decompose: float | None) -> Any:
-    """The scene of a URDF or MJCF file."""
-    from sharnir.importing import load
-
-    if parameters:
-        raise ModelError(f"--set: a robot file has no parameters: given {parameters}; allowed: none")
-    scene = load(name, roots, decompose=decompose)
-    for entry in scene.import_report:
-        if entry.effect != UNSEEN:
-            out.print(f"{entry.effect}: {entry}", highlight=False, markup=False)
-    return scene
 
 
 @app.command()
@@ -204,29 +110,15 @@ def info(
     scene: Annotated[str, typer.Argument(help=f"{SCENE_HELP}.")], root: Roots = None, decompose: Parts = None
 ) -> None:
     """Show what a scene holds, and what a robot's file could not bring into it."""
-    from sharnir.importing import load
     from sharnir.info import report_table, scene_table
+    from sharnir.running import ROBOTS, build, robot
 
     is_robot = scene.lower().endswith(ROBOTS)
-    built = load(scene, root or [], decompose=decompose) if is_robot else build(scene, [])[0]
+    built = robot(scene, [], root or [], decompose) if is_robot else build(scene, [], out)[0]
     out.print(scene_table(built))
     report = report_table(built)
     if report is not None:
         out.print(report)
-
-
-def summary(trajectory: Any) -> list[str]:
-    """A table row about a run."""
-    total = trajectory.kinetic + trajectory.potential
-    exact = trajectory.solver == "exact"
-    change = abs(trajectory.energy_error).max() if exact else total[-1] - total[0]
-    error = change / (trajectory.energy_scale or 1.0)
-    held = trajectory.model.loops > 0 or not exact
-    return [
-        trajectory.model.name, f"{trajectory.t[-1]:g}", f"{trajectory.seconds:.2f}",
-        str(trajectory.evaluations), f"{1e6 * trajectory.seconds / trajectory.evaluations:.1f}", f"{error:.1e}",
-        f"{trajectory.loop_error[:, 0].max():.1e}" if held else "–",
-    ]  # fmt: skip
 
 
 @app.command()
@@ -249,10 +141,11 @@ def view(
     """Watch and drive a scene in a browser, in real time, until Ctrl-C. While it is recorded, its solver stays."""
     from sharnir import viewer
     from sharnir.recording.commands import announced
+    from sharnir.running import ROBOTS, build
     from sharnir.scenes import demonstrators
     from sharnir.simulation import Simulation
 
-    built, _, step = build(scene, parameter or [], root or [], decompose)
+    built, _, step = build(scene, parameter or [], out, root or [], decompose)
     performed = scene in demonstrators.names()
     usual = step if (performed or scene.lower().endswith(ROBOTS)) and step is not None else 0.01
     simulation = Simulation(built, solver=solver, dt=usual if dt is None else dt)
