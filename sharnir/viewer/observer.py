@@ -51,12 +51,17 @@ class Observer:
         frame["position"] = first(sim.seen("position")).reshape(nb, 3)
         frame["rotation"] = first(sim.seen("rotation")).reshape(nb, 3, 3)
         if len(self._positions):
-            q = np.concatenate([first(state.q.numpy()), first(state.loop_q.numpy())])
+            q = np.concatenate([self._first(state.q), self._first(state.loop_q)])
             frame["q"] = q[self._positions]
-            frame["control"] = first(sim.applied_control.numpy())[self._velocities]
+            frame["control"] = self._first(sim.applied_control)[self._velocities]
         self._fill_rates(frame)
-        self._fill_drives(frame, float(state.clock.numpy()[1, 0]))
-        self._fill_contacts(frame, float(state.clock.numpy()[1, 0]))
+        acted = float(self._first(state.clock)[1])
+        self._fill_drives(frame, acted)
+        self._fill_contacts(frame, acted)
+
+    def _first(self, array: Any) -> Any:
+        """What an array of the simulation holds of the first world."""
+        return self._sim.impulses.host(array)[:, 0]
 
     def _fill_rates(self, frame: Any) -> None:
         """Rates and energies, which take a solution of their own: as often as people read numbers."""
@@ -72,24 +77,24 @@ class Observer:
     def _fill_drives(self, frame: Any, acted: float) -> None:
         state = self._sim.impulses.state
         if len(self._motor_rows):
-            frame["target"] = first(state.target.numpy())
-            p = np.append(first(state.p.numpy()), 0.0)
+            frame["target"] = self._first(state.target)
+            p = np.append(self._first(state.p), 0.0)
             frame["motor_force"] = p[self._motor_rows] / acted if acted > 0 else 0.0
         if len(self._shown.actuators):
-            frame["input"] = first(state.drive_input.numpy())
-            frame["actuator_force"] = first(state.drive_force.numpy())
+            frame["input"] = self._first(state.drive_input)
+            frame["actuator_force"] = self._first(state.drive_force)
 
     def _fill_contacts(self, frame: Any, acted: float) -> None:
         state, shapes = self._sim.impulses.state, len(self._sim.inner.shape_kind)
         room = len(frame["pair"])
-        touched = first(state.touched.numpy())
+        touched = self._first(state.touched)
         count = min(int(touched[0]), room) if room and acted > 0 else 0
         frame["contacts"] = count
         if count:
             pair = touched[1 : 1 + 2 * count : 2]
             frame["pair"][:count, 0], frame["pair"][:count, 1] = np.divmod(pair, shapes)
-            frame["point"][:count] = first(state.touched_at.numpy())[: AT * count].reshape(count, AT)[:, :3]
-            push = first(state.touched_p.numpy())[: PUSH * count].reshape(count, PUSH)[:, :3]
+            frame["point"][:count] = self._first(state.touched_at)[: AT * count].reshape(count, AT)[:, :3]
+            push = self._first(state.touched_p)[: PUSH * count].reshape(count, PUSH)[:, :3]
             frame["force"][:count] = push / acted
 
 

@@ -15,12 +15,16 @@ CLOSE = 1e-6 if sh.get_precision() == "double" else 1e-4  # m or rad, after 20 s
 
 @pytest.mark.skipif(not GPUS, reason="there is no GPU here")
 @pytest.mark.parametrize("solver", ["simgc", "simmc"])
-@pytest.mark.parametrize(("name", "parameters"), [("humanoid", {}), ("balls", {"n": 8}), ("grasp", {})])
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("humanoid", {}), ("balls", {"n": 8}), ("grasp", {}), ("trailer_robot", {})]
+)
 def test_steps_on_a_gpu_are_those_of_the_cpu(name, parameters, solver):
     model = sh.compile(scenes.make(name, **parameters))
     ends = []
     for device in ("cpu", GPUS[0]):
         sim = sh.Simulation(model, solver=solver, dt=0.005, device=device)
+        for actuator in model.actuator_names:
+            sim.actuator(actuator).input = 0.3
         sim.step(20)
         ends.append(sim.q.copy())
     np.testing.assert_allclose(ends[1], ends[0], atol=CLOSE)
