@@ -103,7 +103,7 @@ def sweep_positions(
     loops: Loops, plan: Plan, work: Work, give: real, held: int, dt: real, erp: real, least: real, z: array2, p: array2,
     w: int,
 ):  # fmt: skip
-    """All blocks once, pseudo-impulses; give: see `sweep_normal`. Contacts that need not be parted are left out as long as
+    """All blocks once, pseudo-impulses; give: see `sweep_normal`. Contacts that need not be parted are left out while
     no pseudo-impulse of their bodies has changed by more than `least`."""
     worst = real(0.0)
     k = int(0)
