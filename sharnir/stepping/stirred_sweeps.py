@@ -23,6 +23,7 @@ from sharnir.maths import DOUBLE, array2, real
 from sharnir.stepping.sweeps import CRAWLING, QUICK, ahead, reason_of, time_is_up, verdict
 
 SLIGHT = wp.constant(real(0.03))  # of the largest change: less need not be followed yet
+UNFELT = wp.constant(real(0.1))  # of ε: less need not be followed at all
 
 
 @wp.func
@@ -30,7 +31,7 @@ def to_follow(work: Work, epsilon: real, worst: real, w: int):
     """Change of an impulse that wakes the neighbours of a contact, after a sweep that changed one by `worst`; none does
     where all are awake."""
     awake = get_int(work.awake, 0, w) == contact_count(work, w)
-    return wp.where(awake, real(wp.inf), wp.max(epsilon, SLIGHT * worst))
+    return wp.where(awake, real(wp.inf), wp.max(UNFELT * epsilon, SLIGHT * worst))
 
 
 @wp.func
@@ -52,7 +53,7 @@ def sweeps_where_stirred(plan: Plan, state: State, work: Work, z: array2, end: w
         worst = real(0.0)
         if look == 1:
             worst = look_at_resting(plan, work, z, work.p, w)
-            more += stir_resting(plan, work, wp.max(epsilon, SLIGHT * worst), w)
+            more += stir_resting(plan, work, to_follow(work, epsilon, worst, w), w)
         gone = real(0.0)
         if n > 0:
             if more > 0:
