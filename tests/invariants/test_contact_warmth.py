@@ -68,13 +68,6 @@ def test_names_that_two_contacts_swap_count() -> None:
     assert not np.array_equal(other.q, same.q)
 
 
-def test_mixed_bodies_at_rest_take_few_sweeps() -> None:
-    """A cylinder's rim meets an edge under one number or another by rounding: 42 to 140 sweeps a step before (M-84)."""
-    sim = sharnir.Simulation(model("mixed", 100), dt=DT)
-    sim.run(5.0)
-    assert np.mean(list(sweeps(sim, 200))) < 25
-
-
 def pulled(**settings: float) -> sharnir.Simulation:
     """The pile after 20 steps in which a twentieth of its weight pulls at one box."""
     sim = going_on(settled("pile", 64), "pile", 64, **settings)
