@@ -69,7 +69,8 @@ class Runner:
         raise NotImplementedError
 
     def touching(self) -> tuple[Reals, Reals, Reals]:
-        """Normals [n, 3], speeds against each other [n, 3] and normal forces (N) [n] of points that touch now."""
+        """A step, and of points that touch as it begins normals [n, 3], speeds against each other [n, 3] and forces
+        along the normal (N) [n]."""
         raise NotImplementedError
 
     def chunk(self, steps: int) -> None:
@@ -86,10 +87,9 @@ class Runner:
         for done in range(0, steps, HISTORY):
             self.advance(min(HISTORY, steps - done))
         end = self.positions()
-        self.advance(1)
+        normal, speed, force = self.touching()
         self.creep = _farthest(end - start)
         self.jitter = _farthest(self.positions() - end) / self.dt
-        normal, speed, force = self.touching()
         along = speed - normal * np.sum(normal * speed, axis=1, keepdims=True)
         slips = np.linalg.norm(along[force > BEARS * force.mean()], axis=1)
         self.slip, self.slip_most = (float(x) for x in np.percentile(slips, (99, 100))) if len(slips) else (0.0, 0.0)
@@ -139,14 +139,16 @@ class Ours(Runner):
     def touching(self) -> tuple[Reals, Reals, Reals]:
         sim, state = self.sim, self.sim.impulses.state
         sim._changed()
+        seen = {name: sim.seen(name).copy() for name in ("velocity", "position")}
+        self.advance(1)
         touched = state.touched.numpy()[:, 0]
         count = int(touched[0])
         links = sim.inner.shape_link[np.array(np.divmod(touched[1 : 1 + 2 * count : 2], len(sim.inner.shape_link)))]
         at = state.touched_at.numpy()[: 10 * count, 0].reshape(-1, 10)
         push = state.touched_p.numpy()[: 6 * count, 0].reshape(-1, 6)[:, :3]
         still = np.zeros((1, 6))  # link −1 is the world
-        velocity = np.vstack([sim.seen("velocity").reshape(-1, 6), still])[links]
-        arm = at[:, :3] - np.vstack([sim.seen("position").reshape(-1, 3), still[:, :3]])[links]
+        velocity = np.vstack([seen["velocity"].reshape(-1, 6), still])[links]
+        arm = at[:, :3] - np.vstack([seen["position"].reshape(-1, 3), still[:, :3]])[links]
         first, second = velocity[..., :3] + np.cross(velocity[..., 3:], arm)
         return at[:, 3:6], second - first, np.sum(at[:, 3:6] * push, axis=1) / state.clock.numpy()[1, 0]
 
@@ -213,7 +215,9 @@ class Peer(Runner):
         wrench = np.zeros((d.ncon, 6))
         for c in range(d.ncon):
             self.mujoco.mj_contactForce(m, d, c, wrench[c])
-        return d.contact.frame[:, :3], second - first, wrench[:, 0]
+        normal = d.contact.frame[:, :3].copy()
+        self.advance(1)
+        return normal, second - first, wrench[:, 0]
 
 
 def peer_of(model: Model, dt: float, solver: str) -> Peer | None:

@@ -28,6 +28,7 @@ from sharnir.constraints.contacts import (
     properties_of,
     tangents,
 )
+from sharnir.constraints.islands import root_of_shape
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.recall import recall_contact
 from sharnir.constraints.walks import walk_contact
@@ -127,6 +128,7 @@ def put_half(plan: Plan, work: Work, half: int, shape: int, start: int, length: 
     elif link >= 0:
         first = plan.link_first[link]
     put_int(work.contact_at, 3 * half + 2, w, first)
+    put_int(work.contact_root, half, w, root_of_shape(plan, shape))
 
 
 @wp.func

@@ -13,7 +13,7 @@ from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import State, Work
 from sharnir.maths import array2, real, vec3
-from sharnir.spans import three_add, three_dot
+from sharnir.spans import row_add, row_dot, three_add, three_dot
 
 CLOSED_GAP = wp.constant(real(2.0e-6))  # m, beyond what points that bear may hover at (M-55)
 
@@ -97,6 +97,39 @@ def push_contact(plan: Plan, work: Work, c: int, row: int, held: int, p: vec3, z
                 three_add(work.W, start, length, plan.index, get_int(work.contact_at, at + 2, w), p, z, w)
             at += 3
             side += 1
+
+
+@wp.func
+def normal_speed(plan: Plan, work: Work, c: int, held: int, z: array2, w: int):
+    """Speed of the normal row of contact c alone."""
+    s = real(0.0)
+    if held == 1:
+        start = plan.dense_contact + CONTACT_P * c * plan.width
+        s = row_dot(work.W, start, plan.width, plan.index, plan.every, z, w)
+        s = s + get(work.offset, plan.lines + CONTACT_P * c, w)
+    else:
+        at = 6 * c
+        while at < 6 * c + 6:
+            start = get_int(work.contact_at, at, w)
+            length = get_int(work.contact_at, at + 1, w)
+            s = s + row_dot(work.W, start, length, plan.index, get_int(work.contact_at, at + 2, w), z, w)
+            at += 3
+    return s
+
+
+@wp.func
+def push_normal(plan: Plan, work: Work, c: int, held: int, p: real, z: array2, w: int):
+    """z += Wᵀ p of the normal row of contact c."""
+    if held == 1:
+        start = plan.dense_contact + CONTACT_P * c * plan.width
+        row_add(work.W, start, plan.width, plan.index, plan.every, p, z, w)
+    else:
+        at = 6 * c
+        while at < 6 * c + 6:
+            start = get_int(work.contact_at, at, w)
+            length = get_int(work.contact_at, at + 1, w)
+            row_add(work.W, start, length, plan.index, get_int(work.contact_at, at + 2, w), p, z, w)
+            at += 3
 
 
 @wp.func

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import get, get_int, item_int, put, put_int
+from sharnir.access import get, get_int, put, put_int
 from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import CONTACT_K, MOST_SOLVED, State, Work
@@ -28,9 +28,8 @@ def restless(work: Work, epsilon: real, w: int):
 
 
 @wp.func
-def root_of(plan: Plan, state: State, c: int, side: int, w: int):
-    """Root link of the tree of one of the bodies of contact c; −1 for the world."""
-    shape = item_int(state.touch.shape, 2 * c + side, w)
+def root_of_shape(plan: Plan, shape: int):
+    """Root link of the tree of the body of a shape; −1 for the world."""
     link = plan.surfaces.geo.link[shape]
     if link < 0:  # a belt round what is fixed moves its sprocket
         link = plan.surfaces.sprocket[shape]
@@ -76,7 +75,7 @@ def mark_islands(plan: Plan, state: State, work: Work, w: int):
         i += 1
     c = int(0)
     while c < contact_count(work, w):
-        join(work, root_of(plan, state, c, 0, w), root_of(plan, state, c, 1, w), w)
+        join(work, get_int(work.contact_root, 2 * c, w), get_int(work.contact_root, 2 * c + 1, w), w)
         c += 1
     l = int(0)
     while l < plan.lines:
@@ -94,7 +93,7 @@ def mark_islands(plan: Plan, state: State, work: Work, w: int):
 
 @wp.func
 def island_of_contact(plan: Plan, state: State, work: Work, c: int, w: int):
-    return island_of(work, wp.max(root_of(plan, state, c, 0, w), root_of(plan, state, c, 1, w)), w)
+    return island_of(work, wp.max(get_int(work.contact_root, 2 * c, w), get_int(work.contact_root, 2 * c + 1, w)), w)
 
 
 @wp.func

@@ -81,11 +81,14 @@ class Plan:
     links: int
     link_root: ints  # [link] root of its tree
     dof_root: ints  # [nv] the same of the coordinate's link
+    tree_first: ints  # [link] first coordinate of the tree of which it is the root
+    tree_size: ints  # [link] how many coordinates that has, 0 for no root
     teams: int  # 1 where a team of threads may keep the speeds of all rows (GPU)
     newton: int  # 1 if islands may be solved at once
     few: int  # 1 if few rows may be swept by how they answer each other
     contact_space: int  # where rows of contacts start in W
     contact_stride: int  # and how much of it each has
+    contact_rows: int  # 3, or 6 where some materials spin or roll with friction
     surfaces: Surfaces
     finds: int  # 1 if a step finds contacts itself: few kinds of shapes, and all of it is one kernel
     W_size: int
@@ -153,6 +156,8 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
     islands = free_islands(model)
     integers["island_start"] = np.cumsum([0, *(len(links) for links in islands)])
     integers["island_link"] = [link for links in islands for link in links]
+    integers["tree_size"] = np.bincount(integers["dof_root"], minlength=model.nb)
+    integers["tree_first"] = np.searchsorted(integers["dof_root"], np.arange(model.nb))
     for name, values in integers.items():
         setattr(out, name, wp.array(np.array(values, dtype=np.int32).reshape(-1), dtype=int, device=device))
     for name, values in reals.items():
@@ -169,7 +174,8 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
         setattr(out, name, value)
     out.dense_line = lines.space(out.width * out.lines if out.bound else 0)
     longest = max((len(e) for e in (*links, *belts)), default=0)
-    out.contact_stride = 2 * (6 if turning else 3) * longest
+    out.contact_rows = 6 if turning else 3
+    out.contact_stride = 2 * out.contact_rows * longest
     out.contact_space = lines.space(out.contact_stride * out.contacts)
     out.held_contacts = min(out.contacts, MOST_DENSE // (CONTACT_P * max(1, out.width))) if out.bound else 0
     out.dense_contact = lines.space(CONTACT_P * out.width * out.held_contacts)

@@ -13,6 +13,7 @@ from sharnir.constraints.work import State, Work
 from sharnir.maths import real, vec3
 
 ALIKE = wp.constant(real(0.9))  # cosine, between the normals of a contact in steps that follow each other
+FAR = wp.constant(real(1.0e30))  # m²
 
 
 @wp.func
@@ -67,6 +68,66 @@ def keep_bend(state: State, work: Work, c: int, bent: vec3, w: int):
 
 
 @wp.func
+def place_now(plan: Plan, state: State, c: int, pair: int, feature: int, w: int):
+    """Which contact of the pair of contact c has some features; −1: none."""
+    found = int(-1)
+    k = int(c)
+    while k > 0 and pair_of(plan, state, k - 1, w) == pair:
+        k -= 1
+    while k < item_int(state.touch.count, 0, w) and pair_of(plan, state, k, w) == pair:
+        if item_int(state.touch.feature, k, w) == feature:
+            found = k
+        k += 1
+    return found
+
+
+@wp.func
+def place_before(state: State, first: int, pair: int, feature: int, w: int):
+    """Which contact of a pair, of those of the step before from place `first` on, had some features; −1: none."""
+    found = int(-1)
+    k = int(first)
+    while k < item_int(state.touched, 0, w) and item_int(state.touched, 1 + 2 * k, w) == pair and found < 0:
+        if item_int(state.touched, 2 + 2 * k, w) == feature:
+            found = k
+        k += 1
+    return found
+
+
+@wp.func
+def way2(state: State, before: int, c: int, w: int):
+    """How far contact c is from where contact `before` of the step before was, squared; much where they look different
+    ways."""
+    x = item3(state.touch.point, 3 * c, w) - item3(state.touched_at, 10 * before, w)
+    alike = wp.dot(item3(state.touch.normal, 3 * c, w), item3(state.touched_at, 10 * before + 3, w))
+    return wp.where(alike > ALIKE, wp.dot(x, x), FAR)
+
+
+@wp.func
+def place_renamed(plan: Plan, state: State, c: int, first: int, pair: int, w: int):
+    """Which contact of the step before contact c, whose features did not meet then, goes on with: of those of its pair
+    whose features meet no more the nearest one, if no other new contact is nearer to that; −1: none (M-84)."""
+    found = int(-1)
+    least = FAR
+    k = int(first)
+    while k < item_int(state.touched, 0, w) and item_int(state.touched, 1 + 2 * k, w) == pair:
+        way = way2(state, k, c, w)
+        if way < least and place_now(plan, state, c, pair, item_int(state.touched, 2 + 2 * k, w), w) < 0:
+            found = k
+            least = way
+        k += 1
+    k = int(c)
+    while k > 0 and pair_of(plan, state, k - 1, w) == pair:
+        k -= 1
+    while found >= 0 and k < item_int(state.touch.count, 0, w) and pair_of(plan, state, k, w) == pair:
+        way = way2(state, found, k, w)
+        if way < least or (way == least and k < c):
+            if place_before(state, first, pair, item_int(state.touch.feature, k, w), w) < 0:
+                found = -1
+        k += 1
+    return found
+
+
+@wp.func
 def recall_contact(plan: Plan, state: State, work: Work, c: int, last: int, scale: real, bend: real, w: int):
     """Impulses of contact c ← those the same features had in the step before, from place `last` of its contacts on,
     which are in the same order; its bend ← what is expected of it. Returns the place of this pair."""
@@ -79,17 +140,14 @@ def recall_contact(plan: Plan, state: State, work: Work, c: int, last: int, scal
     f = vec3()
     n = vec3()
     bent = vec3()
-    k = int(last)
-    found = int(-1)
-    while k < count and item_int(state.touched, 1 + 2 * k, w) == pair:
-        if item_int(state.touched, 2 + 2 * k, w) == feature:
-            before = item3(state.touched_at, 10 * k + 3, w)
-            f = item3(state.touched_p, 6 * k, w) * scale
-            n = item3(state.touched_p, 6 * k + 3, w) * scale
-            bent = turned_along(before, normal, item3(state.touched_at, 10 * k + 7, w))
-            found = k
-            k = count
-        k += 1
+    found = place_before(state, last, pair, feature, w)
+    if found < 0 and last < count and item_int(state.touched, 1 + 2 * last, w) == pair:
+        found = place_renamed(plan, state, c, last, pair, w)
+    if found >= 0:
+        before = item3(state.touched_at, 10 * found + 3, w)
+        f = item3(state.touched_p, 6 * found, w) * scale
+        n = item3(state.touched_p, 6 * found + 3, w) * scale
+        bent = turned_along(before, normal, item3(state.touched_at, 10 * found + 7, w))
     at = plan.first_contact + CONTACT_P * c
     put(work.p, at, w, wp.max(wp.dot(f, normal), real(0.0)))
     put(work.p, at + 1, w, wp.dot(f, t1))

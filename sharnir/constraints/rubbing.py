@@ -7,18 +7,16 @@ import warp as wp
 from sharnir.access import get, get3, get_int, put, put_int
 from sharnir.constraints.acts import CONTACT_P
 from sharnir.constraints.cones import within_cone
-from sharnir.constraints.contacts import contact_count, contact_speed, push_contact
+from sharnir.constraints.contacts import contact_count, contact_speed, normal_speed, push_contact, push_normal
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.work import CONTACT_K, STARTED, Work
 from sharnir.maths import array2, real, vec3
 
 
 @wp.func
-def sweep_contact(plan: Plan, work: Work, c: int, held: int, z: array2, p: array2, w: int):
-    """Within the cone, then spin and rolling within what the normal impulse allows. Returns the largest change of an
-    impulse, more where what it moves is light."""
+def rub_contact(plan: Plan, work: Work, c: int, held: int, old: vec3, z: array2, p: array2, w: int):
+    """Within the cone: the change of impulses from the old ones."""
     at = plan.first_contact + CONTACT_P * c
-    old = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
     s = contact_speed(plan, work, c, 0, held, z, w) - get3(work.contact_target, c, w)
     new = within_cone(work.contact_K, CONTACT_K * c, get(work.contact_mu, 3 * c, w), old, s, w)
     d = new - old
@@ -26,15 +24,29 @@ def sweep_contact(plan: Plan, work: Work, c: int, held: int, z: array2, p: array
     put(p, at + 1, w, new[1])
     put(p, at + 2, w, new[2])
     push_contact(plan, work, c, 0, held, d, z, w)
-    worst = wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
+    return d
+
+
+@wp.func
+def sweep_contact(plan: Plan, work: Work, c: int, held: int, z: array2, p: array2, w: int):
+    """Within the cone, then spin and rolling within what the normal impulse allows. Returns the largest change of an
+    impulse, more where what it moves is light."""
+    at = plan.first_contact + CONTACT_P * c
+    d = rub_contact(plan, work, c, held, vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w)), z, p, w)
+    worst = largest(d)
     if get_int(work.contact_rows, c, w) == 6:
-        worst = wp.max(worst, sweep_turning(plan, work, c, new[0], held, z, p, w))
+        worst = wp.max(worst, largest(sweep_turning(plan, work, c, get(p, at, w), held, z, p, w)))
     return worst * get(work.contact_K, CONTACT_K * c + 15, w)
 
 
 @wp.func
+def largest(d: vec3):
+    return wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
+
+
+@wp.func
 def sweep_turning(plan: Plan, work: Work, c: int, normal: real, held: int, z: array2, p: array2, w: int):
-    """Spin about the normal and rolling about the tangents, bounded by the normal impulse."""
+    """Spin about the normal and rolling about the tangents, bounded by the normal impulse: the change of impulses."""
     at = plan.first_contact + CONTACT_P * c + 3
     old = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
     new = turning_answer(work, c, normal, old, contact_speed(plan, work, c, 3, held, z, w), w)
@@ -43,7 +55,7 @@ def sweep_turning(plan: Plan, work: Work, c: int, normal: real, held: int, z: ar
     put(p, at + 1, w, new[1])
     put(p, at + 2, w, new[2])
     push_contact(plan, work, c, 3, held, d, z, w)
-    return wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
+    return d
 
 
 @wp.func
@@ -101,11 +113,11 @@ def sweep_normal(plan: Plan, work: Work, c: int, wanted: real, give: real, held:
     """The normal row of contact c alone, one-sided, to a speed; give: share of its weight by which it yields to its
     impulse."""
     at = plan.first_contact + CONTACT_P * c
-    s = contact_speed(plan, work, c, 0, held, z, w)
+    s = normal_speed(plan, work, c, held, z, w)
     before = get(p, at, w)
     inverse = get(work.contact_K, CONTACT_K * c + 9, w)
-    after = wp.max((before + (wanted - s[0]) * inverse) / (real(1.0) + give), real(0.0))
+    after = wp.max((before + (wanted - s) * inverse) / (real(1.0) + give), real(0.0))
     if after != before:
         put(p, at, w, after)
-        push_contact(plan, work, c, 0, held, vec3(after - before, real(0.0), real(0.0)), z, w)
+        push_normal(plan, work, c, held, after - before, z, w)
     return wp.abs(after - before)

@@ -10,6 +10,7 @@ from sharnir.constraints.contacts import contact_count
 from sharnir.constraints.loops import Loops
 from sharnir.constraints.plan import Plan
 from sharnir.constraints.rubbing import sweep_normal
+from sharnir.constraints.stirring import is_stirred, stir, stir_line
 from sharnir.constraints.sweep import sweep_joint
 from sharnir.constraints.tolerances import OWN
 from sharnir.constraints.work import Work
@@ -88,12 +89,6 @@ def sweep_hold(plan: Plan, work: Work, l: int, held: int, z: array2, p: array2, 
 
 
 @wp.func
-def push_out(plan: Plan, work: Work, c: int, give: real, held: int, dt: real, erp: real, z: array2, p: array2, w: int):
-    """Move contact c out of what it penetrates; one that is open may close its gap."""
-    return sweep_normal(plan, work, c, push_wanted(work, c, dt, erp, w), give, held, z, p, w)
-
-
-@wp.func
 def push_wanted(work: Work, c: int, dt: real, erp: real, w: int):
     """Pseudo-speed that contact c is to leave with, at most PUSH."""
     gap = get(work.contact_gap, c, w) + SLOP
@@ -105,20 +100,31 @@ def push_wanted(work: Work, c: int, dt: real, erp: real, w: int):
 
 @wp.func
 def sweep_positions(
-    loops: Loops, plan: Plan, work: Work, give: real, held: int, dt: real, erp: real, z: array2, p: array2, w: int
-):
-    """All blocks once, pseudo-impulses; give: see `sweep_normal`."""
+    loops: Loops, plan: Plan, work: Work, give: real, held: int, dt: real, erp: real, least: real, z: array2, p: array2,
+    w: int,
+):  # fmt: skip
+    """All blocks once, pseudo-impulses; give: see `sweep_normal`. Contacts that need not be parted are left out while
+    no pseudo-impulse of their bodies has changed by more than `least`."""
     worst = real(0.0)
     k = int(0)
     while k < plan.joints and held == 0:
         worst = wp.max(worst, sweep_joint(loops, plan, work, k, z, p, w))
         k += 1
+    alone = held == 0 and plan.joints == 0
     l = int(0)
     while l < plan.lines:
-        worst = wp.max(worst, sweep_hold(plan, work, l, held, z, p, w))
+        change = sweep_hold(plan, work, l, held, z, p, w)
+        if change > least and alone:
+            stir_line(plan, work, l, w)
+        worst = wp.max(worst, change)
         l += 1
     c = int(0)
     while c < contact_count(work, w):
-        worst = wp.max(worst, push_out(plan, work, c, give, held, dt, erp, z, p, w))
+        wanted = push_wanted(work, c, dt, erp, w)
+        if wanted > real(0.0) or not alone or is_stirred(work, c, w) == 1:
+            change = sweep_normal(plan, work, c, wanted, give, held, z, p, w)
+            if change > least and alone:
+                stir(work, c, w)
+            worst = wp.max(worst, change)
         c += 1
     return worst

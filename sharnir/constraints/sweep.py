@@ -214,6 +214,13 @@ def balance_together(plan: Plan, work: Work, l: int, acts: int, free: real, K: r
 @wp.func
 def sweep(loops: Loops, plan: Plan, work: Work, held: int, z: array2, p: array2, w: int):
     """All blocks once, in L15's order: each joint's block, then what acts on its coordinates; the tree's; contacts."""
+    worst = sweep_model(loops, plan, work, held, z, p, w)
+    return wp.max(worst, sweep_contacts(plan, work, held, z, p, w))
+
+
+@wp.func
+def sweep_model(loops: Loops, plan: Plan, work: Work, held: int, z: array2, p: array2, w: int):
+    """The same without contacts."""
     worst = real(0.0)
     k = int(0)
     l = int(0)
@@ -228,7 +235,7 @@ def sweep(loops: Loops, plan: Plan, work: Work, held: int, z: array2, p: array2,
     while k <= get_int(work.lively, 0, w):
         worst = wp.max(worst, sweep_line(plan, work, get_int(work.lively, k, w), held, z, p, w))
         k += 1
-    return wp.max(worst, sweep_contacts(plan, work, held, z, p, w))
+    return worst
 
 
 @wp.func

@@ -178,6 +178,12 @@ class Work:
     island_s: array2  # [7 contact] speeds beyond those sought, their change along a direction, what sliding lifts
     island_l: array2  # [2 line] speeds, their change
     contact_at: counts2  # [6 contact] of both halves: where rows start in W, entries of a row, where these are in index
+    contact_root: counts2  # [2 contact] roots of the trees of its bodies, −1 for the world
+    stirred: counts2  # [link] 1 for roots of trees that sweeps or pushes have moved
+    resting: counts2  # [contact] 0 for those that take part in sweeps
+    awake: counts2  # [1 + contact] how many do, and which
+    unmoved: counts2  # [link] 0 for roots of trees that these move
+    moved: counts2  # [1 + nv] how many coordinates they have, and which
     contact_rows: counts2  # [contact] 3, or 6 with spin and rolling
     L: array2  # factor of the rows that bind both ways
     pivot: array2  # [row that acts] its inverse pivots
@@ -279,11 +285,15 @@ def work_on(model: Model, plan: Plan, pairs: int, columns: int, device: str) -> 
         "before": plan.bound + 1,
         "contact_at": 6 * plan.contacts,
         "contact_rows": plan.contacts,
+        "contact_root": 2 * plan.contacts,
+        "stirred": model.nb,
         "deed": plan.contacts,
     }
     counts |= dict.fromkeys(("acting", "L_left", "L_start"), plan.bound)
     counts |= {"island_dof": solved, "island_at": plan.width * plan.newton, "mark": model.nb * plan.newton}
     counts["island_size"] = model.nb * plan.newton
+    counts |= {"resting": plan.contacts * plan.newton, "awake": 1 + plan.contacts * plan.newton}
+    counts |= {"unmoved": model.nb * plan.newton, "moved": 1 + plan.width * plan.newton}
     counts |= {
         "island_contact": 1 + max(plan.contacts, MOST_ROWS) * plan.newton,
         "island_line": 1 + max(lines, MOST_ROWS) * plan.newton,

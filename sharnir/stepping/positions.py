@@ -15,6 +15,7 @@ from sharnir.constraints.rows import (
     joint_gaps,
 )
 from sharnir.constraints.stabilise import seek_positions, sweep_positions
+from sharnir.constraints.stirring import calm_all
 from sharnir.constraints.team import keep_coordinates, share_of
 from sharnir.constraints.team_positions import sweep_positions_kept
 from sharnir.constraints.tolerances import OWN
@@ -30,6 +31,7 @@ from sharnir.teams import ROWS, teamed
 
 PATIENCE = 20  # sweeps after which some progress must have been made
 GIVE = wp.constant(real(0.1))  # of the weight of a contact's row, where pseudo-impulses would grow without end
+UNFELT = wp.constant(real(0.1))  # of ε: pseudo-impulses that move a body by less than other contacts need to see
 STALLED = wp.constant(real(0.7))  # of the change of pseudo-impulses then
 
 
@@ -95,6 +97,7 @@ def pushed(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
     """Sweeps it took one thread."""
     clear(work.p_old, plan.first_contact + CONTACT_P * contact_count(work, w), w)
     clear(z, plan.width, w)
+    calm_all(plan, work, w)
     epsilon = state.settings[EPSILON, 0]
     worst = real(2.0) * epsilon
     n = int(0)
@@ -109,7 +112,8 @@ def pushed(loops: Loops, plan: Plan, state: State, work: Work, held: int, z: arr
     checked = real(wp.inf)
     give = real(0.0)
     while worst > epsilon and n < most and ticks() < end:
-        worst = sweep_positions(loops, plan, work, give, held, dt, state.settings[ERP, 0], z, work.p_old, w)
+        erp = state.settings[ERP, 0]
+        worst = sweep_positions(loops, plan, work, give, held, dt, erp, UNFELT * epsilon, z, work.p_old, w)
         n += 1
         worst, checked, give = after_push(n, worst, checked, give, touching)
     return n

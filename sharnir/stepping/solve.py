@@ -21,6 +21,7 @@ from sharnir.constraints.rows import (
     whiten_joints,
 )
 from sharnir.constraints.work import (
+    ACCELERATE,
     ANSWERS,
     CHANGE,
     CONVERGED,
@@ -38,6 +39,7 @@ from sharnir.constraints.work import (
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.maths import array2, real, ticks
 from sharnir.spans import copy, load_items
+from sharnir.stepping.stirred_sweeps import sweeps_where_stirred
 from sharnir.stepping.sweeps import QUIET, nothing_to_sweep, sweeps, sweeps_of_few
 from sharnir.stepping.team_sweeps import sweeps_of_team
 from sharnir.teams import teamed
@@ -46,6 +48,13 @@ from sharnir.teams import teamed
 @wp.func
 def load_impulses(plan: Plan, state: State, work: Work, scale: real, w: int):
     load_items(state.p, work.p, plan.first_contact, scale, w)
+
+
+@wp.func
+def many_contacts(plan: Plan, state: State, work: Work, held: int, few: bool, w: int):
+    """Whether contacts are all there is to sweep, and only those are to be whose impulses change (M-85)."""
+    fit = plan.newton == 1 and plan.joints + plan.lines == 0 and held == 0 and not few and contact_count(work, w) > 0
+    return fit and int(state.settings[METHOD, 0]) == PREDICTIVE and state.settings[ACCELERATE, 0] > real(0.0)
 
 
 @wp.func
@@ -70,6 +79,8 @@ def settled(
     stage = int(0)  # 0: a few sweeps, if so many were enough in the step before; 1: rows may be few; 2: islands at once
     if few and int(item(state.clock, 5, w)) > QUIET:
         stage = 1
+    if many_contacts(plan, state, work, held, few, w):
+        n, worst, reason = sweeps_where_stirred(plan, state, work, z, end, w)
     while reason < 0:
         answered = int(0)
         if few and stage == 1:
