@@ -156,8 +156,9 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
     islands = free_islands(model)
     integers["island_start"] = np.cumsum([0, *(len(links) for links in islands)])
     integers["island_link"] = [link for links in islands for link in links]
-    integers["tree_size"] = np.bincount(integers["dof_root"], minlength=model.nb)
-    integers["tree_first"] = np.searchsorted(integers["dof_root"], np.arange(model.nb))
+    roots = np.asarray(integers["dof_root"], dtype=int)
+    integers["tree_size"] = np.bincount(roots, minlength=model.nb)
+    integers["tree_first"] = np.searchsorted(roots, np.arange(model.nb))
     for name, values in integers.items():
         setattr(out, name, wp.array(np.array(values, dtype=np.int32).reshape(-1), dtype=int, device=device))
     for name, values in reals.items():
