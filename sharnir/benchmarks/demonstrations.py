@@ -20,6 +20,7 @@ from sharnir.scenes.demonstrators import Performer
 from sharnir.simulation import Simulation
 from sharnir.solvers.impulse import ticks_per_second
 from sharnir.viewer import Address, Live, Player
+from sharnir.viewer.loop import rest
 from sharnir.viewer.pace import FRAME
 
 WATCHED, WATCHED_QUICKLY = 300.0, 20.0  # s of the wall clock
@@ -58,9 +59,11 @@ def watched(name: str, seconds: float) -> dict[str, Any]:
                 while simulated < passed:
                     step(simulation, performer, taken)
                     simulated += simulation.dt
+                busy = (time.perf_counter() - began - passed) / FRAME
                 player.publish()
+                player.tidy()
                 advance(passed)
-                time.sleep(max(0.0, began + passed + FRAME - time.perf_counter()))
+                rest(began + passed + FRAME, busy)
             factor = simulated / passed
     finally:
         player.close()

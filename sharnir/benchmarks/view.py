@@ -38,7 +38,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 url, kind, spell = sys.argv[1], sys.argv[2], float(sys.argv[3])
 port, token = urlsplit(url).port, url.split("token=")[1]
-os.nice(10)
+os.nice(19)
 def opened(path):
     options = {"subprotocols": [f"viser-v{viser.__version__}"], "compression": None, "max_size": None}
     return connect(f"ws://127.0.0.1:{port}{path}?page={'0' * 16}&token={token}", **options)

@@ -116,7 +116,9 @@ def sampler_of(model: Model, worlds: int) -> Sampler | None:
 
 def read(sim: Simulation, name: str) -> Any:
     """What a sensor shows now: a number or a vector."""
-    sensors = {sensor.name: sensor for sensor in sim.model.sensors}
+    sensors = sim.model.cache.get("sensors")
+    if sensors is None:
+        sensors = sim.model.cache["sensors"] = {sensor.name: sensor for sensor in sim.model.sensors}
     if name not in sensors:
         raise unknown("sensor", name, sensors)
     if sim.worlds > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import time
 from collections.abc import Callable
 
@@ -19,6 +20,8 @@ from sharnir.viewer.pace import FRAME
 from sharnir.viewer.server import Server
 from sharnir.viewer.setup import Timeline, setup
 
+BUSY = 0.1  # of a frame: from here on a processor that comes back late from sleep could make steps late
+TIDYING = 1.0  # s, between looks at garbage that is some frames old
 SILENT = 0.2  # s without a packet after which the operator counts as gone
 
 
@@ -49,6 +52,15 @@ def show(
         player.close()
 
 
+def rest(until: float, busy: float) -> None:
+    """Wait until the clock (time.perf_counter) shows a time. busy: share of a frame that the last one took. Where that
+    is much, the wait is awake: a processor that has slept comes back late, and is slow for a while."""
+    if busy < BUSY or (os.cpu_count() or 1) == 1:
+        time.sleep(max(0.0, until - time.perf_counter()))
+    while time.perf_counter() < until:
+        pass  # even a sleep of no time would be one
+
+
 class Player:
     """A source, and the process that shows it."""
 
@@ -70,22 +82,33 @@ class Player:
         self.url = self._server.url
         gc.collect()
         gc.freeze()  # else all there is, kernels' descriptions too, is looked through for garbage now and then
+        gc.disable()  # garbage is looked for between frames, not within a step
+        self._tidied = time.perf_counter()
 
     def run(self, frames: int | None = None) -> None:
         """Show so many pictures, or go on while the viewer's process lives."""
         due, shown = time.perf_counter(), 0
         while (frames is None or shown < frames) and self._server.alive():
+            began = time.perf_counter()
             self.frame()
+            busy = (time.perf_counter() - began) / FRAME
+            self.tidy()
             shown += 1
-            now = time.perf_counter()
-            due = max(due + FRAME, now)
-            time.sleep(due - now)
+            due = max(due + FRAME, time.perf_counter())
+            rest(due, busy)
 
     def frame(self) -> None:
         """Do what was asked, follow the operator, go on to the present, show what came of it."""
         self.listen()
         self.source.advance(time.perf_counter())
         self.publish()
+
+    def tidy(self) -> None:
+        """Collect garbage, now and then also what is some frames old: to be called where there is time."""
+        now = time.perf_counter()
+        aged = now - self._tidied > TIDYING
+        self._tidied = now if aged else self._tidied
+        gc.collect(1 if aged else 0)
 
     def listen(self) -> None:
         """Do what was asked, and follow the operator."""
@@ -118,5 +141,6 @@ class Player:
 
     def close(self) -> None:
         """End the viewer's process."""
+        gc.enable()
         gc.unfreeze()
         self._server.close()

@@ -32,7 +32,7 @@ from sharnir.viewer.setup import Setup
 
 FRAME = 1 / 60  # s
 ALONE = 0.5  # s, between frames that nobody watches
-NICE = 10  # the simulation comes first
+NICE = 19  # the simulation comes first
 
 
 class Viewer:
