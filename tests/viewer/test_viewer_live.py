@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import time
 
 import numpy as np
 import pytest
+from watched import shown
 
 import sharnir as sh
 from sharnir import scenes
@@ -14,6 +17,7 @@ from sharnir.viewer.channel import AXES, frame_type
 from sharnir.viewer.commands import Command, Kind, judged
 from sharnir.viewer.drive import read_mapping
 from sharnir.viewer.live import Live
+from sharnir.viewer.loop import rest
 
 
 def live_of(name: str, mapping: bool = False, **settings) -> Live:
@@ -290,3 +294,24 @@ def test_motion_that_cannot_go_on_is_paused_and_explained(monkeypatch):
     monkeypatch.undo()
     live.obey(Command(Kind.RESET))
     assert live.trouble == ""
+
+
+@pytest.mark.parametrize(("busy", "least", "most"), [(0.0, 0.0, 0.5), (1.0, 0.5, 2.0)])
+def test_waits_are_awake_where_steps_take_much_of_a_frame(busy, least, most):
+    worked, until = time.thread_time(), time.perf_counter() + 0.2
+    rest(until, busy)
+    assert time.perf_counter() >= until
+    assert least <= (time.thread_time() - worked) / 0.2 <= most
+
+
+def test_garbage_is_left_while_watched_and_collected_between_frames():
+    found: list[int] = []
+    with shown(scenes.make("pendulum")) as (player, _):
+        assert not gc.isenabled()
+        gc.callbacks.append(lambda phase, info: found.append(info["generation"]) if phase == "stop" else None)
+        try:
+            player.tidy()
+        finally:
+            gc.callbacks.pop()
+    assert 0 in found or 1 in found
+    assert gc.isenabled()
