@@ -27,7 +27,8 @@ def written(simulation: Simulation, array: Any, rows: Any, what: str, values: An
         given = np.asarray(values, dtype=float)
         given = given if given.shape == shape else np.broadcast_to(given, shape)
     except (TypeError, ValueError):
-        raise fail(what, "has the wrong shape", shown(values), f"a number or {list(shape)}") from None
+        allowed = f"a number or {list(shape)}" if shape else "a number"
+        raise fail(what, "has the wrong shape", shown(values), allowed) from None
     if not np.isfinite(given).all():
         raise fail(what, "is not finite", shown(values), "finite numbers")
     simulation.impulses.put(array, rows, given if simulation.worlds > 1 else given[..., None])

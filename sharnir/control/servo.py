@@ -10,6 +10,7 @@ import numpy as np
 from sharnir.compiler.checks import per_coordinate, vector
 from sharnir.errors import fail, shown, unknown
 from sharnir.model import Reals
+from sharnir.spec.elements import plain
 from sharnir.views import written
 
 if TYPE_CHECKING:
@@ -40,9 +41,10 @@ class Servo:
         self, name: str | Sequence[str], mode: str, *, gains: Any, target: Any = 0.0, rate_gain: Any = 0.0,
         limits: Any = None,
     ) -> None:  # fmt: skip
-        self.names = (name,) if isinstance(name, str) else tuple(name)
-        if not self.names:
-            raise fail("servo", "drives nothing", shown(name), "names of actuators or DC motors")
+        names = plain([name] if isinstance(name, str) else name)
+        if not isinstance(names, tuple) or not names or len(set(names)) < len(names):
+            raise fail("servo", "drives nothing, or something twice", shown(name), "names of actuators or DC motors")
+        self.names: tuple[str, ...] = names
         element = self._element = f"servo of {', '.join(map(repr, self.names))}"
         if mode not in MODES:
             raise unknown("mode", mode, MODES)

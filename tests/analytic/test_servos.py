@@ -183,8 +183,11 @@ def test_a_loop_refuses_targets_of_another_shape_and_forgets_with_the_simulation
         sh.SharnirError, match=r"target has the wrong shape: given \(0.1, 0.2\); allowed: a number or \[3\]"
     ):
         servo(sim)
-    with pytest.raises(sh.SharnirError, match="drives nothing"):
-        sh.Servo([], "position", gains=(1.0, 0.0, 0.0))
+    for names in ([], 7, None, ["motor0", "motor0"]):
+        with pytest.raises(sh.SharnirError, match="drives nothing, or something twice"):
+            sh.Servo(names, "position", gains=(1.0, 0.0, 0.0))
+    with pytest.raises(sh.SharnirError, match=r"input of actuator 'motor0': has the wrong shape.*allowed: a number$"):
+        sim.actuator("motor0").input = [1.0, 2.0]
     servo.target = 0.1
     sim.add_controller(servo, rate=500)
     start = sim.save()
