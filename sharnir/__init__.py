@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sharnir.builders.vehicles import Suspension, Track, Wheel, add_track, add_wheel
 from sharnir.compiler import compile
 from sharnir.compiler.maximal import maximal
 from sharnir.control.paths import MinimumJerk, Motion, Slerp, Spline
 from sharnir.control.servo import Servo
 from sharnir.errors import ModelError, ModelFileError, RecordingError, SharnirError, SimulationError
-from sharnir.model import Model
+from sharnir.model.model import Model
 from sharnir.precision import get_precision, set_precision
+from sharnir.simulation.simulate import Trajectory, simulate
 from sharnir.spec.actuators import Actuator, Coupling, Motor
 from sharnir.spec.belts import Belt
 from sharnir.spec.dc_motors import DCMotor
@@ -28,7 +30,7 @@ from sharnir.spec.elements import (
     Sphere,
     Spring,
     Visual,
-)  # fmt: skip
+)
 from sharnir.spec.joints import (
     Compound,
     Cylindrical,
@@ -41,19 +43,17 @@ from sharnir.spec.joints import (
     Spherical,
     Step,
     Universal,
-)  # fmt: skip
+)
 from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
 from sharnir.spec.scene import Scene
 from sharnir.spec.sensors import Camera, Sensor
-from sharnir.trajectory import Trajectory, simulate
-from sharnir.vehicles import Suspension, Track, Wheel, add_track, add_wheel
 
 if TYPE_CHECKING:
     from sharnir import dynamics as dynamics
     from sharnir import scenes as scenes
-    from sharnir.collide.rays import distance as distance
-    from sharnir.collide.rays import ray_cast as ray_cast
+    from sharnir.collision.queries.raycast import distance as distance
+    from sharnir.collision.queries.raycast import ray_cast as ray_cast
     from sharnir.control.balance import BalanceTask as BalanceTask
     from sharnir.control.compliance import Admittance as Admittance
     from sharnir.control.compliance import Impedance as Impedance
@@ -65,29 +65,29 @@ if TYPE_CHECKING:
     from sharnir.control.tasks import OrientationTask as OrientationTask
     from sharnir.control.tasks import PoseTask as PoseTask
     from sharnir.control.tasks import PositionTask as PositionTask
-    from sharnir.importing import load as load
-    from sharnir.observe.support import center_of_pressure as center_of_pressure
-    from sharnir.observe.support import support_polygon as support_polygon
-    from sharnir.recording.reading import Recording as Recording
-    from sharnir.recording.reading import open_recording as open_recording
-    from sharnir.saved import Saved as Saved
-    from sharnir.simulation import Report as Report
-    from sharnir.simulation import Settings as Settings
-    from sharnir.simulation import Simulation as Simulation
+    from sharnir.io import load as load
+    from sharnir.recording.read.recording import Recording as Recording
+    from sharnir.recording.read.recording import open_recording as open_recording
+    from sharnir.sensors.support_polygon import center_of_pressure as center_of_pressure
+    from sharnir.sensors.support_polygon import support_polygon as support_polygon
+    from sharnir.simulation.simulation import Report as Report
+    from sharnir.simulation.simulation import Settings as Settings
+    from sharnir.simulation.simulation import Simulation as Simulation
+    from sharnir.simulation.snapshot import Saved as Saved
 
 __version__ = "0.1.0"
 
 LATE = {
     "sharnir.simulation": ("Report", "Saved", "Settings", "Simulation"),
-    "sharnir.importing": ("load",),
-    "sharnir.recording.reading": ("Recording", "open_recording"),
-    "sharnir.collide.rays": ("distance", "ray_cast"),
+    "sharnir.io": ("load",),
+    "sharnir.recording.read.recording": ("Recording", "open_recording"),
+    "sharnir.collision.queries.raycast": ("distance", "ray_cast"),
     "sharnir.control.inverse_kinematics": ("InverseKinematics",),
     "sharnir.control.posture": ("PostureTask",),
     "sharnir.control.tasks": ("AxisTask", "CenterOfMassTask", "OrientationTask", "PoseTask", "PositionTask"),
     "sharnir.control.balance": ("BalanceTask",),
     "sharnir.control.compliance": ("Admittance", "Impedance", "WristForce"),
-    "sharnir.observe.support": ("center_of_pressure", "support_polygon"),
+    "sharnir.sensors.support_polygon": ("center_of_pressure", "support_polygon"),
 }
 
 

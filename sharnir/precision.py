@@ -32,7 +32,7 @@ def set_precision(name: str) -> None:
     """Choose 'double' or 'single' for this process; only possible before the first kernel is built."""
     global _chosen
     _checked(name, "set_precision")
-    if name != _chosen and "sharnir.maths" in sys.modules:
+    if name != _chosen and "sharnir.kernels.types" in sys.modules:
         raise ModelError(
             f"set_precision: kernels were already built: given {name!r}; allowed: a call before the first "
             f"use of sharnir.dynamics or a solver (this process uses {_chosen!r})"

@@ -12,7 +12,7 @@ from sharnir.benchmarks.harness import row
 from sharnir.benchmarks.mechanisms import limbs, states
 from sharnir.compiler import compile
 from sharnir.dynamics.evaluator import Dynamics
-from sharnir.maths import np_real
+from sharnir.kernels.types import np_real
 from sharnir.precision import get_precision
 
 CHECKED = 256  # worlds compared with the CPU

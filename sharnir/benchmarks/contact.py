@@ -17,10 +17,10 @@ import numpy as np
 from sharnir import scenes
 from sharnir.benchmarks.harness import spread
 from sharnir.benchmarks.runners import Ours, Peer, Runner, peer_of, place
-from sharnir.collide.places import shape_poses
+from sharnir.collision.queries.shape_poses import shape_poses
 from sharnir.compiler import compile
-from sharnir.model import Model, Reals
-from sharnir.simulation import Simulation
+from sharnir.model.model import Model, Reals
+from sharnir.simulation.simulation import Simulation
 
 DT = 0.005  # s
 GROWTH = 15.0  # target, from 100 to 1,000 bodies

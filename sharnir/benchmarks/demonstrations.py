@@ -13,15 +13,15 @@ import numpy as np
 
 from sharnir.benchmarks.harness import row
 from sharnir.benchmarks.view import TOKEN, client
-from sharnir.constraints.work import SWEPT, TICKS
+from sharnir.impulse.data import SWEPT, TICKS
+from sharnir.impulse.engine import ticks_per_second
 from sharnir.progress import bar
 from sharnir.scenes import demonstrators
 from sharnir.scenes.demonstrators import Performer
-from sharnir.simulation import Simulation
-from sharnir.solvers.impulse import ticks_per_second
+from sharnir.simulation.simulation import Simulation
 from sharnir.viewer import Address, Live, Player
 from sharnir.viewer.loop import rest
-from sharnir.viewer.pace import FRAME
+from sharnir.viewer.source.pace import FRAME
 
 WATCHED, WATCHED_QUICKLY = 300.0, 20.0  # s of the wall clock
 

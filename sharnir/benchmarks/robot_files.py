@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from sharnir.compiler import compile
 from sharnir.errors import ModelError, fail
-from sharnir.importing import Parsed, parse, scene_of
+from sharnir.io import Parsed, scene_of
+from sharnir.io.parsing.parse import parse
 from sharnir.spec.scene import Scene
 
 BEGIN, END = "<!-- table of robot files -->", "<!-- end of the table -->"

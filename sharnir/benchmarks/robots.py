@@ -18,12 +18,13 @@ import numpy as np
 
 from sharnir.benchmarks.cassie import cassie, posture
 from sharnir.benchmarks.contact import Case, measured
-from sharnir.benchmarks.mujoco_twin import to_qpos
 from sharnir.benchmarks.robot_files import mjcf_files, urdf_files
 from sharnir.compiler import compile
-from sharnir.exporting import TIMESTEP
-from sharnir.importing import load, parse, scene_of
-from sharnir.model import Model, Reals
+from sharnir.io import load, scene_of
+from sharnir.io.mjcf_export import TIMESTEP
+from sharnir.io.mujoco_model import to_qpos
+from sharnir.io.parsing.parse import parse
+from sharnir.model.model import Model, Reals
 from sharnir.spec.elements import HalfSpace
 from sharnir.spec.scene import Scene
 

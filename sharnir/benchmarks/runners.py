@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from sharnir.compiler.maximal import maximal
-from sharnir.constraints import work as places
 from sharnir.errors import SimulationError
-from sharnir.model import Model, Reals
-from sharnir.reports import judged
-from sharnir.simulation import Simulation
-from sharnir.solvers.impulse import HISTORY, MANY, ticks_per_second
+from sharnir.impulse import data as places
+from sharnir.impulse.engine import HISTORY, MANY, ticks_per_second
+from sharnir.model.model import Model, Reals
+from sharnir.simulation.simulation import Simulation
+from sharnir.simulation.step_report import judged
 
 BEARS = 1e-3  # of the mean force of the points that touch: less bears nothing
 
@@ -173,7 +173,7 @@ class Peer(Runner):
         """twin: the MjModel of a model."""
         import mujoco
 
-        from sharnir.benchmarks.mujoco_twin import start, to_qpos, velocity_order
+        from sharnir.io.mujoco_model import start, to_qpos, velocity_order
 
         self.mujoco = mujoco
         solver = mujoco.mjtSolver(twin.opt.solver).name[6:].lower()
@@ -225,7 +225,7 @@ def peer_of(model: Model, dt: float, solver: str) -> Peer | None:
     try:
         import mujoco
 
-        from sharnir.benchmarks.mujoco_twin import twin
+        from sharnir.io.mujoco_model import twin
     except ImportError:
         return None
     built = twin(model, dt)

@@ -16,11 +16,11 @@ import numpy as np
 from sharnir import scenes
 from sharnir.benchmarks.harness import spread
 from sharnir.compiler import compile
-from sharnir.constraints import work as places
+from sharnir.impulse import data as places
+from sharnir.impulse.engine import ticks_per_second
 from sharnir.progress import bar
 from sharnir.scenes import grasp
-from sharnir.simulation import Simulation
-from sharnir.solvers.impulse import ticks_per_second
+from sharnir.simulation.simulation import Simulation
 from sharnir.spec.scene import Scene
 
 DT = 0.01  # s
@@ -90,7 +90,7 @@ class Peer:
     def __init__(self, case: Case) -> None:
         import mujoco
 
-        from sharnir.benchmarks.mujoco_twin import start, twin
+        from sharnir.io.mujoco_model import start, twin
 
         self.case, self.mujoco = case, mujoco
         model = compile(case.scene)

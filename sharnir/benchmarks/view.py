@@ -14,15 +14,15 @@ import numpy as np
 
 from sharnir import scenes
 from sharnir.benchmarks.harness import row
-from sharnir.constraints.work import TICKS
-from sharnir.simulation import Simulation
-from sharnir.solvers.impulse import ticks_per_second
+from sharnir.impulse.data import TICKS
+from sharnir.impulse.engine import ticks_per_second
+from sharnir.simulation.simulation import Simulation
 from sharnir.spec.elements import Body, Box
 from sharnir.spec.joints import Free
 from sharnir.spec.scene import WORLD, Scene
 from sharnir.viewer import Address, Live, Player
 from sharnir.viewer.commands import Command, Kind
-from sharnir.viewer.pace import FRAME
+from sharnir.viewer.source.pace import FRAME
 
 STEPS = 8  # of a frame
 SPELL = 2.0  # s, of one kind of client before the next

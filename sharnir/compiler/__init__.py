@@ -7,32 +7,31 @@ from typing import Any
 
 import numpy as np
 
+from sharnir.checks import number, quaternion, vector
 from sharnir.compiler.actuators import Coordinates, actuator_arrays, coupling_arrays, drive_limits, motor_arrays
 from sharnir.compiler.belts import belt_arrays, check_pairs
-from sharnir.compiler.checks import number, quaternion, vector
 from sharnir.compiler.coordinates import coordinate_arrays, zero
 from sharnir.compiler.dc_motors import add_rotors, as_actuator, dc_motor_arrays
 from sharnir.compiler.loops import check_loops_close, joint_arrays, loop_arrays
 from sharnir.compiler.masses import mass_properties
 from sharnir.compiler.motions import (
-    HERE,
-    Motion,
-    Pose,
     body_frame,
     is_in_body_frames,
     motions,
     relative_pose,
     reversed_motions,
     world_frames,
-)  # fmt: skip
-from sharnir.compiler.numeric import check_inertia_is_regular, link_poses
+)
+from sharnir.compiler.regularity import check_inertia_is_regular
 from sharnir.compiler.sensors import checked_cameras, checked_sensors
 from sharnir.compiler.shapes import dimensions, shape_arrays
 from sharnir.compiler.spanning import Link, SpanningTree, check_names, span
 from sharnir.compiler.velocities import consistent_velocities
+from sharnir.enums import ADD, CARRY, DROP, STORE
 from sharnir.errors import ModelError, described, fail, of_file, shown
-from sharnir.kinds import ADD, CARRY, DROP, STORE
-from sharnir.model import Model
+from sharnir.model.kinematics import link_poses
+from sharnir.model.model import Model
+from sharnir.model.poses import HERE, Motion, Pose
 from sharnir.rotations import quat_to_matrix
 from sharnir.spec.elements import Body, Visual
 from sharnir.spec.joints import ALL_JOINT_TYPES, Compound, Free, Joint, Universal
@@ -250,7 +249,7 @@ def tree_arrays(tree: SpanningTree, frames: list[tuple[Pose, Pose]]) -> dict[str
 
 
 def hand_over(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How the inward pass hands each link's inertia to its parent: see sharnir.kinds."""
+    """How the inward pass hands each link's inertia to its parent: see sharnir.enums."""
     nb = len(parent)
     hand = np.full(nb, DROP, dtype=np.int32)
     gathers = np.zeros(nb, dtype=np.int32)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.checks import is_number, number, vector
+from sharnir.checks import is_number, number, vector
 from sharnir.compiler.limits import bounds
+from sharnir.enums import POSITION, VELOCITY
 from sharnir.errors import fail, shown
-from sharnir.kinds import POSITION, VELOCITY
-from sharnir.model import index
+from sharnir.model.model import index
 from sharnir.spec.actuators import Actuator, Coupling, Motor
 from sharnir.spec.joints import Free, Joint, Spherical
 from sharnir.spec.scene import Scene

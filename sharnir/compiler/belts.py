@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.checks import number
-from sharnir.compiler.motions import Pose
+from sharnir.checks import number
 from sharnir.compiler.shapes import described_shapes
 from sharnir.errors import ModelError, fail, shown, unknown
+from sharnir.model.poses import Pose
 from sharnir.rotations import Array
 from sharnir.spec.belts import Belt
 from sharnir.spec.elements import Body

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.checks import LARGEST, is_number, per_coordinate, quaternion, vector
+from sharnir.checks import LARGEST, is_number, per_coordinate, quaternion, vector
 from sharnir.compiler.limits import joint_limits
-from sharnir.compiler.motions import COORDINATES, Pose, motions
+from sharnir.compiler.motions import motions
+from sharnir.enums import BALL
 from sharnir.errors import fail
-from sharnir.kinds import BALL
+from sharnir.model.poses import COORDINATES, Pose
 from sharnir.rotations import Array, matrix_to_quat
 from sharnir.spec.joints import Free, Joint
 

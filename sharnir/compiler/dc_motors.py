@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sharnir.checks import number
 from sharnir.compiler.actuators import Coordinates
-from sharnir.compiler.checks import number
 from sharnir.errors import fail
 from sharnir.spec.actuators import Actuator
 from sharnir.spec.dc_motors import DCMotor

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.checks import is_number, number
+from sharnir.checks import is_number, number
+from sharnir.enums import ANGLE_LIMIT, CONE_LIMIT, EULER_LIMIT, NO_LIMIT, PLAIN_LIMIT, TWIST_LIMIT
 from sharnir.errors import ModelError, fail, shown, unknown
-from sharnir.kinds import ANGLE_LIMIT, CONE_LIMIT, EULER_LIMIT, NO_LIMIT, PLAIN_LIMIT, TWIST_LIMIT
 from sharnir.rotations import Array
 from sharnir.spec.joints import Free, Joint, Spherical
 
@@ -17,7 +17,7 @@ ANGLES = {"twist": TWIST_LIMIT, "euler": EULER_LIMIT, "cone": CONE_LIMIT, "angle
 
 
 def joint_limits(element: str, joint: Joint) -> dict[str, Any]:
-    """Lower and upper bounds [nv], infinite where there are none, and their kinds [nv] (sharnir.kinds)."""
+    """Lower and upper bounds [nv], infinite where there are none, and their kinds [nv] (sharnir.enums)."""
     bounds = bound_pairs(element, joint)
     kinds = np.where(np.isfinite(bounds).any(axis=1), PLAIN_LIMIT, NO_LIMIT).astype(np.int32)
     meaning = angles_kind(element, joint)

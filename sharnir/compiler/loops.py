@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.motions import HERE, Pose, motions, relative_pose
+from sharnir.compiler.motions import motions, relative_pose
 from sharnir.errors import fail
-from sharnir.model import Model
+from sharnir.model.model import Model
+from sharnir.model.poses import HERE, Pose
 from sharnir.rotations import Array
 from sharnir.spec.joints import (
     Compound,
@@ -22,13 +23,13 @@ from sharnir.spec.joints import (
     Revolute,
     Spherical,
     Universal,
-)  # fmt: skip
+)
 
-# The order is shared with sharnir.constraints.joints.
+# The order is shared with sharnir.model.joint_rows.
 LOOP_TYPES: tuple[type[Joint], ...] = (
     Fixed, Revolute, Prismatic, Helical, Cylindrical, Universal, Spherical, Planar, Free,
 )  # fmt: skip
-KINDS = (*LOOP_TYPES, Compound)  # in the order of sharnir.kinds
+KINDS = (*LOOP_TYPES, Compound)  # in the order of sharnir.enums
 
 
 def joint_arrays(

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sharnir.collide.hulls import Hull
-from sharnir.compiler.checks import inertia_matrix, number, vector
+from sharnir.checks import inertia_matrix, number, vector
 from sharnir.compiler.shapes import SHAPES, dimensions, hull_of, shape_kind, shape_pose
+from sharnir.enums import BOX, CYLINDER, HALF_SPACE, HEIGHT_FIELD, MESH, SPHERE
 from sharnir.errors import fail, shown
-from sharnir.kinds import BOX, CYLINDER, HALF_SPACE, HEIGHT_FIELD, MESH, SPHERE
+from sharnir.geometry.convex_hull import Hull
 from sharnir.rotations import Array
 from sharnir.spec.elements import Body, ConvexHull, Shape
 

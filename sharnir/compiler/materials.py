@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.checks import number
+from sharnir.checks import number
 from sharnir.errors import ModelError, described, fail, shown, unknown
 from sharnir.rotations import Array
 from sharnir.spec.elements import Material

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.motions import HERE, Pose
-from sharnir.compiler.numeric import REGULAR, link_poses, tree_pivots
+from sharnir.compiler.regularity import REGULAR
 from sharnir.compiler.spanning import free_name
 from sharnir.compiler.velocities import link_jacobians
+from sharnir.enums import BALL, COMPOUND, DROP, FREE, NO_LIMIT, SHIFT
 from sharnir.errors import described, fail
-from sharnir.kinds import BALL, COMPOUND, DROP, FREE, NO_LIMIT, SHIFT
-from sharnir.model import Ints, Model, Reals
+from sharnir.model.kinematics import link_poses, tree_pivots
+from sharnir.model.model import Ints, Model, Reals
+from sharnir.model.poses import HERE, Pose
 from sharnir.rotations import Array, matrix_to_quat
 
 OTHERWISE = "or solver 'simgc'"

@@ -8,14 +8,14 @@ be crossed in either direction of the tree without changing the meaning of its c
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
-from sharnir.compiler.checks import direction, number, vector
+from sharnir.checks import direction, number, vector
+from sharnir.enums import BALL, SCREW, SHIFT, SLIDE, STILL
 from sharnir.errors import ModelError, fail, shown, unknown
-from sharnir.kinds import BALL, SCREW, SHIFT, SLIDE, STILL
-from sharnir.rotations import Array, frame_matrix, quat_to_matrix, rotation_z
+from sharnir.model.poses import HERE, Motion, Pose
+from sharnir.rotations import Array, frame_matrix
 from sharnir.spec.elements import Frame
 from sharnir.spec.joints import (
     Compound,
@@ -30,49 +30,11 @@ from sharnir.spec.joints import (
     Spherical,
     Step,
     Universal,
-)  # fmt: skip
+)
 
-COORDINATES = {STILL: (0, 0), SCREW: (1, 1), SLIDE: (1, 1), BALL: (4, 3), SHIFT: (3, 3)}
-
-E = np.eye(3)
 # columns are the new axes in the old ones: z → x, z → y, and back
 Z_TO_X = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 Z_TO_Y = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
-
-
-class Pose(NamedTuple):
-    R: Array
-    x: Array
-
-    def __matmul__(self, other: Pose) -> Pose:
-        return Pose(self.R @ other.R, self.x + self.R @ other.x)
-
-    def inverse(self) -> Pose:
-        return Pose(self.R.T, -self.R.T @ self.x)
-
-
-HERE = Pose(E, np.zeros(3))
-
-
-class Motion(NamedTuple):
-    before: Pose  # constant pose in front of the motion
-    kind: int
-    q: int  # first coordinates, counted from the joint's
-    v: int
-    pitch: float = 0.0  # m/rad
-    sign: int = 1  # -1: the joint is crossed from child to parent
-
-    def pose(self, q: Array) -> Pose:
-        """The motion at joint coordinates q."""
-        c = self.sign * q[self.q : self.q + COORDINATES[self.kind][0]]
-        if self.kind == SCREW:
-            return Pose(rotation_z(c[0]), np.array([0.0, 0.0, self.pitch * c[0]]))
-        if self.kind == SLIDE:
-            return Pose(E, np.array([0.0, 0.0, c[0]]))
-        if self.kind == BALL:
-            R = quat_to_matrix(c)
-            return Pose(R if self.sign > 0 else R.T, np.zeros(3))
-        return Pose(E, c) if self.kind == SHIFT else HERE
 
 
 def _turned(R: Array) -> Pose:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sharnir.errors import ModelError, fail, shown, unknown
-from sharnir.model import index
+from sharnir.model.model import index
 from sharnir.spec.pairs import ContactPair
 from sharnir.spec.scene import WORLD, Scene
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sharnir.compiler.checks import number, per_coordinate, quaternion, vector
+from sharnir.checks import number, per_coordinate, quaternion, vector
 from sharnir.compiler.shapes import dimensions
 from sharnir.errors import ModelError, described, fail, shown, unknown
-from sharnir.model import index
+from sharnir.model.model import index
 from sharnir.spec.elements import Box, Capsule, Cylinder, Sphere
 from sharnir.spec.joints import Compound, Joint
 from sharnir.spec.scene import WORLD, Scene

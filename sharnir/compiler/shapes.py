@@ -7,30 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.collide.hulls import Hull, convex_hull
-from sharnir.collide.surfaces import Surface, surface
-from sharnir.compiler.checks import LARGEST, number, quaternion, vector
+from sharnir.checks import LARGEST, number, quaternion, vector
 from sharnir.compiler.materials import material_arrays
-from sharnir.compiler.motions import Pose
 from sharnir.compiler.pairs import contact_pair_arrays
 from sharnir.errors import fail, shown
-from sharnir.model import Ints
+from sharnir.geometry.convex_hull import Hull, convex_hull
+from sharnir.geometry.mesh_bvh import Surface, surface
+from sharnir.model.model import Ints
+from sharnir.model.poses import Pose
 from sharnir.rotations import Array, quat_to_matrix
-from sharnir.spec.elements import (
-    Body,
-    Box,
-    Capsule,
-    ConvexHull,
-    Cylinder,
-    HalfSpace,
-    HeightField,
-    Mesh,
-    Shape,
-    Sphere,
-)  # fmt: skip
+from sharnir.spec.elements import Body, Box, Capsule, ConvexHull, Cylinder, HalfSpace, HeightField, Mesh, Shape, Sphere
 from sharnir.spec.scene import WORLD, Scene
 
-# in the order of sharnir.kinds
+# in the order of sharnir.enums
 SHAPES: tuple[type[Shape], ...] = (Sphere, Box, Cylinder, Capsule, HalfSpace, ConvexHull, HeightField, Mesh)
 THIN = 1e-12  # area of a triangle over the square of its longest edge: below it, there is no normal
 

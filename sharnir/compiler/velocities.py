@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sharnir.compiler.motions import HERE, Pose
-from sharnir.compiler.numeric import link_axes, spatial_inertia, tree_pivots
-from sharnir.constraints.joints import ABOUT_C, ALONG, CONSTRAINED, HELIX, PERPENDICULAR, ROWS
 from sharnir.errors import fail
-from sharnir.model import Model
+from sharnir.model.joint_rows import ABOUT_C, ALONG, CONSTRAINED, HELIX, PERPENDICULAR, ROWS
+from sharnir.model.kinematics import link_axes, spatial_inertia, tree_pivots
+from sharnir.model.model import Model
+from sharnir.model.poses import HERE, Pose
 from sharnir.rotations import Array
 
 TOLERANCE = 1e-6  # rad/s or m/s, relative to the largest velocity given
@@ -88,7 +88,7 @@ def mass_matrix(model: Model, poses: list[Pose], jacobians: Array) -> Array:
 
 
 def loop_row(model: Model, poses: list[Pose], jacobians: Array, r: int) -> Array:
-    """[nv] row r (six per loop joint, see sharnir.constraints.joints) by v."""
+    """[nv] row r (six per loop joint, see sharnir.model.joint_rows) by v."""
     k = r // 6
     a, b = model.loop_link[k]
     P = (HERE if a < 0 else poses[a]) @ Pose(model.loop_rot[k, 0], model.loop_pos[k, 0])

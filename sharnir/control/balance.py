@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sharnir.compiler.checks import number, vector
+from sharnir.checks import number, vector
 from sharnir.control.tasks import CenterOfMassTask
-from sharnir.model import Model, Reals
-from sharnir.observe.support import center_of_mass, inside_by, middle, support_polygon, velocity_of_mass, within
+from sharnir.model.model import Model, Reals
+from sharnir.sensors.support_polygon import center_of_mass, inside_by, middle, support_polygon, velocity_of_mass, within
 from sharnir.spec.elements import plain
 
 if TYPE_CHECKING:
-    from sharnir.simulation import Simulation
+    from sharnir.simulation.simulation import Simulation
 
 
 class BalanceTask(CenterOfMassTask):

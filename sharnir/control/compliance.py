@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sharnir.compiler.checks import number, per_coordinate, vector
-from sharnir.control.given import model_of, state_of
+from sharnir.checks import number, per_coordinate, vector
+from sharnir.control.arguments import model_of, state_of
 from sharnir.control.kinematics import Kinematics
 from sharnir.control.tasks import PoseTask, carried_by
 from sharnir.dynamics import body_poses, rnea
 from sharnir.errors import fail, unknown
-from sharnir.model import Model, Reals
+from sharnir.model.model import Model, Reals
 from sharnir.rotations import cross, quat_to_matrix
 from sharnir.spec.elements import Vector
 
 if TYPE_CHECKING:
-    from sharnir.simulation import Simulation
+    from sharnir.simulation.simulation import Simulation
     from sharnir.spec.scene import Scene
 
 

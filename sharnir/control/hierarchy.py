@@ -8,7 +8,7 @@ import daqp
 import numpy as np
 from scipy.linalg.lapack import dgeqp3, dorgqr
 
-from sharnir.model import Reals
+from sharnir.model.model import Reals
 
 SLIGHT = 1e-10  # of the largest square, always added: problems stay strictly convex
 HELD = 1e-7  # of the firmest direction: weaker ones are left to the levels below

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sharnir.compiler.checks import number
-from sharnir.control.closure import Closure
-from sharnir.control.given import hinges, model_of, positions_of, speeds
+from sharnir.checks import number
+from sharnir.control.arguments import hinges, model_of, positions_of, speeds
+from sharnir.control.closed_loops import Closure
 from sharnir.control.hierarchy import Bounds, Level, prioritised
 from sharnir.control.kinematics import Kinematics, Place
 from sharnir.control.posture import PostureTask, tree_coordinates
 from sharnir.control.tasks import AxisTask, CenterOfMassTask, OrientationTask, PoseTask, PositionTask, Task
+from sharnir.enums import PLAIN_LIMIT
 from sharnir.errors import described, fail
-from sharnir.kinds import PLAIN_LIMIT
-from sharnir.model import Model, Reals
+from sharnir.model.model import Model, Reals
 
 if TYPE_CHECKING:
-    from sharnir.simulation import Simulation
+    from sharnir.simulation.simulation import Simulation
     from sharnir.spec.scene import Scene
 
 REACHED = 1e-6  # m and rad
@@ -238,7 +238,7 @@ class InverseKinematics:
 
     def _positions(self, q: Any) -> Reals:
         """[nq] of the model, of unit quaternions, from numbers or from a simulation."""
-        from sharnir.simulation import Simulation
+        from sharnir.simulation.simulation import Simulation
 
         if isinstance(q, Simulation):
             return positions_of(q)

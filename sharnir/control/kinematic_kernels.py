@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import get, get3, get33, put, put3
-from sharnir.constraints.loops import Loops, loop_coordinates, loop_ends, row_form
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
+from sharnir.dynamics.loop_joints import Loops, loop_coordinates, loop_ends, row_form
 from sharnir.dynamics.tree import Tree, Workspace, ints
-from sharnir.maths import KERNEL_OPTIONS, array2, mat33, real, vec3
+from sharnir.kernels.columns import get, get3, get33, put, put3
+from sharnir.kernels.types import KERNEL_OPTIONS, array2, mat33, real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 

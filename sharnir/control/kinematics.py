@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import warp as wp
 
-from sharnir.constraints.loops import loops_on
 from sharnir.control import kinematic_kernels as kernels
 from sharnir.dynamics.evaluator import Dynamics
-from sharnir.maths import mat33, np_real, real, vec3
-from sharnir.model import Reals
+from sharnir.dynamics.loop_joints import loops_on
+from sharnir.kernels.types import mat33, np_real, real, vec3
+from sharnir.model.model import Reals
 
 if TYPE_CHECKING:
-    from sharnir.model import Model
+    from sharnir.model.model import Model
 
 
 class Place(NamedTuple):

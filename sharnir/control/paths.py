@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sharnir.compiler.checks import number, quaternion, vector
+from sharnir.checks import number, quaternion, vector
 from sharnir.errors import fail, shown, unknown
-from sharnir.model import Reals
+from sharnir.model.model import Reals
 from sharnir.rotations import quat_multiply, quat_to_matrix, turn_between, turn_quaternion
 from sharnir.spec.elements import plain
 

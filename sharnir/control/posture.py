@@ -9,9 +9,9 @@ import numpy as np
 
 from sharnir.control.kinematics import Kinematics
 from sharnir.control.tasks import Task
+from sharnir.enums import BALL
 from sharnir.errors import fail
-from sharnir.kinds import BALL
-from sharnir.model import Model, Reals
+from sharnir.model.model import Model, Reals
 from sharnir.rotations import turn_between
 
 

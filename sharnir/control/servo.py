@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sharnir.compiler.checks import per_coordinate, vector
+from sharnir.checks import per_coordinate, vector
 from sharnir.errors import fail, shown, unknown
-from sharnir.model import Reals
+from sharnir.model.model import Reals
+from sharnir.simulation.views import written
 from sharnir.spec.elements import plain
-from sharnir.views import written
 
 if TYPE_CHECKING:
-    from sharnir.model import Model
-    from sharnir.simulation import Simulation
+    from sharnir.model.model import Model
+    from sharnir.simulation.simulation import Simulation
 
 MODES = ("position", "velocity", "torque")
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.checks import direction, number, quaternion, vector
+from sharnir.checks import direction, number, quaternion, vector
 from sharnir.control.kinematics import Kinematics, Place
 from sharnir.errors import fail, shown
-from sharnir.model import Model, Reals, index
+from sharnir.model.model import Model, Reals, index
 from sharnir.rotations import cross, matrix_to_quat, quat_to_matrix, turn_between
 from sharnir.spec.elements import Vector, plain
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.checks import vector
+from sharnir.checks import vector
 from sharnir.dynamics.evaluator import Dynamics, checked_model
 from sharnir.dynamics.tree import in_precision
+from sharnir.enums import NOTHING, SPRINGS, WRENCHES
 from sharnir.errors import fail, shown
-from sharnir.kinds import NOTHING, SPRINGS, WRENCHES
-from sharnir.model import Model, Reals
+from sharnir.model.model import Model, Reals
 from sharnir.spec.elements import plain
 
 KEPT = 4  # evaluators of different world counts kept per model and device
@@ -93,7 +93,7 @@ def aba(
 
 
 def _loaded(evaluator: Dynamics, f_ext: Any, springs: bool) -> int:
-    """What acts besides joint forces (sharnir.kinds)."""
+    """What acts besides joint forces (sharnir.enums)."""
     if f_ext is None and springs:
         evaluator.f_ext.zero_()
     if springs:

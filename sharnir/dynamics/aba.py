@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import get, get3, get6, get33, item, put, put3, put6, put33
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.kinds import ADD, CARRY, STORE
-from sharnir.maths import C_REAL, array2, mat33, real, sym_mul, sym_outer, sym_turned, vec3, vec6
+from sharnir.enums import ADD, CARRY, STORE
+from sharnir.kernels.columns import get, get3, get6, get33, item, put, put3, put6, put33
+from sharnir.kernels.types import C_REAL, array2, mat33, real, sym_mul, sym_outer, sym_turned, vec3, vec6
 
 
 @wp.struct

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import item, item3, set_item
 from sharnir.dynamics.tree import Tree
-from sharnir.kinds import BALL, SHIFT, STILL
-from sharnir.maths import array2, cos_sin, quat, real
+from sharnir.enums import BALL, SHIFT, STILL
+from sharnir.kernels.columns import item, item3, set_item
+from sharnir.kernels.types import array2, cos_sin, quat, real
 
 
 @wp.func

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.kinds import SCREW
-from sharnir.maths import C_REAL, DOUBLE, FOUR, array2
-from sharnir.spans import indices
+from sharnir.enums import SCREW
+from sharnir.kernels.types import C_REAL, DOUBLE, FOUR, array2
+from sharnir.kernels.vector_ops import indices
 
 FARTHEST = "1e5"  # rad, beyond which the reduction loses digits
 _EACH = """
@@ -18,7 +18,7 @@ _EACH = """
             out.data[at + n] = wp::sin(angle);
         }
 """
-# Cody–Waite reduction by π/2 and the minimax polynomials of fdlibm on [−π/4, π/4], as in `sharnir.maths.cos_sin`. A sum
+# Cody–Waite reduction by π/2 and the minimax polynomials of fdlibm on [−π/4, π/4], as in `kernels.types.cos_sin`. A sum
 # with 1.5 · 2⁵² is rounded to a whole number and has the quadrant in its last two bits.
 _FOUR_AT_ONCE = """
     FOUR

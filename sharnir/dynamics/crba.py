@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import get3, get6, get33, put6, put33
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, mat33, real, sym_mul, sym_outer, sym_turned, vec6
+from sharnir.kernels.columns import get3, get6, get33, put6, put33
+from sharnir.kernels.types import array2, mat33, real, sym_mul, sym_outer, sym_turned, vec6
 
 
 @wp.func

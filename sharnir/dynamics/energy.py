@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import get3, get33, item, set_item
 from sharnir.dynamics.forces import spring_energy
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, real, vec3
+from sharnir.kernels.columns import get3, get33, item, set_item
+from sharnir.kernels.types import array2, real, vec3
 
 TOTALS = 12  # mass, centre of mass (3), kinetic, potential energy, linear (3), angular momentum about the origin (3)
 

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from sharnir.access import world_columns
 from sharnir.dynamics import kernels
 from sharnir.dynamics.energy import TOTALS
 from sharnir.dynamics.tree import tree_on, workspace_on
+from sharnir.enums import NOTHING
 from sharnir.errors import fail, shown, unknown
-from sharnir.kinds import NOTHING
-from sharnir.launch import Graphs
-from sharnir.maths import np_real, real
+from sharnir.kernels.columns import world_columns
+from sharnir.kernels.launch import Graphs
+from sharnir.kernels.types import np_real, real
 
 if TYPE_CHECKING:
-    from sharnir.model import Model
+    from sharnir.model.model import Model
 
 
 def checked_model(model: Any) -> Model:
-    from sharnir.model import Model
+    from sharnir.model.model import Model
 
     if not isinstance(model, Model):
         raise fail("dynamics", "not a model", shown(model), "what sharnir.compile returns")
@@ -75,7 +75,7 @@ class Dynamics:
         self._graphs.launch(key, kernel, self.worlds, arguments)
 
     def aba(self, loaded: int = NOTHING) -> wp.array:
-        """q̈ [nv] from q, v, tau; `loaded` (NOTHING, WRENCHES, SPRINGS of sharnir.kinds) says what else acts. Leaves the
+        """q̈ [nv] from q, v, tau; `loaded` (NOTHING, WRENCHES, SPRINGS of sharnir.enums) says what else acts. Leaves the
         factor of M⁻¹ in the workspace."""
         args = [self.tree, self.workspace, self.q, self.v, self.tau, self.f_ext, loaded, self.a]
         self.launch(("aba", loaded), kernels.aba_kernel, args)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import get3, get33, item, item3, put3, set_item
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.kinds import BALL, SHIFT, STILL
-from sharnir.maths import array2, real, vec3
+from sharnir.enums import BALL, SHIFT, STILL
+from sharnir.kernels.columns import get3, get33, item, item3, put3, set_item
+from sharnir.kernels.types import array2, real, vec3
 
 
 @wp.func

@@ -9,8 +9,8 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.kinds import ADD, CARRY, DROP
-from sharnir.maths import C_REAL, DOUBLE, FOUR, array2, real
+from sharnir.enums import ADD, CARRY, DROP
+from sharnir.kernels.types import C_REAL, DOUBLE, FOUR, array2, real
 
 LEAST = 1.0e-300 if DOUBLE else 1.0e-37  # so that nothing is divided by nothing
 SPRING_LEAN = f"k*k*k / (D*D*D + (k*k*k + ({C_REAL}){LEAST}))"

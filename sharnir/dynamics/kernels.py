@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import get3, get33, set_item3
 from sharnir.dynamics.aba import inward, outward, whiten_coordinate
 from sharnir.dynamics.crba import composite_inertias, mass_matrix
 from sharnir.dynamics.energy import totals
@@ -13,8 +12,9 @@ from sharnir.dynamics.jacobian import point_jacobian
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.rnea import accelerate, joint_forces, link_forces, subtree_forces
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.kinds import SPRINGS
-from sharnir.maths import KERNEL_OPTIONS, array2, vec3
+from sharnir.enums import SPRINGS
+from sharnir.kernels.columns import get3, get33, set_item3
+from sharnir.kernels.types import KERNEL_OPTIONS, array2, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import warp as wp
 
-from sharnir.access import get, get3, get33, item, item3, put3, put33
 from sharnir.dynamics.angles import cosines
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.kinds import BALL, SCREW, SHIFT, SLIDE
-from sharnir.maths import array2, column, identity33, real, rotation, turn_z, vec3
+from sharnir.enums import BALL, SCREW, SHIFT, SLIDE
+from sharnir.kernels.columns import get, get3, get33, item, item3, put3, put33
+from sharnir.kernels.types import array2, column, identity33, real, rotation, turn_z, vec3
 
 
 @wp.func

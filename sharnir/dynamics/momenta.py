@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import get, get3, get6, item, put, put3
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.kinds import ADD, BALL, CARRY, DROP, STILL
-from sharnir.maths import C_REAL, array2, real, sym_mul, vec3
-from sharnir.spans import indices
+from sharnir.enums import ADD, BALL, CARRY, DROP, STILL
+from sharnir.kernels.columns import get, get3, get6, item, put, put3
+from sharnir.kernels.types import C_REAL, array2, real, sym_mul, vec3
+from sharnir.kernels.vector_ops import indices
 
 SMALL_ANGLE2 = 0.04  # rad²: below it, series to the last digit, in x = α²
 HALF_SINC = (0.5, -2.0833333333333332e-02, 2.6041666666666666e-04, -1.5500992063492063e-06, 5.3822889109347443e-09)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.access import get3, get33, item, put3, set_item
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.maths import array2, vec3
+from sharnir.kernels.columns import get3, get33, item, put3, set_item
+from sharnir.kernels.types import array2, vec3
 
 
 @wp.func

@@ -14,10 +14,10 @@ import numpy as np
 import warp as wp
 
 from sharnir.errors import fail
-from sharnir.maths import array2, mat33, np_real, real, vec3
+from sharnir.kernels.types import array2, mat33, np_real, real, vec3
 
 if TYPE_CHECKING:
-    from sharnir.model import Model
+    from sharnir.model.model import Model
 
 ints = wp.array(dtype=int)
 

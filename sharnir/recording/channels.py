@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sharnir.model import Reals
+from sharnir.model.model import Reals
 from sharnir.recording.cdr import Reader, Writer
 from sharnir.recording.layout import INPUTS
 
@@ -65,7 +65,7 @@ class Step:
     dt: float  # s
     hash: int  # of inputs and of the state after it
     sweeps: int
-    reason: int  # index into sharnir.reports.REASONS
+    reason: int  # index into sharnir.simulation.step_report.REASONS
     seconds: float  # wall clock
     residual: float  # N s
     position_error: float  # m or rad

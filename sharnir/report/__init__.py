@@ -9,14 +9,13 @@ from rich.console import Console
 from rich.table import Table
 
 from sharnir.benchmarks import table1
-from sharnir.observe.export import prepare_folder, require_plotting
-from sharnir.performing import figures_table
-from sharnir.recording.page import page_text
-from sharnir.recording.reading import open_recording
+from sharnir.recording.read.page import page_text
+from sharnir.recording.read.recording import open_recording
 from sharnir.report.page import Section, page
 from sharnir.report.plots import curves_svg, table1_svg
 from sharnir.scenes import demonstrators
-from sharnir.scenes.demonstrators import Outcome
+from sharnir.scenes.demonstrators import Outcome, figures_table
+from sharnir.simulation.export import prepare_folder, require_plotting
 
 RATE = 30.0  # 1/s, of the states in a replay
 TABLE1 = {

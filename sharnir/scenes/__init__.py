@@ -10,25 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sharnir.compiler.checks import number, vector
+from sharnir.checks import number, vector
 from sharnir.errors import ModelError, unknown
-from sharnir.model import index
-from sharnir.scenes import (
-    chains,
-    contacts,
-    free,
-    grasp,
-    gripper,
-    humanoid,
-    humanoid_stone,
-    humanoid_valve,
-    linkages,
-    manipulator,
-    piles,
-    planar,
-    trailer_robot,
-    vehicles,
-)
+from sharnir.model.model import index
+from sharnir.scenes import grasp, humanoid, humanoid_stone, humanoid_valve, manipulator, trailer_robot, vehicles
+from sharnir.scenes.mechanisms import chains, contacts, free, gripper, linkages, piles, planar
 from sharnir.spec.elements import plain
 from sharnir.spec.scene import Scene
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import acos, atan2, cos, pi, sin
 from typing import TYPE_CHECKING, NamedTuple
 
-from sharnir.scenes.gripper import BASE_SIZE, FINGER_SIZE, MAX_TORQUE, PIVOT, add_fingers
+from sharnir.scenes.mechanisms.gripper import BASE_SIZE, FINGER_SIZE, MAX_TORQUE, PIVOT, add_fingers
 from sharnir.scenes.parts import capsule
 from sharnir.spec.actuators import Motor
 from sharnir.spec.elements import Body, Box, Cylinder, HalfSpace, Material, Shape, Vector
@@ -19,7 +19,7 @@ from sharnir.spec.scene import WORLD, Scene
 from sharnir.spec.sensors import Camera
 
 if TYPE_CHECKING:
-    from sharnir.simulation import Simulation
+    from sharnir.simulation.simulation import Simulation
 
 REACH = BASE_SIZE[2] + FINGER_SIZE[2]  # m, from the top of the hand down to the finger tips
 OBJECT_SIZE = (2 * PIVOT - FINGER_SIZE[0], 0.05, 0.06)  # m; the fingers are parallel when they hold it

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sharnir.model import index
-from sharnir.scenes.gripper import BASE_SIZE, FINGER_SIZE, PIVOT, add_fingers
-from sharnir.scenes.linkage_gripper import add_linkage_fingers
+from sharnir.model.model import index
+from sharnir.scenes.mechanisms.gripper import BASE_SIZE, FINGER_SIZE, PIVOT, add_fingers
+from sharnir.scenes.mechanisms.linkage_gripper import add_linkage_fingers
 from sharnir.scenes.parts import about, capsule
 from sharnir.spec.dc_motors import DCMotor
 from sharnir.spec.elements import Body, Box, Cylinder, HalfSpace, Material, Shape, Vector

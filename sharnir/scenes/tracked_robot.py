@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from sharnir.builders.vehicles import AXLE, Suspension, Track, add_track
 from sharnir.spec.dc_motors import DCMotor
 from sharnir.spec.elements import Body, Box, Cylinder, Material, Vector, Visual
 from sharnir.spec.joints import Fixed, Free, Revolute
 from sharnir.spec.scene import WORLD, Scene
 from sharnir.spec.sensors import Camera
-from sharnir.vehicles import AXLE, Suspension, Track, add_track
 
 G = 9.81  # m/s²
 SIDES = (("left", 1.0), ("right", -1.0))

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from sharnir.builders.vehicles import Wheel, add_wheel
 from sharnir.rotations import frame_matrix, matrix_to_quat
 from sharnir.scenes.parts import about, capsule
 from sharnir.scenes.tracked_robot import SIDES, add_robot
@@ -17,7 +18,6 @@ from sharnir.spec.elements import Body, Box, ConvexHull, HalfSpace, Material, Ve
 from sharnir.spec.joints import Spherical
 from sharnir.spec.scene import WORLD, Scene
 from sharnir.spec.sensors import Camera
-from sharnir.vehicles import Wheel, add_wheel
 
 FRICTION = 0.8  # of belts and ground
 VARIED = 0.1  # share by which seeds vary friction, and m and rad by which they vary the start

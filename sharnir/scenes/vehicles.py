@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sharnir.compiler.checks import number
+from sharnir.checks import number
 from sharnir.scenes.parts import bar, capsule, untouched
 from sharnir.spec.actuators import Motor
 from sharnir.spec.elements import Body, Box, Cylinder, Spring

@@ -28,7 +28,7 @@ from sharnir.spec.elements import (
     Sphere,
     Spring,
     Visual,
-)  # fmt: skip
+)
 from sharnir.spec.joints import ALL_JOINT_TYPES, Step
 from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair

@@ -11,10 +11,10 @@ from sharnir.spec.actuators import Actuator, Coupling, Motor
 from sharnir.spec.belts import Belt
 from sharnir.spec.dc_motors import DCMotor
 from sharnir.spec.elements import Body, Element, Shape, Spring, Vector, Visual, plain
+from sharnir.spec.import_report import ImportReport
 from sharnir.spec.joints import Joint
 from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
-from sharnir.spec.report import ImportReport
 from sharnir.spec.sensors import Camera, Sensor
 
 E = TypeVar("E", bound=Element)
@@ -121,7 +121,7 @@ class Scene:
 
     def to_mjcf(self) -> str:
         """The scene as MJCF text, for MuJoCo."""
-        from sharnir.exporting import to_mjcf
+        from sharnir.io.mjcf_export import to_mjcf
 
         return to_mjcf(self)
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sharnir.viewer.drive import read_mapping as read_mapping
-    from sharnir.viewer.gate import Address as Address
-    from sharnir.viewer.live import Live as Live
+    from sharnir.viewer.input_mapping import read_mapping as read_mapping
     from sharnir.viewer.loop import Player as Player
     from sharnir.viewer.loop import show as show
     from sharnir.viewer.loop import view as view
+    from sharnir.viewer.page.gate import Address as Address
     from sharnir.viewer.picture import screenshot as screenshot
-    from sharnir.viewer.replay import Replay as Replay
     from sharnir.viewer.setup import Timeline as Timeline
+    from sharnir.viewer.source.live import Live as Live
+    from sharnir.viewer.source.replay import Replay as Replay
 
 PLACES = {
-    "Address": "gate", "Live": "live", "Player": "loop", "Replay": "replay",
-    "Timeline": "setup", "read_mapping": "drive",
+    "Address": "page.gate", "Live": "source.live", "Player": "loop", "Replay": "source.replay",
+    "Timeline": "setup", "read_mapping": "input_mapping",
     "screenshot": "picture", "show": "loop", "view": "loop",
 }  # fmt: skip
 

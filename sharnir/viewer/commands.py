@@ -9,7 +9,7 @@ import math
 from enum import IntEnum
 from typing import NamedTuple
 
-from sharnir.model import Model
+from sharnir.model.model import Model
 
 FAR = 1e4  # m, from the origin: farther nobody pulls
 SAVED = 8  # states that are kept

@@ -10,15 +10,15 @@ from collections.abc import Callable
 import numpy as np
 
 from sharnir.errors import SimulationError
-from sharnir.simulation import Simulation
+from sharnir.simulation.simulation import Simulation
 from sharnir.viewer.channel import Channel
 from sharnir.viewer.commands import judged
-from sharnir.viewer.drive import Mapping
-from sharnir.viewer.gate import LOOPBACK, Address, checked_token
-from sharnir.viewer.live import Live, Source
-from sharnir.viewer.pace import FRAME
+from sharnir.viewer.input_mapping import Mapping
+from sharnir.viewer.page.gate import LOOPBACK, Address, checked_token
 from sharnir.viewer.server import Server
 from sharnir.viewer.setup import Timeline, setup
+from sharnir.viewer.source.live import Live, Source
+from sharnir.viewer.source.pace import FRAME
 
 BUSY = 0.1  # of a frame: from here on a processor that comes back late from sleep could make steps late
 TIDYING = 1.0  # s, between looks at garbage that is some frames old

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from sharnir import scenes
 from sharnir.scenes import demonstrators
-from sharnir.simulation import Simulation
+from sharnir.simulation.simulation import Simulation
 from sharnir.viewer.browser import PATIENCE, Browser
-from sharnir.viewer.drive import read_mapping
-from sharnir.viewer.gate import Address
-from sharnir.viewer.live import Live
+from sharnir.viewer.input_mapping import read_mapping
 from sharnir.viewer.loop import Player
+from sharnir.viewer.page.gate import Address
+from sharnir.viewer.source.live import Live
 
 ASIDE = 340  # pixels that the panel takes
 LIGHT = 5.0  # s, that viser's page fades its light in

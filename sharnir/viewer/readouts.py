@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sharnir.constraints.joints import ALONG, CONSTRAINED, ROWS
-from sharnir.kinds import COMPOUND, FREE, POSITION, SHIFT, SLIDE
-from sharnir.model import Ints, Model
+from sharnir.enums import COMPOUND, FREE, POSITION, SHIFT, SLIDE
+from sharnir.model.joint_rows import ALONG, CONSTRAINED, ROWS
+from sharnir.model.model import Ints, Model
 
 WIDE = np.pi  # m or rad, of a position without limits
 FAST = 10.0  # m/s or rad/s, of a velocity without bound

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 from sharnir.errors import ModelError, SimulationError
 from sharnir.viewer.channel import Channel
-from sharnir.viewer.gate import Address
+from sharnir.viewer.page.gate import Address
 from sharnir.viewer.setup import Setup
 
 PATIENCE = 60.0  # s, for the process to serve
@@ -25,7 +25,7 @@ class Server:
     def __init__(self, setup: Setup, address: Address, channel: Channel) -> None:
         require_viser()
         file = channel.file.fileno()
-        words = [sys.executable, "-m", "sharnir.viewer.process", str(file)]
+        words = [sys.executable, "-m", "sharnir.viewer.page.process", str(file)]
         self._process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, pass_fds=[file]
         )

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sharnir.compiler.motions import Pose
-from sharnir.kinds import COMPOUND, FIXED, FREE, PLAIN_LIMIT, REVOLUTE, UNIVERSAL
-from sharnir.model import Ints, Model
+from sharnir.drawing.batches import Drawing, drawing
+from sharnir.drawing.pieces import Poses
+from sharnir.enums import COMPOUND, FIXED, FREE, PLAIN_LIMIT, REVOLUTE, UNIVERSAL
+from sharnir.model.model import Ints, Model
+from sharnir.model.poses import Pose
 from sharnir.rotations import Array, quat_to_matrix
 from sharnir.viewer.channel import Sizes
 from sharnir.viewer.commands import Bounds, Kind
-from sharnir.viewer.drawing import Drawing, drawing
-from sharnir.viewer.drive import Mapping
-from sharnir.viewer.pieces import Poses
+from sharnir.viewer.input_mapping import Mapping
 from sharnir.viewer.readouts import Readouts, mechanisms, readouts
 
 ARC = 24  # segments of a full turn

@@ -8,7 +8,7 @@ import numpy as np
 from narrow_pairs import Hulls, Narrow, Shapes
 from narrow_reference import random_hulls, rotations
 
-from sharnir.kinds import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE, TRIANGLE
+from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE, TRIANGLE
 
 PAIRS, REPEAT, MARGIN = 500, 40, 0.01
 UP = np.eye(3)

@@ -8,13 +8,13 @@ import numpy as np
 import warp as wp
 from scipy.spatial import ConvexHull
 
-from sharnir.access import get, get3, get_int, ints2
-from sharnir.collide.extremes import extremes
-from sharnir.collide.geometry import Found, Geometry, Placed
-from sharnir.collide.hulls import fans
-from sharnir.collide.narrow import touch
-from sharnir.maths import KERNEL_OPTIONS, array2, np_real, real, vec3
-from sharnir.spans import indices
+from sharnir.collision.convex.narrow_phase import touch
+from sharnir.collision.shapes import Found, Geometry, Placed
+from sharnir.geometry.convex_hull import fans
+from sharnir.geometry.support_table import extremes
+from sharnir.kernels.columns import get, get3, get_int, ints2
+from sharnir.kernels.types import KERNEL_OPTIONS, array2, np_real, real, vec3
+from sharnir.kernels.vector_ops import indices
 
 wp.set_module_options(KERNEL_OPTIONS)
 ROOM = 8  # points looked for: more than touch may give

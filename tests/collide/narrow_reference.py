@@ -7,7 +7,7 @@ import numpy as np
 from narrow_pairs import Hulls, Shapes
 from scipy.optimize import minimize
 
-from sharnir.kinds import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE, TRIANGLE
+from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE, TRIANGLE
 
 NAMES = {SPHERE: "sphere", CAPSULE: "capsule", BOX: "box", CYLINDER: "cylinder", HULL: "hull", HALF_SPACE: "half-space"}
 HULLS = 40  # different ones in a test

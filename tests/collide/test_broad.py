@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import warp as wp
 
-from sharnir.access import get_int, ints2
-from sharnir.collide.broad import FEW, Broad, BroadWork, broad_on, broad_work_on, find_pairs, put_box
-from sharnir.collide.filters import Filter
-from sharnir.kinds import BOX, HALF_SPACE
-from sharnir.maths import KERNEL_OPTIONS, np_real, vec3
+from sharnir.collision.broad_phase import FEW, Broad, BroadWork, broad_on, broad_work_on, find_pairs, put_box
+from sharnir.collision.filters import Filter
+from sharnir.enums import BOX, HALF_SPACE
+from sharnir.kernels.columns import get_int, ints2
+from sharnir.kernels.types import KERNEL_OPTIONS, np_real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 

@@ -6,11 +6,11 @@ import numpy as np
 import warp as wp
 from narrow_pairs import Hulls
 
-from sharnir.collide.extremes import extremes
-from sharnir.collide.geometry import Geometry
-from sharnir.collide.support import hull_support
-from sharnir.maths import KERNEL_OPTIONS, np_real, vec3
-from sharnir.spans import indices
+from sharnir.collision.convex.support_mapping import hull_support
+from sharnir.collision.shapes import Geometry
+from sharnir.geometry.support_table import extremes
+from sharnir.kernels.types import KERNEL_OPTIONS, np_real, vec3
+from sharnir.kernels.vector_ops import indices
 
 wp.set_module_options(KERNEL_OPTIONS)
 EXACT = 1e-14  # of the size

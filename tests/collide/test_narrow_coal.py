@@ -18,7 +18,7 @@ import pytest
 from narrow_pairs import Hulls, Points, Shapes, touch_all
 from narrow_reference import HULLS, NAMES, Coal, gap_along, greatest_gap, outside, random_hulls, random_pairs
 
-from sharnir.kinds import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
+from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
 
 KINDS = [SPHERE, CAPSULE, BOX, CYLINDER, HULL, HALF_SPACE]
 PAIRS = [(a, b) for i, a in enumerate(KINDS) for b in KINDS[i:] if a != HALF_SPACE]

@@ -7,7 +7,7 @@ import pytest
 from narrow_pairs import Hulls, Points, Shapes, touch_all
 from narrow_reference import random_hulls, random_shapes, rotations
 
-from sharnir.kinds import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE, TRIANGLE
+from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE, TRIANGLE
 
 UP = np.eye(3)
 CUBE = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])

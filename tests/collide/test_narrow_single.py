@@ -12,7 +12,7 @@ import pytest
 from narrow_pairs import touch_all
 from narrow_reference import random_hulls, random_shapes
 
-from sharnir.kinds import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
+from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
 
 KINDS = [SPHERE, CAPSULE, BOX, CYLINDER, HULL, HALF_SPACE]
 N, MARGIN = 300, 0.05

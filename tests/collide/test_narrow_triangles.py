@@ -7,7 +7,7 @@ import pytest
 from narrow_pairs import Hulls, Shapes, touch_all
 from narrow_reference import gap_along, outside, random_hulls, random_shapes
 
-from sharnir.kinds import BOX, CAPSULE, CYLINDER, HULL, SPHERE, TRIANGLE
+from sharnir.enums import BOX, CAPSULE, CYLINDER, HULL, SPHERE, TRIANGLE
 
 SOLIDS = [SPHERE, CAPSULE, BOX, CYLINDER, HULL]
 SIZE = {SPHERE: [0.1, 0, 0], CAPSULE: [0.1, 0.1, 0], BOX: [0.1, 0.1, 0.1], CYLINDER: [0.1, 0.1, 0]}

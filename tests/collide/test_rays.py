@@ -19,8 +19,8 @@ from sharnir import (
     Sphere,
     compile,
 )
-from sharnir.collide.rays import ray_cast
-from sharnir.maths import DOUBLE
+from sharnir.collision.queries.raycast import ray_cast
+from sharnir.kernels.types import DOUBLE
 from sharnir.rotations import quat_to_matrix
 
 EPS = 1e-9 if DOUBLE else 2e-4

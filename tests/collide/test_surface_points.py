@@ -6,9 +6,21 @@ from refusal import refused
 from scipy.spatial.transform import Rotation
 
 import sharnir as sh
-from sharnir import Body, Box, Capsule, ConvexHull, Cylinder, HalfSpace, HeightField, Mesh, Scene, Sphere, compile
-from sharnir.collide.rays import distance, pair_points
-from sharnir.maths import DOUBLE
+from sharnir import (
+    Body,
+    Box,
+    Capsule,
+    ConvexHull,
+    Cylinder,
+    HalfSpace,
+    HeightField,
+    Mesh,
+    Scene,
+    Sphere,
+    compile,
+)
+from sharnir.collision.queries.raycast import distance, pair_points
+from sharnir.kernels.types import DOUBLE
 
 EPS = 1e-9 if DOUBLE else 1e-4
 UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])

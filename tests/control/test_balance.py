@@ -8,8 +8,8 @@ from refusal import refused
 from robots.test_standing import TALOS, posed
 
 import sharnir as sh
-from sharnir.observe.support import center_of_mass, inside_by, middle, within
 from sharnir.rotations import matrix_to_quat
+from sharnir.sensors.support_polygon import center_of_mass, inside_by, middle, within
 
 SQUARE = np.array([(0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (0.0, 1.0)])
 FEET = sorted(TALOS.feet)

@@ -11,7 +11,7 @@ import sharnir as sh
 from sharnir import dynamics
 from sharnir.control.kinematics import Kinematics
 from sharnir.rotations import matrix_to_quat, quat_to_matrix
-from sharnir.scenes.linkages import n_four_bar
+from sharnir.scenes.mechanisms.linkages import n_four_bar
 
 POINT = np.array([0.02, -0.03, 0.1])
 

@@ -7,7 +7,7 @@ import pytest
 from refusal import refused
 
 import sharnir as sh
-from sharnir.switching import with_solver
+from sharnir.simulation.switch_solver import with_solver
 
 
 def spinner(**sensor):

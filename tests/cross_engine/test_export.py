@@ -9,8 +9,8 @@ from refusal import refused
 
 import sharnir as sh
 from sharnir.benchmarks.robot_files import mjcf_files, outcome, urdf_files
-from sharnir.exporting import damping_ratio
-from sharnir.importing.contacts import bounce
+from sharnir.io.convert.contacts import bounce
+from sharnir.io.mjcf_export import damping_ratio
 
 TOLERANCE = 1e-9
 ALL = {robot.name: robot for robot in (*urdf_files(), *mjcf_files())}

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 import sharnir as sh
 from sharnir import dynamics
-from sharnir.actuation import actuator_forces, gear_matrix, positions
 from sharnir.benchmarks.robot_files import Outcome, mjcf_files, outcome
-from sharnir.collide.filters import filter_of
-from sharnir.importing import Parsed, parse, scene_of
-from sharnir.importing.source import Source
+from sharnir.collision.filters import filter_of
+from sharnir.exact.actuators import actuator_forces, gear_matrix, positions
+from sharnir.io import Parsed, scene_of
+from sharnir.io.convert.source import Source
+from sharnir.io.parsing.parse import parse
 
 Array = NDArray[np.float64]
 WIDE = 5.0  # m, wider than any model here
@@ -135,7 +136,7 @@ def pairs_in_mujoco(p: Parsed) -> set[frozenset[int]]:
 
 def pairs_here(p: Parsed) -> set[frozenset[int]]:
     """Pairs of geoms whose shapes may touch."""
-    from sharnir import importing
+    from sharnir import io as importing
 
     made: list[Source] = []
 

@@ -14,7 +14,7 @@ from sharnir import dynamics, scenes
 
 mujoco = pytest.importorskip("mujoco")
 
-from sharnir.benchmarks import mujoco_twin as mt  # noqa: E402
+from sharnir.io import mujoco_model as mt  # noqa: E402
 
 TOLERANCE = 1e-8  # MuJoCo's least inertia, 1e-14, and rounding at condition numbers of some 1e6
 TREES = [

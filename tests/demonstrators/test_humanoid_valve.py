@@ -10,7 +10,7 @@ import pytest
 from sharnir import scenes
 from sharnir.scenes import demonstrators
 from sharnir.scenes.skybot.turn_valve import TurnValve
-from sharnir.simulation import Simulation
+from sharnir.simulation.simulation import Simulation
 
 NAME = "humanoid_valve"
 

@@ -8,7 +8,7 @@ import pytest
 import sharnir as sh
 from sharnir import scenes
 from sharnir.scenes import demonstrators
-from sharnir.scenes.pick_and_place import PickAndPlace
+from sharnir.scenes.demonstrators.pick_and_place import PickAndPlace
 
 CASES = [(0, 0, "simgc"), (1, 1, "simgc"), (2, 0, "simgc"), (3, 1, "simgc"), (4, 0, "simgc"), (0, 0, "simmc"),
          (1, 1, "simmc")]  # fmt: skip

@@ -11,9 +11,9 @@ import sharnir as sh
 from sharnir import scenes, viewer
 from sharnir.errors import SharnirError
 from sharnir.scenes import demonstrators
-from sharnir.scenes.goals import Figure
+from sharnir.scenes.demonstrators.goals import Figure
+from sharnir.scenes.demonstrators.trailer_task import euler_xyz
 from sharnir.scenes.trailer_robot import LIMITS
-from sharnir.scenes.trailer_task import euler_xyz
 
 
 def check(seed: int, solver: str) -> None:

@@ -12,8 +12,8 @@ import pytest
 from refusal import refused
 
 from sharnir.errors import ModelFileError
-from sharnir.importing.parse import parse
-from sharnir.importing.worker import Worker
+from sharnir.io.parsing.parse import parse
+from sharnir.io.parsing.parser_client import Worker
 
 SECONDS, BYTES = 20.0, 2**30
 MESH_IN_MJCF = (

@@ -17,8 +17,8 @@ import pytest
 from refusal import refused
 
 from sharnir.errors import ModelFileError
-from sharnir.importing.parse import check_finite, parse
-from sharnir.importing.worker import ChildError, Worker
+from sharnir.io.parsing.parse import check_finite, parse
+from sharnir.io.parsing.parser_client import ChildError, Worker
 
 SMALL = '<mujoco><worldbody><body name="a"><joint/><geom size="1"/></body></worldbody></mujoco>'
 SLOW = """<mujoco><worldbody>

@@ -8,7 +8,7 @@ import trimesh
 from refusal import refused
 
 import sharnir as sh
-from sharnir.importing import parts
+from sharnir.io import convex_decomposition as parts
 
 RING = trimesh.creation.annulus(0.3, 0.5, 0.2, sections=24)
 URDF = """<robot name="r"><link name="base">{base}</link><link name="peg"><inertial><mass value="1"/>

@@ -12,8 +12,9 @@ from mutations import damaged, sources
 
 from sharnir.compiler import compile
 from sharnir.errors import ModelFileError
-from sharnir.importing import parse, scene_of
-from sharnir.importing.worker import Worker
+from sharnir.io import scene_of
+from sharnir.io.parsing.parse import parse
+from sharnir.io.parsing.parser_client import Worker
 
 SECONDS, BYTES = 2.0, 2**30
 SLACK = 3.0  # seconds: a new child after a time-out, and other work on the machine

@@ -10,8 +10,8 @@ import numpy as np
 
 import sharnir
 from sharnir import scenes
-from sharnir.constraints import work
-from sharnir.saved import Saved
+from sharnir.impulse import data as work
+from sharnir.simulation.snapshot import Saved
 
 DT = 0.005
 RENAMED = 1 << 20  # added to the numbers of features

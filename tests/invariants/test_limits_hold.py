@@ -11,10 +11,10 @@ import warp as wp
 from scipy.spatial.transform import Rotation
 
 import sharnir as sh
-from sharnir.constraints.acts import ACT_HOLD, ACTIONS
-from sharnir.constraints.turns import ball_angle
-from sharnir.kinds import ANGLE_LIMIT, CONE_LIMIT, EULER_LIMIT, TWIST_LIMIT
-from sharnir.maths import array2, real
+from sharnir.enums import ANGLE_LIMIT, CONE_LIMIT, EULER_LIMIT, TWIST_LIMIT
+from sharnir.impulse.row_kinds import ACT_HOLD, ACTIONS
+from sharnir.impulse.rows.ball_angles import ball_angle
+from sharnir.kernels.types import array2, real
 
 SOLVERS = ("simgc", "simmc")
 RAD, MET = (-0.3, 0.25), (-0.03, 0.025)  # limits of angles and displacements

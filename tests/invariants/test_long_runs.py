@@ -8,7 +8,7 @@ from measures import all_four, flat_four_bar, gaps, resident
 
 import sharnir as sh
 from sharnir import scenes
-from sharnir.constraints.work import POSITION_ERROR
+from sharnir.impulse.data import POSITION_ERROR
 
 CHUNK = 250
 ALLOWED = 1e-6  # m

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sharnir
-from sharnir.compiler.motions import Pose
-from sharnir.compiler.numeric import link_poses
-from sharnir.constraints.joints import ABOUT_C, ABOUT_P, ALONG, HELIX, PERPENDICULAR, ROWS
+from sharnir.model.joint_rows import ABOUT_C, ABOUT_P, ALONG, HELIX, PERPENDICULAR, ROWS
+from sharnir.model.kinematics import link_poses
+from sharnir.model.poses import Pose
 from sharnir.rotations import turn_between
 
 Array = NDArray[np.float64]
 SOLVERS = ("simgc", "simmc")
-LEFT = 1e-6  # of the momentum: √SETTLED of sharnir.stepping.passes
+LEFT = 1e-6  # of the momentum: √SETTLED of sharnir.impulse.step.velocity_phase
 LIGHT = 5.0
-CLOSED = 1e-9  # m: CLOSED of sharnir.stepping.passes
+CLOSED = 1e-9  # m: CLOSED of sharnir.impulse.step.velocity_phase
 SLACK = 1.5
 ALL = slice(None)
 

@@ -7,7 +7,7 @@ from ladder import SOLVERS
 
 import sharnir
 from sharnir import scenes
-from sharnir.scenes.chains import LINK
+from sharnir.scenes.mechanisms.chains import LINK
 
 
 def extremes(

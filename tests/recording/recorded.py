@@ -7,7 +7,7 @@ import numpy as np
 import sharnir as sh
 from sharnir.recording import channels
 from sharnir.recording.channels import Step
-from sharnir.recording.file import McapFile
+from sharnir.recording.read.mcap_file import McapFile
 
 
 def lively_scene() -> sh.Scene:
@@ -61,7 +61,7 @@ def rewritten(path, new, change) -> None:
     """A copy of a recording whose steps went through change(step), with right checksums."""
     from mcap.writer import Writer
 
-    from sharnir.recording.messages import LIBRARY, PROFILE, SCENE
+    from sharnir.recording.write.messages import LIBRARY, PROFILE, SCENE
 
     file = McapFile(path)
     with open(new, "wb") as stream:

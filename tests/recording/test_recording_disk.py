@@ -13,7 +13,7 @@ from recorded import driven
 from refusal import refused
 
 import sharnir as sh
-from sharnir.recording import recorder as recorder_module
+from sharnir.recording.write import recorder as recorder_module
 
 LIMIT = 300_000  # bytes, of a file on a disk that is soon full
 

@@ -15,8 +15,8 @@ from recorded import driven, lively_scene
 
 import sharnir as sh
 from sharnir import scenes
-from sharnir.recording.joints import joint_map, joint_state
 from sharnir.rotations import quat_to_matrix
+from sharnir.simulation.joint_map import joint_map, joint_state
 
 BOTH_SOLVERS = ("simgc", "simmc")
 

@@ -16,8 +16,8 @@ from recorded import driven, rewritten
 
 import sharnir as sh
 from sharnir import scenes
-from sharnir.recording.page import triangles, write_page
-from sharnir.viewer.meshes import box_mesh, capsule_mesh
+from sharnir.drawing.meshes import box_mesh, capsule_mesh
+from sharnir.recording.read.page import triangles, write_page
 
 COMMAND = Path(sys.executable).with_name("sharnir")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

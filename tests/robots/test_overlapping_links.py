@@ -6,10 +6,10 @@ import mujoco
 import pytest
 
 import sharnir as sh
-from sharnir import kinds
+from sharnir import enums as kinds
 from sharnir.benchmarks.robot_files import urdf_files
-from sharnir.collide.filters import filter_of
-from sharnir.importing import parse
+from sharnir.collision.filters import filter_of
+from sharnir.io.parsing.parse import parse
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx=".01" ixy="0" ixz="0" iyy=".01" iyz="0" izz=".01"/></inertial>'
 

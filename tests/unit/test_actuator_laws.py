@@ -7,7 +7,19 @@ import math
 import numpy as np
 import pytest
 
-from sharnir import Actuator, Body, Compound, ModelError, Motor, Prismatic, Scene, Simulation, Step, compile, simulate
+from sharnir import (
+    Actuator,
+    Body,
+    Compound,
+    ModelError,
+    Motor,
+    Prismatic,
+    Scene,
+    Simulation,
+    Step,
+    compile,
+    simulate,
+)
 
 MASS, DT = 2.0, 1e-3
 

@@ -6,8 +6,20 @@ import numpy as np
 import pytest
 from refusal import refused
 
-from sharnir import Body, Coupling, Cylindrical, Fixed, Free, Motor, Prismatic, Revolute, Scene, Spherical, compile
-from sharnir.kinds import POSITION, VELOCITY
+from sharnir import (
+    Body,
+    Coupling,
+    Cylindrical,
+    Fixed,
+    Free,
+    Motor,
+    Prismatic,
+    Revolute,
+    Scene,
+    Spherical,
+    compile,
+)
+from sharnir.enums import POSITION, VELOCITY
 
 INF, NAN = np.inf, np.nan
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sharnir import Body, Compound, ModelError, Prismatic, Revolute, Scene, Simulation, Step, compile, dynamics, maximal
+from sharnir import (
+    Body,
+    Compound,
+    ModelError,
+    Prismatic,
+    Revolute,
+    Scene,
+    Simulation,
+    Step,
+    compile,
+    dynamics,
+    maximal,
+)
 
 STEPS = (
     {"kind": "slide", "axis": (1.0, 0.2, 0.0)},

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
-from sharnir.constraints.cones import within_cone
-from sharnir.maths import array2, np_real, real, vec3
+from sharnir.impulse.solve.coulomb_cone import within_cone
+from sharnir.kernels.types import array2, np_real, real, vec3
 
 SWEEPS = 6
 SIZE = 13  # numbers of a block that the law reads

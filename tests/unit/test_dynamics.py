@@ -35,7 +35,7 @@ from sharnir import (
     Universal,
     compile,
     dynamics,
-)  # fmt: skip
+)
 from sharnir.rotations import quat_to_matrix
 from sharnir.spec.joints import Joint
 

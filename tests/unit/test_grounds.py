@@ -5,9 +5,9 @@ import pytest
 from refusal import refused
 
 from sharnir import Body, ConvexHull, HeightField, Mesh, Scene, compile
-from sharnir.collide.surfaces import LEAF, box_tree, surface
-from sharnir.kinds import HEIGHT_FIELD, MESH
-from sharnir.viewer.pieces import pieces, reach
+from sharnir.drawing.pieces import pieces, reach
+from sharnir.enums import HEIGHT_FIELD, MESH
+from sharnir.geometry.mesh_bvh import LEAF, box_tree, surface
 
 SQUARE = {"vertices": [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], "faces": [[0, 1, 2], [0, 2, 3]]}
 

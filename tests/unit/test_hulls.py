@@ -5,8 +5,8 @@ import pytest
 from refusal import refused
 
 from sharnir import Body, Box, ConvexHull, Revolute, Scene, compile
-from sharnir.collide.hulls import convex_hull, fans
-from sharnir.kinds import HULL
+from sharnir.enums import HULL
+from sharnir.geometry.convex_hull import convex_hull, fans
 from sharnir.rotations import quat_to_matrix
 
 CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])

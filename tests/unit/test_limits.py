@@ -4,8 +4,20 @@ import numpy as np
 import pytest
 from refusal import refused
 
-from sharnir import Body, Cylindrical, Fixed, Free, Planar, Prismatic, Revolute, Scene, Spherical, Universal, compile
-from sharnir.kinds import CONE_LIMIT, EULER_LIMIT, NO_LIMIT, PLAIN_LIMIT, TWIST_LIMIT
+from sharnir import (
+    Body,
+    Cylindrical,
+    Fixed,
+    Free,
+    Planar,
+    Prismatic,
+    Revolute,
+    Scene,
+    Spherical,
+    Universal,
+    compile,
+)
+from sharnir.enums import CONE_LIMIT, EULER_LIMIT, NO_LIMIT, PLAIN_LIMIT, TWIST_LIMIT
 
 INF, NAN, PI = np.inf, np.nan, np.pi
 OPEN = (-INF, INF)

@@ -10,12 +10,25 @@ from random_trees import TYPES, random_scene, random_state
 from refusal import refused
 
 import sharnir
-from sharnir import Body, Coupling, Free, HalfSpace, Motor, Revolute, Scene, Sphere, Spring, compile, dynamics, scenes
+from sharnir import (
+    Body,
+    Coupling,
+    Free,
+    HalfSpace,
+    Motor,
+    Revolute,
+    Scene,
+    Sphere,
+    Spring,
+    compile,
+    dynamics,
+    scenes,
+)
 from sharnir.compiler.maximal import maximal
-from sharnir.compiler.motions import HERE, Pose
-from sharnir.compiler.numeric import link_poses
-from sharnir.kinds import FREE
-from sharnir.solvers.system import System
+from sharnir.enums import FREE
+from sharnir.exact.system import System
+from sharnir.model.kinematics import link_poses
+from sharnir.model.poses import HERE, Pose
 
 MOMENTS = (0.01, 0.012, 0.015)
 

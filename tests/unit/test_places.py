@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sharnir import scenes
-from sharnir.simulation import Simulation
+from sharnir.simulation.simulation import Simulation
 
 
 @pytest.mark.parametrize("solver", ["simgc", "simmc"])

@@ -65,7 +65,7 @@ def test_precision_is_fixed_once_kernels_are_built() -> None:
 
 def test_precision_can_be_chosen_before_kernels_are_built() -> None:
     done = run(
-        "import sharnir; sharnir.set_precision('single'); from sharnir.maths import real; "
+        "import sharnir; sharnir.set_precision('single'); from sharnir.kernels.types import real; "
         "print(real.__name__, sharnir.get_precision())"
     )
     assert done.stdout.split() == ["float32", "single"], done.stderr

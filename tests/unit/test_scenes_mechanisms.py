@@ -10,9 +10,10 @@ from refusal import refused
 
 import sharnir
 from sharnir import dynamics, scenes
-from sharnir.compiler.motions import Pose
-from sharnir.compiler.numeric import link_poses
-from sharnir.scenes import planar, vehicles
+from sharnir.model.kinematics import link_poses
+from sharnir.model.poses import Pose
+from sharnir.scenes import vehicles
+from sharnir.scenes.mechanisms import planar
 
 COUNTS = {  # bodies, joints, loops, velocity coordinates of the tree
     "five_link_chain": (5, 5, 0, 5),

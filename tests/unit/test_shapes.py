@@ -18,7 +18,7 @@ from sharnir import (
     compile,
     dynamics,
 )
-from sharnir.kinds import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE
+from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE
 from sharnir.rotations import quat_to_matrix
 
 TURN = (0.1, -0.2, 0.3, 0.9)

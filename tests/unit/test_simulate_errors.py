@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 from refusal import refused
 
-from sharnir import Body, Fixed, ModelError, Revolute, Scene, SimulationError, Spherical, compile, scenes, simulate
+from sharnir import (
+    Body,
+    Fixed,
+    ModelError,
+    Revolute,
+    Scene,
+    SimulationError,
+    Spherical,
+    compile,
+    scenes,
+    simulate,
+)
 
 NAN, INF = float("nan"), float("inf")
 METHODS = ("dop853", "radau", "rk4", "euler")

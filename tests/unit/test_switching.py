@@ -7,8 +7,8 @@ import pytest
 from refusal import refused
 
 from sharnir import scenes
-from sharnir.simulation import Simulation
-from sharnir.switching import with_solver
+from sharnir.simulation.simulation import Simulation
+from sharnir.simulation.switch_solver import with_solver
 
 
 @pytest.mark.parametrize("name", ["five_link_chain", "peaucellier", "double_wishbone", "humanoid", "grasp_arm"])

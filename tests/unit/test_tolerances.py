@@ -7,7 +7,7 @@ import pytest
 
 import sharnir as sh
 from sharnir import scenes
-from sharnir.solvers.settings import Settings
+from sharnir.impulse.settings import Settings
 
 
 def two_pendulums() -> sh.Scene:

@@ -7,7 +7,7 @@ from refusal import refused
 
 import sharnir as sh
 from sharnir import scenes
-from sharnir.viewer.drive import Axis, Output, read_mapping
+from sharnir.viewer.input_mapping import Axis, Output, read_mapping
 
 HEAD = '[[axis]]\nname = "a"\nkeys = ["KeyW", "KeyS"]\n'
 TAIL = '[[output]]\nmotor = "waist"\nmix = { a = 1.0 }\n'

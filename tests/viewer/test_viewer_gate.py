@@ -22,9 +22,9 @@ from refusal import refused
 from watched import TOKEN, floating_box, shown, soon
 
 from sharnir import scenes, viewer
-from sharnir.simulation import Simulation
+from sharnir.simulation.simulation import Simulation
 from sharnir.viewer import Address, Live, Player
-from sharnir.viewer.gate import LARGEST, checked_token
+from sharnir.viewer.page.gate import LARGEST, checked_token
 
 pytest.importorskip("viser")
 sockets = pytest.importorskip("websockets.sync.client")
@@ -126,7 +126,7 @@ def children() -> list[int]:
             name = (stat.parent / "cmdline").read_bytes()
         except OSError:
             continue
-        if int(words[1]) == os.getpid() and b"sharnir.viewer.process" in name:
+        if int(words[1]) == os.getpid() and b"sharnir.viewer.page.process" in name:
             out.append(int(stat.parent.name))
     return out
 

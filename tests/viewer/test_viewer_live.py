@@ -12,12 +12,12 @@ from watched import shown
 
 import sharnir as sh
 from sharnir import scenes
-from sharnir.simulation import Simulation
+from sharnir.simulation.simulation import Simulation
 from sharnir.viewer.channel import AXES, frame_type
 from sharnir.viewer.commands import Command, Kind, judged
-from sharnir.viewer.drive import read_mapping
-from sharnir.viewer.live import Live
+from sharnir.viewer.input_mapping import read_mapping
 from sharnir.viewer.loop import rest
+from sharnir.viewer.source.live import Live
 
 
 def live_of(name: str, mapping: bool = False, **settings) -> Live:

@@ -9,14 +9,14 @@ from scipy.spatial.transform import Rotation
 
 import sharnir as sh
 from sharnir import scenes
-from sharnir.kinds import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE
-from sharnir.observe.support import hull
-from sharnir.simulation import Simulation
-from sharnir.viewer.drawing import drawing, multiplied, quaternions, rotated
-from sharnir.viewer.live import poses_of
-from sharnir.viewer.meshes import ball_mesh, box_mesh, capsule_mesh, cylinder_mesh
-from sharnir.viewer.pace import FRAME, LATE, Pace
-from sharnir.viewer.pieces import STILL_COLOR, extent, pieces, placed
+from sharnir.drawing.batches import drawing, multiplied, quaternions, rotated
+from sharnir.drawing.meshes import ball_mesh, box_mesh, capsule_mesh, cylinder_mesh
+from sharnir.drawing.pieces import STILL_COLOR, extent, pieces, placed
+from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE
+from sharnir.sensors.support_polygon import hull
+from sharnir.simulation.simulation import Simulation
+from sharnir.viewer.source.live import poses_of
+from sharnir.viewer.source.pace import FRAME, LATE, Pace
 
 
 def test_every_shape_is_drawn_where_it_was_described():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from watched import need_browser
 
-from sharnir.recording.reading import open_recording
+from sharnir.recording.read.recording import open_recording
 from sharnir.viewer.browser import Browser
 
 COMMAND = Path(sys.executable).with_name("sharnir")

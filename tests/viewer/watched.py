@@ -11,10 +11,10 @@ from contextlib import contextmanager
 import pytest
 
 import sharnir as sh
-from sharnir.simulation import Simulation
+from sharnir.simulation.simulation import Simulation
 from sharnir.viewer import Address, Live, Player
 from sharnir.viewer.browser import find_browser
-from sharnir.viewer.drive import Mapping
+from sharnir.viewer.input_mapping import Mapping
 
 TOKEN = "a-token-of-the-tests"
 NEEDED = os.environ.get("SHARNIR_NEED_BROWSER") == "1"

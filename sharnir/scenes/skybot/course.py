@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sharnir.control.paths import eased, turn_quaternion
-from sharnir.model import Reals
+from sharnir.model.model import Reals
 from sharnir.rotations import quat_multiply, turn_between
 
 Pose = tuple[Reals, Reals]  # m and quaternion (x, y, z, w)

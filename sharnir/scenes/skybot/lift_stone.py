@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sharnir.compiler.numeric import link_poses
 from sharnir.control.compliance import Admittance
-from sharnir.model import Model, Reals
+from sharnir.model.kinematics import link_poses
+from sharnir.model.model import Model, Reals
 from sharnir.rotations import cross, matrix_to_quat
-from sharnir.scenes.goals import Curve, Figure
+from sharnir.scenes.demonstrators.goals import Curve, Figure
 from sharnir.scenes.parts import about
 from sharnir.scenes.room import STONE_SIZE
 from sharnir.scenes.skybot.body import FOOT_MIDDLE
@@ -28,7 +28,7 @@ from sharnir.scenes.skybot.whole_body import SIDES
 from sharnir.scenes.skybot.wrists import Felt
 
 if TYPE_CHECKING:
-    from sharnir.simulation import Simulation
+    from sharnir.simulation.simulation import Simulation
 
 ABOVE = 0.006  # m, over the table, where the stone is let go
 START = {"reach": 0.0, "apart": 0.10, "bend": 0.0, "press": 0.0, "lift": 0.0}

@@ -9,7 +9,7 @@ import numpy as np
 
 from sharnir.control.kinematics import Kinematics, Place
 from sharnir.dynamics.evaluator import Dynamics
-from sharnir.model import Model, Reals
+from sharnir.model.model import Model, Reals
 from sharnir.spec.elements import Vector
 
 FEET = ("left_foot", "right_foot")

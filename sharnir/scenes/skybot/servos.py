@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sharnir.model import Model, Reals
+from sharnir.model.model import Model, Reals
 from sharnir.scenes.skybot.motors import nameplate
-from sharnir.views import written
+from sharnir.simulation.views import written
 
 if TYPE_CHECKING:
-    from sharnir.simulation import Simulation
+    from sharnir.simulation.simulation import Simulation
 
 BEARING = ("hip", "knee", "ankle", "waist")  # joints that carry the body
 RESPONSES = 0.05, 0.04  # s, time constants of the loops of these and of all others

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sharnir.control.compliance import Admittance
-from sharnir.model import Reals
+from sharnir.model.model import Reals
 from sharnir.rotations import cross, matrix_to_quat
-from sharnir.scenes.goals import Curve, Figure
+from sharnir.scenes.demonstrators.goals import Curve, Figure
 from sharnir.scenes.room import VALVE, WHEEL_RADIUS
 from sharnir.scenes.skybot.course import Course, Pose, Stage, between
 from sharnir.scenes.skybot.fingers import Fingers
@@ -25,7 +25,7 @@ from sharnir.scenes.skybot.whole_body import SIDES
 from sharnir.scenes.skybot.wrists import Felt
 
 if TYPE_CHECKING:
-    from sharnir.simulation import Simulation
+    from sharnir.simulation.simulation import Simulation
 
 QUARTER = pi / 2
 PLACES = {"left": -pi / 4, "right": 3 * pi / 4}  # rad on the rim, from y to z, where hands take the closed valve

@@ -10,7 +10,7 @@ from sharnir.scenes.skybot.whole_body import SIDES, WholeBody
 from sharnir.scenes.skybot.wrists import Felt, Wrist
 
 if TYPE_CHECKING:
-    from sharnir.simulation import Simulation
+    from sharnir.simulation.simulation import Simulation
 
 
 class TwoHands:

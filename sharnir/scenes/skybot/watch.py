@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sharnir.control.tasks import carried_by
-from sharnir.model import Model, Reals
-from sharnir.observe.support import center_of_mass, inside_by, support_polygon
+from sharnir.model.model import Model, Reals
 from sharnir.rotations import cross
-from sharnir.scenes.goals import Figure
+from sharnir.scenes.demonstrators.goals import Figure
 from sharnir.scenes.skybot.loads import FEET
 from sharnir.scenes.skybot.motors import nameplate
+from sharnir.sensors.support_polygon import center_of_mass, inside_by, support_polygon
 from sharnir.spec.scene import WORLD
 
 if TYPE_CHECKING:
-    from sharnir.simulation import Simulation
+    from sharnir.simulation.simulation import Simulation
 
 SLIP = 1e-3  # m, the most that feet may move
 OFTEN = 0.05  # s, between records of contact

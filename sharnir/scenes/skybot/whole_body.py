@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sharnir.compiler.numeric import link_poses
-from sharnir.control.given import positions_of
+from sharnir.control.arguments import positions_of
 from sharnir.control.inverse_kinematics import InverseKinematics
 from sharnir.control.posture import PostureTask
 from sharnir.control.tasks import CenterOfMassTask, OrientationTask, PoseTask
-from sharnir.model import Model
+from sharnir.model.kinematics import link_poses
+from sharnir.model.model import Model
 from sharnir.rotations import matrix_to_quat
 from sharnir.scenes.skybot.body import FOOT_MIDDLE
 from sharnir.scenes.skybot.course import Pose
@@ -23,7 +23,7 @@ from sharnir.scenes.skybot.loads import FEET, Loads, Push
 from sharnir.scenes.skybot.servos import Servos, encoders
 
 if TYPE_CHECKING:
-    from sharnir.simulation import Simulation
+    from sharnir.simulation.simulation import Simulation
 
 SIDES = ("left", "right")
 PERIOD = 0.01  # s, of inverse kinematics

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sharnir.control.compliance import WristForce
-from sharnir.model import Reals
+from sharnir.model.model import Reals
 from sharnir.rotations import cross
 from sharnir.scenes.skybot.hand import wrist_sensor
 
 if TYPE_CHECKING:
-    from sharnir.simulation import Simulation
+    from sharnir.simulation.simulation import Simulation
 
 SMOOTHING = 0.03  # s, time constant of the readings
 

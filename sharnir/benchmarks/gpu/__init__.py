@@ -1,0 +1,1 @@
+"""Benchmarks that run on a machine with a GPU."""

@@ -1,0 +1,1 @@
+"""Builders of common parts of scenes."""

@@ -1,0 +1,5 @@
+"""The command `sharnir`."""
+
+from sharnir.cli.main import main
+
+__all__ = ["main"]

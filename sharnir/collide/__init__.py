@@ -1,1 +1,0 @@
-"""Collision detection in kernels: which shapes are near, where they touch."""

@@ -1,0 +1,1 @@
+"""Collision detection in kernels: broad phase, narrow phase, contact manifolds, queries."""

@@ -1,0 +1,1 @@
+"""Narrow phase of two convex shapes: closed forms, SAT, GJK, EPA, manifolds."""

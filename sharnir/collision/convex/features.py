@@ -1,0 +1,208 @@
+"""The face, edge or point of a shape that meets another one along a normal.
+
+Corners are written from `at` on, counter-clockwise about the outward normal, each with a number that is its own in the
+shape (below 2^15 − 1).
+"""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.collision.convex.support_mapping import hull_support
+from sharnir.collision.shapes import Geometry, Placed
+from sharnir.enums import BOX, CAPSULE, CYLINDER, HULL, TRIANGLE
+from sharnir.kernels.types import column, real, vec3
+
+ROOM = wp.constant(8)  # corners of a face; of larger ones some are left out
+LYING = wp.constant(real(0.7))  # cosine between axis and normal from which on a cylinder shows its cap
+ALONG = wp.constant(real(0.1))  # the same below which it shows its side, where there is no face to rest on
+DIAGONAL = wp.constant(real(0.7071067811865476))
+
+corners = wp.array(dtype=vec3)
+numbers = wp.array(dtype=int)
+
+
+@wp.func
+def best_face(geo: Geometry, S: Placed, d: vec3):
+    """The face whose outward normal is nearest to d (world), that normal (world), and the corner (of a hull) farthest
+    along d; face −1 for shapes without."""
+    e = wp.transpose(S.R) * d
+    face = int(-1)
+    far = int(0)
+    normal = vec3()
+    if S.kind == BOX:
+        k = int(0)
+        if wp.abs(e[1]) > wp.abs(e[0]):
+            k = 1
+        if wp.abs(e[2]) > wp.abs(e[k]):
+            k = 2
+        face = 2 * k + wp.where(e[k] > real(0.0), 1, 0)
+        normal = column(S.R, k) * wp.sign(e[k])
+    elif S.kind == CYLINDER:
+        face = wp.where(e[2] > real(0.0), 1, 0)
+        normal = column(S.R, 2) * wp.sign(e[2])
+    elif S.kind == TRIANGLE:
+        a = column(S.R, 0)
+        normal = wp.normalize(wp.cross(column(S.R, 1) - a, column(S.R, 2) - a))
+        face = 1
+        if wp.dot(normal, d) < real(0.0):
+            normal = -normal
+            face = 0
+    elif S.kind == HULL:
+        far, at = hull_support(geo, S.data, e)
+        most = real(-2.0)
+        i = geo.hull_fan[far]
+        while i < geo.hull_fan[far + 1]:  # only faces at the farthest corner: others may look that way from behind it
+            along = wp.dot(geo.face_normal[geo.around[i]], e)
+            if along > most:
+                most = along
+                face = geo.around[i]
+            i += 1
+        normal = S.R * geo.face_normal[face]
+    return face, normal, far
+
+
+@wp.func
+def _box_corner(S: Placed, bits: int):
+    x = wp.where((bits & 1) != 0, S.size[0], -S.size[0])
+    y = wp.where((bits & 2) != 0, S.size[1], -S.size[1])
+    z = wp.where((bits & 4) != 0, S.size[2], -S.size[2])
+    return S.x + S.R * vec3(x, y, z)
+
+
+@wp.func
+def _rim(S: Placed, k: int, top: int):
+    """Corner k of eight on a cylinder's rim."""
+    r = S.size[0]
+    quarter = (k >> 1) & 3
+    x = real(1.0)
+    y = real(0.0)
+    if (k & 1) == 1:
+        x = DIAGONAL
+        y = DIAGONAL
+    c = wp.where(quarter == 0, x, wp.where(quarter == 1, -y, wp.where(quarter == 2, -x, y)))
+    s = wp.where(quarter == 0, y, wp.where(quarter == 1, x, wp.where(quarter == 2, -y, -x)))
+    z = wp.where(top == 1, S.size[1], -S.size[1])
+    return S.x + S.R * vec3(r * c, r * s, z)
+
+
+@wp.func
+def face_corners(geo: Geometry, S: Placed, d: vec3, face: int, V: corners, I: numbers, at: int):
+    """Corners of a face of `best_face`; of a cylinder that leans far, or a capsule, the two ends of the line that is
+    farthest along d; returns how many."""
+    count = int(0)
+    k = int(0)
+    if S.kind == BOX:
+        axis = face >> 1
+        up = face & 1
+        one = 1 << ((axis + 1) % 3)
+        two = 1 << ((axis + 2) % 3)
+        base = up << axis
+        while k < 4:
+            i = wp.where(up == 1, k, 3 - k)
+            bits = base + wp.where(i == 0 or i == 3, one, 0) + wp.where(i < 2, two, 0)
+            V[at + k] = _box_corner(S, bits)
+            I[at + k] = bits
+            k += 1
+        count = 4
+    elif S.kind == HULL:
+        first = geo.face_corner[face]
+        size = geo.face_corner[face + 1] - first
+        count = wp.min(size, ROOM)
+        while k < count:
+            v = geo.corner[first + (k * size) / count]
+            V[at + k] = S.x + S.R * geo.vertex[v]
+            I[at + k] = v - geo.hull_vertex[S.data]
+            k += 1
+    elif S.kind == TRIANGLE:
+        while k < 3:
+            i = wp.where(face == 1, k, 2 - k)
+            V[at + k] = S.x + column(S.R, i)
+            I[at + k] = i
+            k += 1
+        count = 3
+    elif S.kind == CYLINDER and wp.abs(wp.dot(column(S.R, 2), d)) > LYING:
+        while k < ROOM:
+            i = wp.where(face == 1, k, (ROOM - k) % ROOM)
+            V[at + k] = _rim(S, i, face)
+            I[at + k] = i + ROOM * face
+            k += 1
+        count = ROOM
+    elif S.kind == CYLINDER or S.kind == CAPSULE:
+        count = _line(S, d, V, I, at)
+    else:
+        V[at] = S.x
+        I[at] = 0
+        count = 1
+    return count
+
+
+@wp.func
+def _line(S: Placed, d: vec3, V: corners, I: numbers, at: int):
+    """The two ends of a capsule's axis, or of the line of a cylinder's side that is farthest along d."""
+    out = vec3()
+    if S.kind == CYLINDER:
+        e = wp.transpose(S.R) * d
+        scale = S.size[0] / wp.max(wp.sqrt(e[0] * e[0] + e[1] * e[1]), real(1.0e-30))
+        out = S.R * vec3(e[0] * scale, e[1] * scale, real(0.0))
+    half = column(S.R, 2) * S.size[1]
+    V[at] = S.x + out - half
+    V[at + 1] = S.x + out + half
+    I[at] = 0
+    I[at + 1] = 1
+    return int(2)
+
+
+@wp.func
+def edge_corners(geo: Geometry, S: Placed, d: vec3, far: int, V: corners, I: numbers, at: int):
+    """The two ends of the edge farthest along d and most square to it; returns how many: 1 for a point."""
+    e = wp.transpose(S.R) * d
+    count = int(2)
+    if S.kind == BOX:
+        k = int(0)
+        if wp.abs(e[1]) < wp.abs(e[0]):
+            k = 1
+        if wp.abs(e[2]) < wp.abs(e[k]):
+            k = 2
+        bits = wp.where(e[0] > real(0.0), 1, 0) + wp.where(e[1] > real(0.0), 2, 0) + wp.where(e[2] > real(0.0), 4, 0)
+        low = bits & (7 - (1 << k))
+        V[at] = _box_corner(S, low)
+        V[at + 1] = _box_corner(S, low + (1 << k))
+        I[at] = low
+        I[at + 1] = low + (1 << k)
+    elif S.kind == HULL:
+        other = int(far)
+        least = real(2.0)
+        i = geo.hull_edge[far]
+        while i < geo.hull_edge[far + 1]:
+            drop = -wp.dot(wp.normalize(geo.vertex[geo.neighbour[i]] - geo.vertex[far]), e)
+            if drop < least:
+                least = drop
+                other = geo.neighbour[i]
+            i += 1
+        low = wp.min(far, other)
+        high = wp.max(far, other)
+        V[at] = S.x + S.R * geo.vertex[low]
+        V[at + 1] = S.x + S.R * geo.vertex[high]
+        I[at] = low - geo.hull_vertex[S.data]
+        I[at + 1] = high - geo.hull_vertex[S.data]
+    elif S.kind == TRIANGLE:
+        low = int(0)
+        most = real(-1.0e30)
+        for k in range(3):  # the edge whose middle is farthest along d
+            along = wp.dot(column(S.R, k) + column(S.R, (k + 1) % 3), d)
+            if along > most:
+                most = along
+                low = k
+        high = (low + 1) % 3
+        V[at] = S.x + column(S.R, low)
+        V[at + 1] = S.x + column(S.R, high)
+        I[at] = low
+        I[at + 1] = high
+    elif S.kind == CAPSULE or (S.kind == CYLINDER and wp.abs(e[2]) < ALONG):
+        count = _line(S, d, V, I, at)
+    else:
+        V[at] = S.x
+        I[at] = 0
+        count = 1
+    return count

@@ -1,0 +1,1 @@
+"""Ray casts and distances between the shapes of a model at rest."""

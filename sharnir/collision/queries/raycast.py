@@ -1,0 +1,123 @@
+"""What rays meet, and how far shapes are apart: questions about the shapes of a model that stands still."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import warp as wp
+
+from sharnir.collision.queries.distance import distance, pair_points
+from sharnir.collision.queries.raycast_convex import FAR, cast_convex, miss
+from sharnir.collision.queries.raycast_surface import cast_field, cast_mesh
+from sharnir.collision.queries.shape_poses import placed_at, shape_poses
+from sharnir.collision.shapes import Geometry
+from sharnir.collision.shapes_upload import geometry_on
+from sharnir.dynamics.evaluator import checked_device, checked_model
+from sharnir.enums import HALF_SPACE, HEIGHT_FIELD, MESH
+from sharnir.errors import fail, shown
+from sharnir.kernels.launch import load
+from sharnir.kernels.types import KERNEL_OPTIONS, mat33, np_real, real, vec3
+from sharnir.kernels.vector_ops import indices
+
+if TYPE_CHECKING:
+    from sharnir.model.model import Ints, Model, Reals
+
+wp.set_module_options(KERNEL_OPTIONS)
+
+__all__ = ["distance", "pair_points", "ray_cast"]
+
+
+def ray_cast(
+    model: Model, q: Any, origins: Any, directions: Any, max_distance: float = np.inf, *, device: str = "cpu"
+) -> tuple[Reals, Ints, Reals]:
+    """What rays first meet at positions q [nq].
+
+    origins: [n, 3] m. directions: [n, 3], of any length but zero. max_distance: m.
+    Returns distances [n] m, inf for none; shapes [n], -1 for none (`model.shape_link` says whose they are); unit
+    normals [n, 3] against the rays, zero for none. A ray that begins inside a shape, or below a height field, meets it
+    at distance 0 with its own direction, reversed, as normal; a mesh has no inside. Of shapes at the same distance,
+    the first one counts.
+    """
+    checked_model(model), checked_device(device)
+    start, along = _rows("origins", origins), _rows("directions", directions)
+    if len(start) != len(along):
+        given = f"{len(start)} and {len(along)}"
+        raise fail("ray_cast", "origins and directions are not as many", given, "one direction for each origin")
+    length = np.linalg.norm(along, axis=1, keepdims=True)
+    if not (length > 0).all():
+        k = int(np.argmin(length))
+        raise fail("ray_cast", f"directions[{k}] is zero", along[k].tolist(), "vectors of any length but zero")
+    if not isinstance(max_distance, (int, float, np.number)) or not max_distance >= 0:
+        raise fail("ray_cast", "max_distance is out of range", shown(max_distance), "a number ≥ 0, or inf")
+    geo, (R, x) = geometry_on(model, device), shape_poses(model, q)
+    on = {"device": device}
+    distance, shape = wp.zeros(len(start), dtype=real, **on), wp.zeros(len(start), dtype=int, **on)
+    normal = wp.zeros(len(start), dtype=vec3, **on)
+    inputs = [
+        geo, wp.array(R.astype(np_real), dtype=mat33, **on), wp.array(x.astype(np_real), dtype=vec3, **on),
+        wp.array(start.astype(np_real), dtype=vec3, **on), wp.array((along / length).astype(np_real), dtype=vec3, **on),
+        real(min(float(max_distance), float(FAR) / 2)), distance, shape, normal,
+    ]  # fmt: skip
+    load(ray_kernel, device)
+    wp.launch(ray_kernel, dim=len(start), inputs=inputs, **on)
+    out = distance.numpy().astype(float)
+    shapes = shape.numpy()
+    return np.where(shapes < 0, np.inf, out), shapes, normal.numpy().astype(float).reshape(-1, 3)
+
+
+def _rows(what: str, value: Any) -> Reals:
+    """Finite vectors [n, 3]."""
+    try:
+        array = np.asarray(value)
+        array = array.astype(float) if array.dtype.kind in "iuf" or not array.size else np.full((0, 0), np.nan)
+    except ValueError:
+        array = np.full((0, 0), np.nan)
+    if array.ndim != 2 or array.shape[1] != 3 or not np.isfinite(array).all():
+        raise fail("ray_cast", f"{what} has the wrong shape or values", shown(value), "finite numbers [n, 3]")
+    return array
+
+
+@wp.func
+def passes_ball(radius: real, o: vec3, d: vec3, most: real):
+    """Whether a ray is inside of a ball about the origin before `most`."""
+    along = wp.dot(o, d)
+    t = wp.clamp(-along, real(0.0), most)
+    nearest = o + d * t
+    return wp.dot(nearest, nearest) <= radius * radius
+
+
+@wp.kernel
+def ray_kernel(
+    geo: Geometry, rot: wp.array(dtype=mat33), pos: wp.array(dtype=vec3), origins: wp.array(dtype=vec3),
+    directions: wp.array(dtype=vec3), most: real, distance: wp.array(dtype=real), shape: indices,
+    normal: wp.array(dtype=vec3),
+):  # fmt: skip
+    """The first shape along each ray."""
+    k = wp.tid()
+    best = most
+    found = int(-1)
+    n = vec3()
+    s = int(0)
+    while s < geo.count:
+        placed = placed_at(geo, s, rot[s], pos[s])
+        back = wp.transpose(placed.R)
+        o = back * (origins[k] - placed.x)
+        d = back * directions[k]
+        kind = placed.kind
+        if kind == HALF_SPACE or kind == HEIGHT_FIELD or passes_ball(geo.radius[s], o, d, best):
+            here = miss()
+            if kind == HEIGHT_FIELD:
+                here = cast_field(geo, placed, o, d, best)
+            elif kind == MESH:
+                here = cast_mesh(geo, placed.data, o, d, best)
+            else:
+                here = cast_convex(geo, placed, o, d)
+            if here.distance < best or (found < 0 and here.distance <= best):
+                best = here.distance
+                found = s
+                n = placed.R * here.normal
+        s += 1
+    distance[k] = best
+    shape[k] = found
+    normal[k] = n

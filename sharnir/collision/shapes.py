@@ -1,0 +1,87 @@
+"""Shapes as kernels see them, and the points where two of them touch."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.kernels.columns import ints2, put, put3, put_int
+from sharnir.kernels.types import array2, mat33, real, vec3
+from sharnir.kernels.vector_ops import indices
+
+
+@wp.struct
+class Geometry:
+    """The shapes of a model and what they refer to."""
+
+    count: int
+    kind: indices  # [shape] SPHERE, … of sharnir.enums
+    link: indices  # [shape] −1 for the world
+    rot: wp.array(dtype=mat33)  # [shape] axes in the link frame
+    pos: wp.array(dtype=vec3)  # [shape] origin in the link frame, m
+    size: wp.array(dtype=vec3)  # [shape] half-extents of a box; radius and half length; radius; m
+    middle: wp.array(dtype=vec3)  # [shape] of a box along its axes that holds it, shape frame, m
+    box: wp.array(dtype=vec3)  # [shape] half-extents of that box, m
+    radius: wp.array(dtype=real)  # [shape] of a ball about its origin that holds it, m; 0 for half-spaces
+    data: indices  # [shape] which hull, height field or mesh it is
+    hull_vertex: indices  # [hull + 1] first of its vertices
+    hull_face: indices  # [hull + 1] first of its faces
+    hull_edge: indices  # [vertex + 1] first of its neighbours along edges, in `neighbour`
+    neighbour: indices  # vertices, counted over all hulls
+    vertex: wp.array(dtype=vec3)  # [vertex] m, shape frame
+    hull_cell: indices  # [hull + 1] first of its cells of directions, see `sharnir.geometry.support_table`
+    cell: indices  # [cell + 1] first of the vertices that may be farthest along its directions
+    extreme: wp.array(dtype=vec3)  # those vertices, m, shape frame
+    extreme_vertex: indices  # their numbers in `vertex`
+    hull_fan: indices  # [vertex + 1] first of the faces it is a corner of, in `around`
+    around: indices  # faces, counted over all hulls
+    face_corner: indices  # [face + 1] first of its corners, in `corner`
+    corner: indices  # vertices, counted over all hulls, counter-clockwise seen from outside
+    face_normal: wp.array(dtype=vec3)  # [face] outward, shape frame
+    field_start: indices  # [field] first of its heights
+    field_rows: indices  # [field] along x
+    field_columns: indices  # [field] along y
+    height: wp.array(dtype=real)  # m, row by row
+    mesh_node: indices  # [mesh + 1] first node of its tree of boxes, depth first
+    node_low: wp.array(dtype=vec3)  # [node] m, shape frame
+    node_high: wp.array(dtype=vec3)  # [node] m, shape frame
+    node_skip: indices  # [node] the first one that is not below it
+    node_first: indices  # [node] first triangle of a leaf
+    node_count: indices  # [node] triangles of a leaf, 0 of other nodes
+    mesh_vertex: wp.array(dtype=vec3)  # [mesh vertex] m, shape frame
+    mesh_corner: indices  # [3 triangle] mesh vertices, counter-clockwise seen from outside
+    mesh_opposite: indices  # [3 triangle] the neighbour's third vertex across edge k → k + 1; −1: none, or several
+    mesh_ring: indices  # [mesh vertex + 1] first of its neighbours along edges, in `mesh_near`
+    mesh_near: indices  # mesh vertices
+
+
+@wp.struct
+class Placed:
+    """A shape where it is."""
+
+    kind: int
+    data: int
+    R: mat33  # its axes in the world
+    x: vec3  # its origin in the world, m
+    size: vec3  # as in `Geometry`
+
+
+@wp.struct
+class Found:
+    """Points found so far, a workspace [item, column]."""
+
+    most: int  # points there is room for
+    normal: array2  # [3 point] from the first shape to the second, unit length, world axes
+    point: array2  # [3 point] halfway between the two surfaces, world, m
+    gap: array2  # [point] from the first surface to the second along the normal, m; negative: they overlap
+    feature: ints2  # [point] which features meet: the same number as long as the same ones do
+
+
+@wp.func
+def put_point(found: Found, n: int, normal: vec3, point: vec3, gap: real, feature: int, w: int):
+    """Store point n if there is room; returns how many there are then, stored or not."""
+    if n < found.most:
+        put3(found.normal, n, w, normal)
+        put3(found.point, n, w, point)
+        put(found.gap, n, w, gap)
+        put_int(found.feature, n, w, feature)
+    return n + 1

@@ -1,0 +1,1 @@
+"""Narrow phase of a convex shape against a height field or a triangle mesh."""

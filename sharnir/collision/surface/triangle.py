@@ -1,0 +1,50 @@
+"""Triangles: pieces of surfaces as convex shapes.
+
+A TRIANGLE is a `Placed` whose R holds, as columns, its three corners relative to x (world axes, m), counter-clockwise
+seen from the front; its size is not used. Its `data` is a set of edges, bit k for the one from corner k to corner
+k + 1, across which the surface goes on flat or upwards. No contact leans over such an edge: what would be pushed
+sideways there is pushed off the face if it is above it, and left to the neighbour if it is not.
+
+Triangles have two sides; the one that counts is that of the other shape's centre, the front if it is in the plane.
+"""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.collision.shapes import Placed
+from sharnir.kernels.types import column, real, vec3
+
+UPRIGHT = wp.constant(real(1.0e-3))  # sine of the angle to the face's normal up to which a normal does not lean
+
+
+@wp.func
+def front(S: Placed):
+    """Unit normal of a triangle's front; zero if it has no area."""
+    a = column(S.R, 0)
+    return wp.normalize(wp.cross(column(S.R, 1) - a, column(S.R, 2) - a))
+
+
+@wp.func
+def side_normal(S: Placed, p: vec3):
+    """Unit normal of a triangle on the side of a point p; zero if it has no area."""
+    n = front(S)
+    if wp.dot(n, p - S.x - column(S.R, 0)) < real(0.0):
+        n = -n
+    return n
+
+
+@wp.func
+def leans(S: Placed, n: vec3):
+    """Whether a unit vector n off a triangle leans over an edge that it must not lean over."""
+    up = front(S)
+    along = n - up * wp.dot(n, up)
+    edge = int(0)
+    most = real(-2.0)
+    for k in range(3):
+        out = wp.normalize(wp.cross(column(S.R, (k + 1) % 3) - column(S.R, k), up))
+        over = wp.dot(out, along)
+        if over > most:
+            most = over
+            edge = k
+    return wp.length(along) > UPRIGHT and (S.data >> edge) & 1 == 1

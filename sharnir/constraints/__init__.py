@@ -1,1 +1,0 @@
-"""Constraint rows: what joints that close loops demand of the motion of links."""

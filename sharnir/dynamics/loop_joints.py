@@ -1,0 +1,321 @@
+"""Rows of the joints that close loops, on the links of the tree: Jacobians, errors, rates and whitened rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import warp as wp
+
+from sharnir.dynamics.aba import whiten
+from sharnir.dynamics.forces import pivot, point_velocity
+from sharnir.dynamics.tree import Tree, Workspace, ints
+from sharnir.enums import CYLINDRICAL, FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, UNIVERSAL
+from sharnir.kernels.columns import get3, get33, item, put3, set_item, world_columns
+from sharnir.kernels.types import array2, column, mat33, np_real, real, vec3
+from sharnir.model.joint_rows import ABOUT_C, ABOUT_P, ALONG, CONSTRAINED, HELIX, PERPENDICULAR, ROWS
+
+if TYPE_CHECKING:
+    from sharnir.model.model import Model
+
+TURN = wp.constant(real(2.0 * np.pi))  # in the process's precision: an expression of constants would be float32
+
+
+@wp.struct
+class Loops:
+    count: int
+    dofs: int
+    kind: ints  # [loop]
+    link: ints  # [2 loop] a, b; -1 for the world
+    rot: wp.array(dtype=mat33)  # [2 loop] frames P, C in their links
+    pos: wp.array(dtype=vec3)  # [2 loop] m
+    pitch: wp.array(dtype=real)  # [loop] m/rad
+    row: ints  # [9 · 6 · 3] kind and axes of the rows of every joint type
+    fixed: ints  # [9] how many of them are constraints
+    q_start: ints  # [loop]
+    v_start: ints  # [loop]
+    armature: wp.array(dtype=real)  # [loop v]
+    damping: wp.array(dtype=real)
+    stiffness: wp.array(dtype=real)
+    effort: wp.array(dtype=real)
+    rest: wp.array(dtype=real)  # [loop q]
+
+
+@wp.struct
+class Rows:
+    """Six rows per loop joint, the constraints first."""
+
+    Ja: array2  # [6 row] wrench about a's pivot
+    Jb: array2  # [6 row] wrench about b's pivot
+    g: array2  # [row] position error, m or 1; 0 for coordinates
+    rate: array2  # [row] J V
+    bias: array2  # [row] J̇ V, and after `row_accelerations` the acceleration J A + J̇ V
+    W: array2  # [row · dofs] whitened row
+    q: array2  # [loop q] coordinates
+    near: array2  # [loop q] those of a state shortly before: angles are counted on from there
+
+
+@wp.struct
+class Ends:
+    """The two frames of a loop joint."""
+
+    a: int
+    b: int
+    P: mat33
+    C: mat33
+    d: vec3  # x_C − x_P
+    ra: vec3  # x_C from a's pivot
+    rb: vec3  # x_C from b's pivot
+
+
+@wp.func
+def loop_ends(tree: Tree, ws: Workspace, loops: Loops, k: int, w: int):
+    s = Ends()
+    a = loops.link[2 * k]
+    b = loops.link[2 * k + 1]
+    s.a = a
+    s.b = b
+    s.P = loops.rot[2 * k]
+    s.C = loops.rot[2 * k + 1]
+    xP = loops.pos[2 * k]
+    xC = loops.pos[2 * k + 1]
+    if a >= 0:
+        R = get33(ws.R, a, w)
+        xP = get3(ws.x, a, w) + R * xP
+        s.P = R * s.P
+    if b >= 0:
+        R = get33(ws.R, b, w)
+        xC = get3(ws.x, b, w) + R * xC
+        s.C = R * s.C
+    s.ra = xC + (pivot(tree, ws, b, w) - pivot(tree, ws, a, w))
+    s.rb = xC
+    s.d = s.ra - xP
+    return s
+
+
+@wp.func
+def angular_velocity(ws: Workspace, link: int, w: int):
+    om = vec3()
+    if link >= 0:
+        om = get3(ws.V, 2 * link + 1, w)
+    return om
+
+
+@wp.func
+def loop_angle(s: Ends):
+    """Angle of C against P about their common z axis."""
+    x = column(s.C, 0)
+    return wp.atan2(wp.dot(column(s.P, 1), x), wp.dot(column(s.P, 0), x))
+
+
+@wp.func
+def counted(angle: real, near: real):
+    """The angle, by whole turns as close to `near` as can be."""
+    return angle + TURN * wp.rint((near - angle) / TURN)
+
+
+@wp.func
+def put_row(rows: Rows, r: int, s: Ends, force: vec3, torque: vec3, w: int):
+    """A row's wrench: a force at x_C and a torque, on b, and its opposite on a."""
+    put3(rows.Ja, 2 * r, w, force)
+    put3(rows.Ja, 2 * r + 1, w, torque + wp.cross(s.ra, force))
+    put3(rows.Jb, 2 * r, w, force)
+    put3(rows.Jb, 2 * r + 1, w, torque + wp.cross(s.rb, force))
+
+
+@wp.func
+def row_form(loops: Loops, s: Ends, k: int, t: int):
+    """Error g, force at x_C and torque of the row with table entry t of loop joint k (M-20..M-24)."""
+    form = loops.row[t]
+    e = column(s.P, loops.row[t + 1])
+    g = real(0.0)
+    force = vec3()
+    torque = e
+    if form == ALONG or form == HELIX:
+        g = wp.dot(e, s.d)
+        force = e
+        torque = vec3()
+        if form == HELIX:
+            pitch = loops.pitch[k]
+            angle = loop_angle(s)
+            if pitch != real(0.0):
+                angle = counted(angle, g / pitch)
+            g = g - pitch * angle
+            torque = e * (-pitch)
+    elif form == PERPENDICULAR:
+        c = column(s.C, loops.row[t + 2])
+        g = wp.dot(e, c)
+        torque = wp.cross(c, e)
+    elif form == ABOUT_C:
+        torque = column(s.C, loops.row[t + 1])
+    return g, force, torque
+
+
+@wp.func
+def joint_rows(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, w: int):
+    """Jacobian, error, rate and J̇ V of all rows; coordinates of the loop joints."""
+    k = int(0)
+    while k < loops.count:
+        s = loop_ends(tree, ws, loops, k, w)
+        kind = loops.kind[k]
+        wa = angular_velocity(ws, s.a, w)
+        wb = angular_velocity(ws, s.b, w)
+        va = point_velocity(ws, s.a, s.ra, w)
+        vb = point_velocity(ws, s.b, s.rb, w)
+        dw = wb - wa
+        dv = vb - va
+        j = int(0)
+        while j < 6:
+            r = 6 * k + j
+            t = (6 * kind + j) * 3
+            form = loops.row[t]
+            e = column(s.P, loops.row[t + 1])
+            g, force, torque = row_form(loops, s, k, t)
+            bias = real(0.0)
+            if form == ALONG or form == HELIX:
+                bias = wp.dot(e, wp.cross(dw, vb)) + wp.dot(wp.cross(wa, e), dv)
+                if form == HELIX:
+                    bias = bias - loops.pitch[k] * wp.dot(wp.cross(wa, e), dw)
+            elif form == PERPENDICULAR:
+                c = column(s.C, loops.row[t + 2])
+                bias = wp.dot(wp.cross(wp.cross(wb, c), e) + wp.cross(c, wp.cross(wa, e)), dw)
+            elif form == ABOUT_P:
+                bias = wp.dot(wp.cross(wa, e), dw)
+            elif form == ABOUT_C:
+                bias = wp.dot(wp.cross(wb, torque), dw)
+            put_row(rows, r, s, force, torque, w)
+            if j >= loops.fixed[kind]:
+                g = real(0.0)
+            rows.g[r, w] = g
+            rows.rate[r, w] = wp.dot(force, dv) + wp.dot(torque, dw)
+            rows.bias[r, w] = bias
+            j += 1
+        loop_coordinates(loops, rows.q, rows.near, s, k, kind, w)
+        k += 1
+
+
+@wp.func
+def loop_coordinates(loops: Loops, out: array2, near: array2, s: Ends, k: int, kind: int, w: int):
+    """Coordinates of a loop joint: displacements, angles counted over turns, quaternion of C in P."""
+    q = loops.q_start[k]
+    R = wp.transpose(s.P) * s.C
+    d = wp.transpose(s.P) * s.d
+    if kind == REVOLUTE or kind == HELICAL:
+        set_item(out, q, w, counted(loop_angle(s), item(near, q, w)))
+        if kind == HELICAL and loops.pitch[k] != real(0.0):
+            set_item(out, q, w, d[2] / loops.pitch[k])
+    elif kind == PRISMATIC:
+        set_item(out, q, w, d[2])
+    elif kind == CYLINDRICAL:
+        set_item(out, q, w, d[2])
+        set_item(out, q + 1, w, counted(loop_angle(s), item(near, q + 1, w)))
+    elif kind == UNIVERSAL:
+        set_item(out, q, w, counted(wp.atan2(R[1, 2], R[0, 2]), item(near, q, w)))
+        set_item(out, q + 1, w, counted(wp.atan2(R[2, 0], R[2, 1]), item(near, q + 1, w)))
+    elif kind == PLANAR:
+        set_item(out, q, w, d[0])
+        set_item(out, q + 1, w, d[1])
+        set_item(out, q + 2, w, counted(loop_angle(s), item(near, q + 2, w)))
+    elif kind == SPHERICAL or kind == FREE:
+        if kind == FREE:
+            set_item(out, q, w, d[0])
+            set_item(out, q + 1, w, d[1])
+            set_item(out, q + 2, w, d[2])
+            q = q + 3
+        quaternion = wp.quat_from_matrix(R)
+        set_item(out, q, w, quaternion[0])
+        set_item(out, q + 1, w, quaternion[1])
+        set_item(out, q + 2, w, quaternion[2])
+        set_item(out, q + 3, w, quaternion[3])
+
+
+@wp.func
+def whiten_rows(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, w: int):
+    """W of all rows over the factor of the last inward pass."""
+    r = int(0)
+    while r < 6 * loops.count:
+        k = r / 6
+        start = r * loops.dofs
+        d = int(0)
+        while d < loops.dofs:
+            rows.W[start + d, w] = real(0.0)
+            d += 1
+        Jb0 = get3(rows.Jb, 2 * r, w)
+        Jb1 = get3(rows.Jb, 2 * r + 1, w)
+        whiten(tree, ws, loops.link[2 * k + 1], Jb0, Jb1, rows.W, start, real(1.0), w)
+        Ja0 = get3(rows.Ja, 2 * r, w)
+        Ja1 = get3(rows.Ja, 2 * r + 1, w)
+        whiten(tree, ws, loops.link[2 * k], Ja0, Ja1, rows.W, start, real(-1.0), w)
+        r += 1
+
+
+@wp.func
+def row_accelerations(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, w: int):
+    """Add J·(A + a) of the links to the bias: the acceleration of every row."""
+    r = int(0)
+    while r < 6 * loops.count:
+        k = r / 6
+        acc = along(tree, ws, loops.link[2 * k + 1], get3(rows.Jb, 2 * r, w), get3(rows.Jb, 2 * r + 1, w), w)
+        acc = acc - along(tree, ws, loops.link[2 * k], get3(rows.Ja, 2 * r, w), get3(rows.Ja, 2 * r + 1, w), w)
+        rows.bias[r, w] = rows.bias[r, w] + acc
+        r += 1
+
+
+@wp.func
+def along(tree: Tree, ws: Workspace, link: int, f: vec3, n: vec3, w: int):
+    """J·(A + a) of one link; the world accelerates with −g, as all of A does."""
+    value = -wp.dot(f, tree.gravity)
+    if link >= 0:
+        acc = get3(ws.A, 2 * link, w) + get3(ws.a, 2 * link, w)
+        alp = get3(ws.A, 2 * link + 1, w) + get3(ws.a, 2 * link + 1, w)
+        value = wp.dot(f, acc) + wp.dot(n, alp)
+    return value
+
+
+@wp.func
+def load_row(ws: Workspace, loops: Loops, rows: Rows, r: int, force: real, w: int):
+    """Apply a force along a row to the links' wrenches F."""
+    k = r / 6
+    a = loops.link[2 * k]
+    b = loops.link[2 * k + 1]
+    if a >= 0:
+        put3(ws.F, 2 * a, w, get3(ws.F, 2 * a, w) - get3(rows.Ja, 2 * r, w) * force)
+        put3(ws.F, 2 * a + 1, w, get3(ws.F, 2 * a + 1, w) - get3(rows.Ja, 2 * r + 1, w) * force)
+    if b >= 0:
+        put3(ws.F, 2 * b, w, get3(ws.F, 2 * b, w) + get3(rows.Jb, 2 * r, w) * force)
+        put3(ws.F, 2 * b + 1, w, get3(ws.F, 2 * b + 1, w) + get3(rows.Jb, 2 * r + 1, w) * force)
+
+
+def loops_on(model: Model, device: str) -> Loops:
+    """The model's loop joints on a device."""
+    out = Loops()
+    out.count, out.dofs = model.loops, model.nv
+    integers = {
+        "kind": model.loop_kind, "link": model.loop_link, "row": ROWS, "fixed": CONSTRAINED,
+        "q_start": model.loop_q_start, "v_start": model.loop_v_start,
+    }  # fmt: skip
+    for name, values in integers.items():
+        setattr(out, name, wp.array(values.astype(np.int32).reshape(-1), dtype=int, device=device))
+    reals = {
+        "rot": (model.loop_rot.reshape(-1, 3, 3), mat33), "pos": (model.loop_pos.reshape(-1, 3), vec3),
+        "pitch": (model.loop_pitch, real), "armature": (model.loop_armature, real),
+        "damping": (model.loop_damping, real), "stiffness": (model.loop_stiffness, real),
+        "effort": (model.loop_effort, real), "rest": (model.loop_rest, real),
+    }  # fmt: skip
+    for name, (values, dtype) in reals.items():
+        setattr(out, name, wp.array(values.astype(np_real), dtype=dtype, device=device))
+    return out
+
+
+def rows_on(model: Model, worlds: int, device: str) -> Rows:
+    """Zeroed rows: Jacobians in workspace columns, the rest for every world."""
+    n = 6 * model.loops
+    columns = worlds if wp.get_device(device).is_cuda else 1
+    rows = Rows()
+    for name in ("Ja", "Jb"):
+        setattr(rows, name, wp.zeros((6 * n, columns), dtype=real, device=device))
+    sizes = {"g": n, "rate": n, "bias": n, "W": n * model.nv}
+    sizes |= dict.fromkeys(("q", "near"), int(model.loop_q_start[-1]))
+    for name, size in sizes.items():
+        setattr(rows, name, world_columns(size, worlds, device))
+    return rows

@@ -1,0 +1,152 @@
+"""Kernels of the exact solver: one evaluation of the equations of motion, tree and loops, for every world."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.dynamics.aba import inward, outward
+from sharnir.dynamics.advance import advance
+from sharnir.dynamics.forces import applied_wrenches, passive_forces, spring_dissipation, spring_wrenches, turn_vector
+from sharnir.dynamics.kinematics import kinematics
+from sharnir.dynamics.loop_joints import Loops, Rows, joint_rows, load_row, row_accelerations, whiten_rows
+from sharnir.dynamics.rnea import link_forces, subtree_forces
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.enums import BALL, FREE, SHIFT, SPHERICAL, SPRINGS, STILL
+from sharnir.kernels.columns import get, get3, put, set_item3
+from sharnir.kernels.types import KERNEL_OPTIONS, array2, real, vec3
+
+wp.set_module_options(KERNEL_OPTIONS)
+
+
+@wp.func
+def loop_forces(ws: Workspace, loops: Loops, rows: Rows, w: int):
+    """Springs, dampers and constant efforts of loop joints, as wrenches on their links; returns their power
+    without the springs'."""
+    power = real(0.0)
+    k = int(0)
+    while k < loops.count:
+        kind = loops.kind[k]
+        fixed = loops.fixed[kind]
+        q = loops.q_start[k]
+        d = loops.v_start[k]
+        ball = int(6)  # first row of a quaternion
+        turn = vec3()
+        if kind == SPHERICAL or kind == FREE:
+            ball = 3
+            turn = turn_vector(rows.q, loops.rest, q + ball - fixed, w)
+        j = int(fixed)
+        while j < 6:
+            r = 6 * k + j
+            c = d + j - fixed
+            stretch = real(0.0)
+            if j < ball:
+                stretch = rows.q[q + j - fixed, w] - loops.rest[q + j - fixed]
+            else:
+                stretch = turn[j - ball]
+            free = loops.effort[c] - loops.damping[c] * rows.rate[r, w]
+            load_row(ws, loops, rows, r, free - loops.stiffness[c] * stretch, w)
+            power = power + free * rows.rate[r, w]
+            j += 1
+        k += 1
+    return power
+
+
+@wp.func
+def position_rates(tree: Tree, q: array2, v: array2, dq: array2, w: int):
+    """q̇ from v: ½ q∗ω for quaternions."""
+    half = real(0.5)
+    e = int(0)
+    while e < tree.part[tree.links]:
+        i = tree.part_q[e]
+        d = tree.part_v[e]
+        kind = tree.kind[e]
+        if kind == BALL:
+            r = vec3(q[i, w], q[i + 1, w], q[i + 2, w])
+            s = q[i + 3, w]
+            om = vec3(v[d, w], v[d + 1, w], v[d + 2, w])
+            dr = (om * s + wp.cross(r, om)) * half
+            dq[i, w] = dr[0]
+            dq[i + 1, w] = dr[1]
+            dq[i + 2, w] = dr[2]
+            dq[i + 3, w] = -half * wp.dot(r, om)
+        elif kind == SHIFT:
+            dq[i, w] = v[d, w]
+            dq[i + 1, w] = v[d + 1, w]
+            dq[i + 2, w] = v[d + 2, w]
+        elif kind != STILL:
+            dq[i, w] = v[d, w]
+        e += 1
+
+
+@wp.kernel
+def motion_kernel(
+    tree: Tree, ws: Workspace, loops: Loops, rows: Rows, q: array2, v: array2, control: array2, tau: array2,
+    f_ext: array2, dq: array2, qdd: array2, power: array2,
+):  # fmt: skip
+    """q̇, v̇ of the tree with all known forces, the rows of the loops, and the power of what is not conservative."""
+    w = wp.tid()
+    kinematics(tree, ws, q, v, w)
+    applied_wrenches(tree, ws, f_ext, w)
+    spring_wrenches(tree, ws, w)
+    passive_forces(tree, q, v, tau, w)
+    work = -spring_dissipation(tree, ws, w)
+    d = int(0)
+    while d < tree.dof[tree.links]:
+        tau[d, w] = tau[d, w] + control[d, w]
+        work = work + (control[d, w] + tree.effort[d] - tree.damping[d] * v[d, w]) * v[d, w]
+        d += 1
+    if loops.count > 0:
+        joint_rows(tree, ws, loops, rows, w)
+        work = work + loop_forces(ws, loops, rows, w)
+    inward(tree, ws, tau, SPRINGS, w)
+    outward(tree, ws, qdd, w)
+    if loops.count > 0:
+        row_accelerations(tree, ws, loops, rows, w)
+        whiten_rows(tree, ws, loops, rows, w)
+    position_rates(tree, q, v, dq, w)
+    power[0, w] = work
+
+
+@wp.kernel
+def respond_kernel(tree: Tree, ws: Workspace, z: array2, out: array2):
+    """The velocity or acceleration that belongs to whitened coordinates z (M-10)."""
+    w = wp.tid()
+    d = int(0)
+    while d < tree.dof[tree.links]:
+        put(ws.z, d, w, z[d, w])
+        d += 1
+    outward(tree, ws, out, w)
+
+
+@wp.kernel
+def read_z_kernel(tree: Tree, ws: Workspace, z: array2):
+    """z of the last inward pass."""
+    w = wp.tid()
+    d = int(0)
+    while d < tree.dof[tree.links]:
+        z[d, w] = get(ws.z, d, w)
+        d += 1
+
+
+@wp.kernel
+def reactions_kernel(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, lam: array2, wrench: array2):
+    """Wrenches of the tree's joints about their link origins, with loop forces lam along the rows."""
+    w = wp.tid()
+    r = int(0)
+    while r < 6 * loops.count:
+        load_row(ws, loops, rows, r, lam[r, w], w)
+        r += 1
+    link_forces(tree, ws, SPRINGS, w)
+    subtree_forces(tree, ws, w)
+    i = int(0)
+    while i < tree.links:
+        f = get3(ws.p, 2 * i, w)
+        set_item3(wrench, 6 * i, w, f)
+        set_item3(wrench, 6 * i + 3, w, get3(ws.p, 2 * i + 1, w) - wp.cross(get3(ws.x, i, w), f))
+        i += 1
+
+
+@wp.kernel
+def advance_kernel(tree: Tree, q: array2, step: array2):
+    """q ← q ⊕ step."""
+    advance(tree, q, step, real(1.0), q, wp.tid())

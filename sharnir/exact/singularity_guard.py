@@ -1,0 +1,55 @@
+"""DOP853 for mechanisms with loops: it does not set foot where the loops nearly lose rank.
+
+Near a configuration in which a linkage could branch, rounding of size ε in the positions becomes an acceleration of
+2 ε θ̇²/θ³ (docs/method.md, section 6), while the motion itself passes smoothly. A step that meets this noise must not
+be repeated much smaller, which would only bring it closer, but a little shorter, so that its stages fall elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy.integrate import DOP853
+
+from sharnir.exact.system import System
+from sharnir.model.model import Reals
+
+NEAR = 0.03  # hold of the weakest direction, of the firmest seen, below which noise is to be expected
+CLOSE = 0.003  # and below which no step ends
+TRIES = 30  # until the ordinary step control takes over again
+A_LITTLE_SHORTER = 1.0  # error norm that makes SciPy's step control shorten a step by its safety factor, 0.9
+
+
+class GuardedDOP853(DOP853):
+    """DOP853 whose steps are repeated a little shorter where the loops hold weakly."""
+
+    def __init__(self, system: System, t: float, y: Reals, end: float, **tolerances: float) -> None:
+        self._system, self._end, self._tries = system, end, 0
+        self.t_bound: float = end
+        self.passing = t  # outputs up to this time are not stopped at
+        self.shortened = False  # whether the last step was repeated for the loops' sake
+        super().__init__(system.rates, t, y, end, **tolerances)
+
+    def _step_impl(self) -> Any:
+        self.shortened, self._tries = False, 0
+        self._system.hold.take()
+        return super()._step_impl()
+
+    def _estimate_error_norm(self, K: Reals, h: float, scale: Reals) -> float:
+        norm = float(super()._estimate_error_norm(K, h, scale))
+        weakest, at_end = self._system.hold.take()
+        spoiled = norm >= 1 and weakest < NEAR
+        if (spoiled or at_end < CLOSE) and self._tries < TRIES:
+            self._tries, self.shortened = self._tries + 1, True
+            if at_end < CLOSE and self.t + h >= self.t_bound:  # an output is due right there
+                self.passing, self.t_bound = self.t_bound, self._end
+            return A_LITTLE_SHORTER
+        return norm
+
+    def interpolant(self) -> Any:
+        """The state within the last step: the method's own interpolation, or a cubic where its stages meet noise."""
+        self._system.hold.take()
+        inside = self.dense_output()
+        if self._system.hold.take()[0] < CLOSE:
+            inside.F[3:] = 0.0
+        return inside

@@ -1,0 +1,1 @@
+"""Offline geometry in numpy: convex hulls, mesh bounding-volume hierarchies, support tables."""

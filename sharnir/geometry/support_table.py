@@ -1,0 +1,63 @@
+"""Which vertices of a hull may be the farthest along a direction, for all directions of a cell.
+
+A cube about the hull has SIDE × SIDE cells on every face. A vertex that another one beats along all four corners of a
+cell is beaten along all of its directions; what is left, three to seven of hundreds, is compared in the search. The
+answer does not depend on where a search starts, as it does where one climbs from vertex to vertex.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sharnir.model.model import Ints, Reals
+
+FEW = 16  # vertices of a hull that are one cell
+
+
+def extremes(starts: Ints, vertices: Reals) -> tuple[Ints, Ints, Ints]:
+    """Of hulls with vertices from [hull + 1] `starts` on, m: [hull + 1] the first of its cells, [cell + 1] the first of
+    its farthest vertices, and their numbers."""
+    corners = cell_corners()
+    first_cell, sizes, numbers = [0], [np.zeros(1, dtype=np.int32)], [np.zeros(0, dtype=np.int32)]
+    for first, last in pairwise(starts.tolist()):
+        if last - first <= FEW:
+            counts, found = np.array([last - first]), np.arange(last - first)
+        else:
+            counts, found = _unbeaten(vertices[first:last], corners)
+        first_cell.append(first_cell[-1] + len(counts))
+        sizes.append(counts)
+        numbers.append(first + found)
+    in_cell = np.cumsum(np.concatenate(sizes), dtype=np.int32)
+    return np.array(first_cell, dtype=np.int32), in_cell, np.concatenate(numbers).astype(np.int32)
+
+
+def cell_corners() -> Reals:
+    """[4, cells, 3] directions of the corners of all cells, as `support_mapping.cell_along` counts them."""
+    grid = np.linspace(-1.0, 1.0, SIDE + 1)
+    out = []
+    for rows, columns in ((grid[:-1], grid[:-1]), (grid[1:], grid[:-1]), (grid[:-1], grid[1:]), (grid[1:], grid[1:])):
+        row, column = (a.ravel() for a in np.meshgrid(rows, columns, indexing="ij"))
+        face = np.stack([np.ones(SIDE * SIDE), row, column], axis=1)
+        out.append(np.concatenate([np.roll(face * [sign, 1, 1], k, axis=1) for sign in (1, -1) for k in range(3)]))
+    return np.array(out)
+
+
+def _unbeaten(points: Reals, corners: Reals) -> tuple[Ints, Ints]:
+    """How many of the points [n, 3] may be farthest in each cell, and which. Beaten by whom: by those that are farthest
+    along its middle or a corner."""
+    along = corners @ points.T  # [4, cells, n]
+    rivals = [along.sum(axis=0).argmax(axis=1), *along.argmax(axis=2)]
+    every = np.arange(corners.shape[1])
+    beaten = np.all([values < values[every, rivals[0], None] for values in along], axis=0)
+    cell, point = np.nonzero(~beaten)
+    for rival in rivals[1:]:
+        kept = ~np.all([values[cell, point] < values[cell, rival[cell]] for values in along], axis=0)
+        cell, point = cell[kept], point[kept]
+    return np.bincount(cell, minlength=len(every)).astype(np.int32), point.astype(np.int32)
+
+
+SIDE = 8  # cells along the edge of a cube about a hull

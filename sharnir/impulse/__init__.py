@@ -1,0 +1,1 @@
+"""The real-time engine: a step by sequential impulses, in generalised or maximal coordinates."""

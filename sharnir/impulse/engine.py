@@ -1,0 +1,271 @@
+"""Sequential impulses on arrays that stay on a device: build once, fill the inputs, step, read the state."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import warp as wp
+
+from sharnir.collision.pipeline import collide_kernel, rounds_kernel, solids_kernel
+from sharnir.dynamics.loop_joints import loops_on
+from sharnir.dynamics.tree import tree_on, workspace_on
+from sharnir.impulse import data as places
+from sharnir.impulse.data import EVOLVES, STATE_SAVED, state_on, work_on
+from sharnir.impulse.layout.layout import plan_on
+from sharnir.impulse.step.cpu import published_kernel, start_kernel, step_kernel, ticks_kernel
+from sharnir.impulse.step.gpu import Stages, arrive_stage, begin_stage, stages_of_step, stages_to_velocities, threads_of
+from sharnir.impulse.step.observe import observe_kernel
+from sharnir.impulse.step.poses import places_kernel
+from sharnir.impulse.step.reactions import reactions_kernel, wrenches_kernel
+from sharnir.kernels.columns import world_columns
+from sharnir.kernels.launch import Graphs, Launch, Repeat, load
+from sharnir.kernels.types import np_real
+from sharnir.precision import get_precision
+
+if TYPE_CHECKING:
+    from sharnir.impulse.settings import Settings
+    from sharnir.model.model import Model
+
+HISTORY = 256  # steps of one launch, at most
+MANY = 32  # steps of one graph
+FOREVER = 1e6  # s, where there is no budget
+MARGIN = 0.97  # of the budget is used
+TIGHTER = 1e-4  # share of the usual tolerances, for reactions
+REACTING = 10  # passes for them
+NO_END = 1e9  # sweeps, where a step replays nothing
+REPLAYED = (places.CUT_AT, places.MOST_PSEUDO, places.MOST_CORRECTED)
+
+
+@cache
+def ticks_per_second() -> float:
+    """Rate of the counter kernels read, measured once against the system's clock."""
+    load(ticks_kernel, "cpu")
+    counter = wp.zeros(1, dtype=wp.float64, device="cpu")
+    readings = []
+    for pause in (0.0, 0.0, 0.02):
+        time.sleep(pause)
+        wp.launch(ticks_kernel, dim=1, inputs=[counter], device="cpu")
+        readings.append((time.perf_counter(), float(counter.numpy()[0])))
+    (t0, c0), (t1, c1) = readings[-2:]
+    return (c1 - c0) / (t1 - t0)
+
+
+def usual_room(shapes: int) -> tuple[int, int]:
+    """Points of contact, and pairs of shapes near each other: more than shapes usually have, but no pair twice."""
+    return 64 + 16 * shapes, min(64 * shapes, shapes * (shapes - 1) // 2)
+
+
+class Impulses:
+    """One model, `worlds` states on one device. Arrays are `[item, world]`. contacts, pairs: points of contact, and
+    pairs of shapes near each other, there is room for in a world; left out, `usual_room`."""
+
+    def __init__(
+        self, model: Model, worlds: int, device: str, contacts: int | None = None, pairs: int | None = None
+    ) -> None:
+        usual = usual_room(len(model.shape_kind))
+        contacts, self.pairs = usual[0] if contacts is None else contacts, usual[1] if pairs is None else pairs
+        self.model, self.worlds, self.device = model, worlds, device
+        self._on_gpu = wp.get_device(device).is_cuda
+        columns = worlds if self._on_gpu else 1
+        self.tree = tree_on(model, device)
+        self.loops = loops_on(model, device)
+        self.plan, self.lines = plan_on(model, device, contacts)
+        self.state = state_on(model, self.plan, worlds, HISTORY, device)
+        self._work = work_on(model, self.plan, self.pairs, columns, device)
+        self._ws = workspace_on(model, columns, device, self.plan.width)
+        self._trial = workspace_on(model, columns, device)
+        self._all = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work]
+        self._steps = wp.zeros(1, dtype=int, device="cpu")
+        self._steps_view = self._steps.numpy()
+        self._turn_view = np.zeros(1) if self._on_gpu else self.state.turn.numpy()
+        self._searches = self.plan.contacts > 0 and self.plan.finds == 0  # before every step, by a kernel
+        self._graphs = Graphs(device)
+        self._settings = np.zeros((places.SETTINGS, 1), dtype=np_real)
+        self._tight: tuple[Settings, float, np.ndarray] | None = None
+        self._views: dict[int, np.ndarray] = {}
+        sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
+                 "rotation": 9 * model.nb, "velocity": 6 * model.nb, "wrench": 6 * model.nb,
+                 "loop_wrench": 6 * model.loops}  # fmt: skip
+        self.seen = {n: world_columns(size, worlds, device) for n, size in sizes.items()}
+
+    def host(self, array: wp.array) -> np.ndarray:
+        """What numpy sees of an array of this object: on the CPU itself, found once; from a GPU a copy."""
+        if self._on_gpu:
+            return np.asarray(array.numpy())
+        if id(array) not in self._views:
+            self._views[id(array)] = array.numpy()  # keeps the array, so that no other gets its number
+        return self._views[id(array)]
+
+    def put(self, array: wp.array, rows: Any, values: np.ndarray) -> None:
+        """Write into rows of an array of this object."""
+        target = self.host(array)
+        target[rows] = values
+        if self._on_gpu:
+            array.assign(target)
+
+    def start(self, q: np.ndarray, v: np.ndarray, loop_q: np.ndarray) -> None:
+        """Begin from positions and velocities [.., worlds]; loop_q: where angles of loop joints are counted from."""
+        for name, values in (("q", q), ("v", v), ("loop_q", loop_q)):
+            getattr(self.state, name).assign(np.ascontiguousarray(values, dtype=np_real))
+        self.state.touch.count.zero_()
+        arguments = [self.tree, self._ws, self.loops, self.plan, self.state, self._work]
+        self._graphs.launch("start", start_kernel, self.worlds, arguments)
+
+    def set(self, settings: Settings, dt: float, like: tuple[float, ...] | None = None, tight: float = 1.0) -> None:
+        """Settings of the steps to come; like: sweeps at which a step to replay was out of time, its pseudo-sweeps and
+        corrections, which then end it instead of the clock; tight: share of the usual tolerances."""
+        paper = places.PAPER_BODIES if self.plan.bodies else places.PAPER_TREE
+        budget = FOREVER if settings.budget is None or like is not None else settings.budget * MARGIN
+        default = settings.method == "default"
+        values = {
+            places.DT: dt, places.EPSILON: settings.change(self.model, dt), places.ERP: settings.erp,
+            places.PASSES: settings.passes, places.BUDGET: budget * ticks_per_second(),
+            places.SWEEPS: settings.max_sweeps,
+            places.METHOD: places.PREDICTIVE if default else paper, places.WARM: settings.warm_start,
+            places.ACCELERATE: default and settings.accelerate,
+            places.DIRECT: default and settings.bilateral == "direct",
+        }  # fmt: skip
+        values[places.TIGHT] = tight
+        values[places.ENOUGH] = settings.enough(self.model, dt)
+        values[places.EASY] = settings.easy_change(self.model, dt)
+        values[places.MEAN_MASS] = float(self.model.mass.sum()) / max(1, self.model.nb)
+        values[places.STRICT] = settings.epsilon is None and default and get_precision() == "double"
+        limits = (NO_END,) * 3 if like is None else like
+        values |= dict(zip(REPLAYED, limits, strict=True))
+        for place, value in values.items():
+            self._settings[place, 0] = value
+        self._send_settings()
+
+    def _send_settings(self) -> None:
+        self.put(self.state.settings, slice(None), self._settings)
+
+    def step(self, steps: int) -> None:
+        """Some steps of all worlds, at most HISTORY."""
+        self._zero_turn()
+        if self._on_gpu:
+            self._graphs.launch("arrive", arrive_stage, self.worlds, self._all)
+            for _ in range(steps // MANY):
+                self._launch_steps(1, MANY)
+            for _ in range(steps % MANY):
+                self._launch_steps(1)
+        elif self._searches:
+            self._launch_steps(1, steps)
+        else:
+            self._launch_steps(steps)
+
+    def _launch_steps(self, steps: int, times: int = 1) -> None:
+        """Launch kernels of some steps, `times` over."""
+        self._steps_view[0] = steps
+        kernels = self.kernels_of_step()
+        self._graphs.launch_all(self._settings[places.METHOD, 0], kernels, self.worlds, times)
+
+    def kernels_of_step(self) -> list[Launch | Repeat]:
+        """What is launched for a step, in its order, with its arguments."""
+        if self._on_gpu:
+            after = self._in_turn(stages_of_step(self.model.loops > 0))
+            return [*self._stages([begin_stage]), *self._collide(), *after]
+        predictive = self._settings[places.METHOD, 0] == places.PREDICTIVE
+        kernel = step_kernel if predictive else published_kernel
+        return [*self._collide(), Launch(kernel, [*self._all, self._steps])]
+
+    def _stages(self, kernels: list[Any]) -> list[Launch]:
+        return [Launch(k, self._all, *threads_of(k)) for k in kernels]
+
+    def _in_turn(self, stages: Stages) -> list[Launch | Repeat]:
+        again = Repeat(self._stages(stages.again), self._work.ahead)
+        return [*self._stages(stages.first), again, *self._stages(stages.last)]
+
+    def _collide(self) -> list[Launch]:
+        """The kernel that finds contacts, where shapes can touch and the others do not find them themselves."""
+        if not self._searches:
+            return []
+        state = self.state
+        arguments = [self.tree, self._ws, self.plan.surfaces, self._work.places, state.touch, state.q, state.v]
+        surfaces = self.plan.surfaces
+        kernel = rounds_kernel if surfaces.rounds else solids_kernel if surfaces.solids else collide_kernel
+        return [Launch(kernel, [*arguments, state.settings])]
+
+    def _zero_turn(self) -> None:
+        if self._on_gpu:
+            self.state.turn.zero_()
+        else:
+            self._turn_view[:] = 0
+
+    def reports(self, steps: int) -> np.ndarray:
+        """[steps, REPORTS, worlds] of the last launch."""
+        size = places.REPORTS * steps
+        history = self.state.history[:size].numpy() if self._on_gpu else self.host(self.state.history)[:size]
+        return np.asarray(history.reshape(steps, places.REPORTS, self.worlds))
+
+    def observe(self) -> None:
+        """Velocities, poses and energies at the present time, in `seen`."""
+        arguments = [self.tree, self._ws, self.loops, self.plan, self.state, self._work]
+        names = ("v", "loop_v", "position", "rotation", "velocity", "energy")
+        kernels = [*self._collide(), Launch(observe_kernel, arguments + [self.seen[n] for n in names])]
+        self._graphs.launch_all("observe", kernels, self.worlds)
+
+    def place(self) -> None:
+        """Poses at the present time, in `seen`."""
+        arguments = [self.tree, self._ws, self.state.q, self.seen["position"], self.seen["rotation"]]
+        self._graphs.launch("places", places_kernel, self.worlds, arguments)
+
+    def react(self, settings: Settings, dt: float) -> None:
+        """Wrenches of all joints at the present time, by a step that is solved tightly and not kept. Of one world also
+        momentum_rate [nb, 6] (N, and N m about the centres of mass, world axes): all forces on each link."""
+        kept = self._kept()
+        if settings.method != "default":  # its momenta are those of the velocities, not of a step
+            self.observe()
+            self.start(self.state.q.numpy(), self.seen["v"].numpy(), self.state.loop_q.numpy())
+        present = self._settings.copy()
+        self._set_tight(settings, dt)
+        arguments = [*self._all, self.seen["wrench"], self.seen["loop_wrench"]]
+        kernels: list[Launch | Repeat] = [*self._collide(), Launch(reactions_kernel, arguments)]
+        if self._on_gpu:
+            before, after = self._stages([arrive_stage, begin_stage]), self._in_turn(stages_to_velocities())
+            kernels = [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
+        self._graphs.launch_all("react", kernels, self.worlds)
+        if self.worlds == 1:
+            gain = self.host(self._ws.C)[:, 0] - self.host(self.state.P)[:, 0]
+            self.momentum_rate = (gain / self.host(self._work.pace)[places.HALF, 0]).reshape(-1, 6)
+        self._put_back(kept)
+        self._settings[:] = present
+        self._send_settings()
+
+    def _set_tight(self, settings: Settings, dt: float) -> None:
+        """Settings of a step that reactions are read from; computed once for as long as they stay."""
+        if self._tight is None or self._tight[:2] != (settings, dt):
+            self.set(replace(settings, method="default", passes=REACTING, budget=None), dt, tight=TIGHTER)
+            self._tight = (settings, dt, self._settings.copy())
+        self._settings[:] = self._tight[2]
+        self._send_settings()
+
+    @cached_property
+    def _evolving(self) -> list[Any]:
+        """All that a step changes: arrays, on the CPU as numpy sees them."""
+        arrays = [getattr(self.state, name) for name in (*EVOLVES, "report")]
+        return arrays if self._on_gpu else [array.numpy() for array in arrays]
+
+    def _kept(self) -> list[Any]:
+        """Copies of all that a step changes."""
+        return [wp.clone(array) if self._on_gpu else array.copy() for array in self._evolving]
+
+    def _put_back(self, kept: list[Any]) -> None:
+        for array, values in zip(self._evolving, kept, strict=True):
+            if self._on_gpu:
+                wp.copy(array, values)
+            else:
+                array[...] = values
+
+    def saved(self) -> dict[str, Any]:
+        """Copies of all that evolves."""
+        return {name: getattr(self.state, name).numpy().copy() for name in STATE_SAVED}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Go on from what `saved` returned."""
+        for name in STATE_SAVED:
+            getattr(self.state, name).assign(saved[name])
+        self.state.touch.count.zero_()

@@ -1,0 +1,1 @@
+"""Static constraint layout: what acts on a model besides its tree, laid out once on the host."""

@@ -1,0 +1,1 @@
+"""What constraints are: rows, target velocities, effective masses, matched contacts."""

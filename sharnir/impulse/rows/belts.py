@@ -1,0 +1,179 @@
+"""Contacts of belts: the surface of a shape round which a belt runs moves with its sprocket (M-77..M-80).
+
+A row of such a contact acts on three links: at the point on the body that carries the shape, and, by the pull of the
+belt, as equal and opposite torques on the sprocket and on that body.
+"""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.dynamics.momenta import rotation_vector
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.impulse.data import State
+from sharnir.impulse.layout.layout import Plan
+from sharnir.impulse.row_kinds import FEW, MANY
+from sharnir.impulse.rows.whitened_rows import climbing
+from sharnir.kernels.columns import get, get3, get33, item_int
+from sharnir.kernels.types import array2, real, vec3
+from sharnir.kernels.vector_ops import indices
+
+FLANK = wp.constant(real(0.5))  # sine of the angle between normal and axis below which a belt's edge is its flank
+
+
+@wp.struct
+class Pull:
+    """How a belt moves at a contact. sprocket: its link, −1 where no belt runs. axis: of the sprocket, world axes.
+    way: m/rad, how the surface moves over its shape for a turn of the sprocket, world axes."""
+
+    sprocket: int
+    axis: vec3
+    way: vec3
+
+
+@wp.func
+def is_belt(plan: Plan, state: State, c: int, w: int):
+    """Whether a belt runs round one of the shapes of contact c."""
+    a = plan.surfaces.sprocket[item_int(state.touch.shape, 2 * c, w)]
+    b = plan.surfaces.sprocket[item_int(state.touch.shape, 2 * c + 1, w)]
+    return a >= 0 or b >= 0
+
+
+@wp.func
+def pull_of(ws: Workspace, plan: Plan, shape: int, outward: vec3, w: int):
+    """The belt of a shape where its outward normal is this: along axis × normal, at the flanks less and less (M-77)."""
+    out = Pull()
+    out.sprocket = plan.surfaces.sprocket[shape]
+    if out.sprocket >= 0:
+        run = plan.surfaces.run[shape]
+        link = plan.surfaces.geo.link[shape]
+        if link >= 0:
+            run = get33(ws.R, link, w) * run
+        out.axis = wp.normalize(run)
+        across = wp.cross(out.axis, outward)
+        out.way = across * (wp.length(run) / wp.max(wp.length(across), FLANK))
+    return out
+
+
+@wp.func
+def turned_against(ws: Workspace, link: int, other: int, axis: vec3, w: int):
+    """rad, by which a link turns about an axis against another in the step whose displacements are in the workspace."""
+    u = get3(ws.Qu, link, w)
+    s = get(ws.Qs, link, w)
+    uo = vec3()
+    so = real(1.0)
+    if other >= 0:
+        uo = -get3(ws.Qu, other, w)
+        so = get(ws.Qs, other, w)
+    return wp.dot(axis, rotation_vector(u * so + uo * s + wp.cross(uo, u), so * s - wp.dot(uo, u)))
+
+
+@wp.func
+def run_of_belts(ws: Workspace, plan: Plan, state: State, c: int, normal: vec3, w: int):
+    """m, how far belts run at contact c in the step whose displacements are in the workspace: the second body's surface
+    against the first's."""
+    out = vec3()
+    side = int(0)
+    while side < 2:
+        shape = item_int(state.touch.shape, 2 * c + side, w)
+        sign = wp.where(side == 0, real(1.0), real(-1.0))
+        pull = pull_of(ws, plan, shape, normal * sign, w)
+        if pull.sprocket >= 0:
+            turn = turned_against(ws, pull.sprocket, plan.surfaces.geo.link[shape], pull.axis, w)
+            out = out - pull.way * (sign * turn)
+        side += 1
+    return out
+
+
+def _walk_belts(lanes: int) -> str:
+    """Rows of a contact with belts, a lane each, for up to four links: both bodies and their sprockets. Links are
+    visited from the tips inward; where walks meet they go on as one. What is visited from the first body or its
+    sprocket belongs to the first half, the rest to the second. Returns the entries of that."""
+    return climbing(
+        """
+    lanes f[4][6];  // of the first body, its sprocket, the second body, its sprocket
+    int at[4] = {a, pull_a.sprocket, b, pull_b.sprocket};
+    const REAL axes[3][3] = {{normal[0], normal[1], normal[2]}, {t1[0], t1[1], t1[2]}, {t2[0], t2[1], t2[2]}};
+    for (int k = 0; k < 4; ++k) for (int c = 0; c < 6; ++c) for (int j = 0; j < LANES; ++j) f[k][c][j] = 0;
+    for (int j = 0; j < 3; ++j) {
+        REAL run_a = 0, run_b = 0;
+        for (int c = 0; c < 3; ++c) { run_a += pull_a.way[c] * axes[j][c]; run_b += pull_b.way[c] * axes[j][c]; }
+        for (int c = 0; c < 3; ++c) {
+            const int d = (c + 1) % 3, e = (c + 2) % 3;
+            f[0][c][j] = -axes[j][c];
+            f[2][c][j] = axes[j][c];
+            f[0][3 + c][j] = ra[e] * axes[j][d] - ra[d] * axes[j][e] + run_a * pull_a.axis[c];
+            f[2][3 + c][j] = rb[d] * axes[j][e] - rb[e] * axes[j][d] - run_b * pull_b.axis[c];
+            f[1][3 + c][j] = -run_a * pull_a.axis[c];
+            f[3][3 + c][j] = run_b * pull_b.axis[c];
+            if (LANES > 5) {  // spin and rolling
+                f[0][3 + c][(j + 3) % LANES] = -axes[j][c];
+                f[2][3 + c][(j + 3) % LANES] = axes[j][c];
+            }
+        }
+    }
+    const auto inward = [&](const auto& visit) {
+        int link[4] = {at[0], at[1], at[2], at[3]};
+        while (true) {
+            int top = -1, who = -1;
+            for (int k = 0; k < 4; ++k) top = link[k] > top ? link[k] : top;
+            if (top < 0) break;
+            for (int k = 0; k < 4; ++k) {
+                if (link[k] != top) continue;
+                if (who < 0) { who = k; continue; }
+                visit(top, who, k);
+                link[k] = -1;
+            }
+            visit(top, who, -1);
+            link[who] = parent.data[top];
+        }
+    };
+    int length_b = 0;
+    inward([&](int top, int who, int met) {
+        if (met < 0 && who > 1) length_b += dof.data[top + 1] - dof.data[top];
+    });
+    REAL* out = W.data + (long long)(start) * n + w;
+    const long long next = (long long)(length) * n;
+    REAL* other = out + rows * next;
+    const long long other_next = (long long)(length_b) * n;
+    inward([&](int top, int who, int met) {
+        if (met >= 0) { for (int c = 0; c < 6; ++c) f[who][c] += f[met][c]; }
+        else if (who > 1) climb(f[who], top, other, other_next);
+        else climb(f[who], top, out, next);
+    });
+    return length_b;
+""",
+        lanes,
+    )
+
+
+@wp.func_native(_walk_belts(FEW))
+def walk_sliding_belts(
+    parent: indices, dof: indices, S: array2, U: array2, rsD: array2, normal: vec3, t1: vec3, t2: vec3, ra: vec3,
+    rb: vec3, a: int, b: int, pull_a: Pull, pull_b: Pull, W: array2, start: int, length: int, rows: int, w: int,
+) -> int: ...  # fmt: skip
+
+
+@wp.func_native(_walk_belts(MANY))
+def walk_rolling_belts(
+    parent: indices, dof: indices, S: array2, U: array2, rsD: array2, normal: vec3, t1: vec3, t2: vec3, ra: vec3,
+    rb: vec3, a: int, b: int, pull_a: Pull, pull_b: Pull, W: array2, start: int, length: int, rows: int, w: int,
+) -> int: ...  # fmt: skip
+
+
+@wp.func
+def walk_belts(
+    tree: Tree, ws: Workspace, normal: vec3, t1: vec3, t2: vec3, a: int, ra: vec3, b: int, rb: vec3, pull_a: Pull,
+    pull_b: Pull, W: array2, start: int, length: int, rows: int, w: int,
+):  # fmt: skip
+    """Rows as of `walk_contact`, where belts run (M-78). The first half has `length` entries a row, of the first body
+    and its sprocket; returns how many the second has."""
+    if rows == 3:
+        return walk_sliding_belts(
+            tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, pull_a, pull_b, W, start, length,
+            rows, w,
+        )  # fmt: skip
+    return walk_rolling_belts(
+        tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, pull_a, pull_b, W, start, length, rows,
+        w,
+    )  # fmt: skip

@@ -1,0 +1,87 @@
+"""Values that change smoothly from step to step, and where they will be next.
+
+A series of n values is stored as the last values, their first and second differences, and the order of extrapolation
+that would have met the last values best: 0, 1 or 2. Noise makes it fall back by itself.
+"""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.kernels.columns import TEAMED, item, set_item
+from sharnir.kernels.types import C_REAL, array2, real, vec3
+from sharnir.kernels.vector_ops import added, batched
+
+
+@wp.func
+def order_of(series: array2, n: int, w: int):
+    """Order of extrapolation of n values."""
+    return item(series, 3 * n, w)
+
+
+@wp.func
+def expected(series: array2, i: int, n: int, w: int):
+    """Value i of n in the step to come."""
+    order = order_of(series, n, w)
+    value = item(series, i, w)
+    if order > real(0.5):
+        value = value + item(series, n + i, w)
+    if order > real(1.5):
+        value = value + item(series, 2 * n + i, w)
+    return value
+
+
+_SERIES = f"""
+#if defined(__CUDA_ARCH__)
+    const long long m = series.shape[1];
+    {C_REAL}* last = series.data + w;
+    const {C_REAL}* now = values.data + w;
+#else
+    const long long m = 1;
+    {C_REAL}* last = series.data + (long long)(w) * series.shape[0];
+    const {C_REAL}* now = values.data;
+#endif
+    {C_REAL} a = 0, b = 0, c = 0;
+"""
+_SEEN = """
+    y[j] = now[k*m]; v[j] = y[j] - last[k*m]; u[j] = v[j] - last[(n + k)*m];
+    const REAL curve = u[j] - last[(2*n + k)*m];
+    a += v[j]*v[j]; b += u[j]*u[j]; c += curve*curve;
+"""
+_NOTED = "last[k*m] = y[j]; last[(n + k)*m] = v[j]; last[(2*n + k)*m] = u[j];"
+_BOTH = "REAL y[1], v[1], u[1]; const int j = 0;" + _SEEN + _NOTED
+
+
+@wp.func_native(
+    _SERIES
+    + batched("n", _SEEN, _NOTED, _BOTH).replace("REAL", C_REAL)
+    + f"""
+#if {TEAMED}
+    {added("a", "b", "c")}
+#endif
+    return wp::vec_t<3,{C_REAL}>(a, b, c);"""
+)
+def note(series: array2, values: array2, n: int, w: int) -> vec3:
+    """Take note of values; how far extrapolations of order 0, 1 and 2 were from them, squared."""
+    ...
+
+
+@wp.func
+def follow(series: array2, values: array2, n: int, w: int):
+    """Take note of the values of a step."""
+    misses = note(series, values, n, w)
+    order = real(0.0)
+    if misses[1] < misses[0]:
+        order = real(1.0)
+    if misses[2] < wp.min(misses[0], misses[1]):
+        order = real(2.0)
+    set_item(series, 3 * n, w, order)
+
+
+@wp.func
+def forget(series: array2, size: int, w: int):
+    """Start anew."""
+    i = int(0)
+    while i < size:
+        set_item(series, i, w, real(0.0))
+        i += 1

@@ -1,0 +1,248 @@
+"""Whitened rows by walks up the ancestors: w_d = Ŝ_d·p, p ← p − Û_d w_d (M-10), each entry in the order it is met."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.impulse.row_kinds import FEW, MANY
+from sharnir.kernels.columns import get, get3, put
+from sharnir.kernels.types import DOUBLE, array2, vec3
+from sharnir.kernels.vector_ops import indices
+
+
+@wp.func
+def walk_row(
+    tree: Tree, ws: Workspace, a: int, fa: vec3, na: vec3, b: int, fb: vec3, nb: vec3, W: array2, start: int, w: int
+):
+    """Row of the impulses (fa, na) on link a and (fb, nb) on link b, each about its own pivot; −1 for none."""
+    k = int(start)
+    while a >= 0 or b >= 0:
+        link = wp.max(a, b)
+        f = vec3()
+        n = vec3()
+        if a == link:
+            f = f + fa
+            n = n + na
+        if b == link:
+            f = f + fb
+            n = n + nb
+        d = tree.dof[link + 1] - 1
+        first = tree.dof[link]
+        while d >= first:
+            along = wp.dot(get3(ws.S, 2 * d, w), f) + wp.dot(get3(ws.S, 2 * d + 1, w), n)
+            w_d = along * get(ws.rsD, d, w)
+            put(W, k, w, w_d)
+            f = f - get3(ws.U, 2 * d, w) * w_d
+            n = n - get3(ws.U, 2 * d + 1, w) * w_d
+            k += 1
+            d -= 1
+        up = tree.parent[link]
+        if a == link:
+            a = up
+            fa = f
+            na = n
+            if b == link:
+                b = -1
+            elif b == up:  # the walks meet: one wrench from here on
+                fa = fa + fb
+                na = na + nb
+                b = -1
+        else:
+            b = up
+            fb = f
+            nb = n
+            if a == up:
+                fb = fb + fa
+                nb = nb + na
+                a = -1
+
+
+@wp.func
+def walk_coordinate(tree: Tree, ws: Workspace, link: int, coordinate: int, W: array2, start: int, w: int):
+    """Row of a unit impulse on velocity coordinate `coordinate` of a link: from there to the root."""
+    w_d = get(ws.rsD, coordinate, w)
+    put(W, start, w, w_d)
+    f = -get3(ws.U, 2 * coordinate, w) * w_d
+    n = -get3(ws.U, 2 * coordinate + 1, w) * w_d
+    k = start + 1
+    d = coordinate - 1
+    i = int(link)
+    while i >= 0:
+        first = tree.dof[i]
+        while d >= first:
+            along = wp.dot(get3(ws.S, 2 * d, w), f) + wp.dot(get3(ws.S, 2 * d + 1, w), n)
+            w_d = along * get(ws.rsD, d, w)
+            put(W, k, w, w_d)
+            f = f - get3(ws.U, 2 * d, w) * w_d
+            n = n - get3(ws.U, 2 * d + 1, w) * w_d
+            k += 1
+            d -= 1
+        i = tree.parent[i]
+        if i >= 0:
+            d = tree.dof[i + 1] - 1
+
+
+_PUT_WRENCHES = """
+    for (int c = 0; c < 6; ++c)
+        for (int j = 0; j < LANES; ++j) {
+            p[c][j] = wrench.data[(c * LANES + j) * n + w];
+            o[c][j] = wrench.data[((6 + c) * LANES + j) * n + w];
+        }
+"""
+_OF_CONTACT = """
+    const REAL axes[3][3] = {{normal[0], normal[1], normal[2]}, {t1[0], t1[1], t1[2]}, {t2[0], t2[1], t2[2]}};
+    for (int c = 0; c < 6; ++c) for (int j = 0; j < LANES; ++j) p[c][j] = o[c][j] = 0;
+    for (int j = 0; j < 3; ++j)
+        for (int c = 0; c < 3; ++c) {
+            const int d = (c + 1) % 3, e = (c + 2) % 3;
+            p[c][j] = -axes[j][c];
+            o[c][j] = axes[j][c];
+            p[3 + c][j] = ra[e] * axes[j][d] - ra[d] * axes[j][e];
+            o[3 + c][j] = rb[d] * axes[j][e] - rb[e] * axes[j][d];
+            if (LANES > 5) {  // spin and rolling
+                p[3 + c][(j + 3) % LANES] = -axes[j][c];
+                o[3 + c][(j + 3) % LANES] = axes[j][c];
+            }
+        }
+"""
+
+
+_CLIMB = """
+#if defined(__CUDA_ARCH__)
+    const long long n = W.shape[1];
+    struct lanes {
+        REAL x[LANES];
+        __device__ REAL& operator[](int j) { return x[j]; }
+        __device__ REAL operator[](int j) const { return x[j]; }
+        __device__ lanes operator*(REAL s) const {
+            lanes r; for (int j = 0; j < LANES; ++j) r.x[j] = x[j] * s; return r; }
+        __device__ lanes operator+(const lanes& y) const {
+            lanes r; for (int j = 0; j < LANES; ++j) r.x[j] = x[j] + y.x[j]; return r; }
+        __device__ void operator-=(const lanes& y) { for (int j = 0; j < LANES; ++j) x[j] -= y.x[j]; }
+        __device__ void operator+=(const lanes& y) { for (int j = 0; j < LANES; ++j) x[j] += y.x[j]; }
+    };
+#else
+    const long long n = 1;
+    w = 0;
+    typedef REAL lanes __attribute__((ext_vector_type(LANES)));
+#endif
+    const auto climb = [&](lanes (&f)[6], int link, REAL*& to, long long step) {
+        const int first = dof.data[link];
+        for (int d = dof.data[link + 1] - 1; d >= first; --d) {
+            const REAL* s = S.data + (long long)(6 * d) * n + w;
+            const REAL* u = U.data + (long long)(6 * d) * n + w;
+            const REAL scale = rsD.data[d * n + w];
+            const lanes e = ((f[0] * s[0] + f[1] * s[n] + f[2] * s[2 * n])
+                      + (f[3] * s[3 * n] + f[4] * s[4 * n] + f[5] * s[5 * n])) * scale;
+#if defined(__CUDA_ARCH__)
+            #pragma unroll  // entries by constants: they stay in registers
+            for (int j = 0; j < LANES; ++j) if (j < rows) to[j * step] = e[j];
+#else
+            for (int j = 0; j < rows; ++j) to[j * step] = e[j];
+#endif
+            to += n;
+            for (int c = 0; c < 6; ++c) f[c] -= e * u[c * n];
+        }
+    };
+"""
+
+
+def climbing(code: str, lanes: int) -> str:
+    """Code over `lanes`, that many rows side by side, with `climb(f, link, to, step)`: wrenches f on a link go inward
+    over its coordinates and leave their entries from `to` on, rows `step` apart."""
+    return (_CLIMB + code).replace("LANES", str(lanes)).replace("REAL", "double" if DOUBLE else "float")
+
+
+def _walk_block(lanes: int, of_contact: bool = False) -> str:
+    """Some rows at once, a lane each: axes are read once, and on the CPU lanes are vector registers (measured: half the
+    time of a joint's rows). of_contact: entries of b before the walks meet have rows of their own, after those of a."""
+    load, where = _OF_CONTACT, ("out + rows * next", "length_b", "other, other_next")
+    if not of_contact:
+        load, where = _PUT_WRENCHES, ("out", "length", "out, next")
+    code = """
+    lanes p[6], o[6];
+LOAD
+    REAL* out = W.data + (long long)(start) * n + w;
+    const long long next = (long long)(length) * n;
+    REAL* other = WHERE;
+    const long long other_next = (long long)(OTHER) * n;
+    while (a != b) {  // to where the walks meet: one wrench from there on
+        if (a > b) { climb(p, a, out, next); a = parent.data[a]; }
+        else { climb(o, b, SECOND); b = parent.data[b]; }
+    }
+    for (int c = 0; c < 6; ++c) p[c] += o[c];
+    while (a >= 0) { climb(p, a, out, next); a = parent.data[a]; }
+"""
+    code = code.replace("LOAD", load).replace("WHERE", where[0]).replace("OTHER", where[1]).replace("SECOND", where[2])
+    return climbing(code, lanes)
+
+
+@wp.func_native(_walk_block(FEW))
+def walk_few(
+    parent: indices, dof: indices, S: array2, U: array2, rsD: array2, wrench: array2, a: int, b: int, W: array2,
+    start: int, length: int, rows: int, w: int,
+): ...  # fmt: skip
+
+
+@wp.func_native(_walk_block(MANY))
+def walk_many(
+    parent: indices, dof: indices, S: array2, U: array2, rsD: array2, wrench: array2, a: int, b: int, W: array2,
+    start: int, length: int, rows: int, w: int,
+): ...  # fmt: skip
+
+
+@wp.func_native(_walk_block(FEW, of_contact=True))
+def walk_sliding(
+    parent: indices, dof: indices, S: array2, U: array2, rsD: array2, normal: vec3, t1: vec3, t2: vec3, ra: vec3,
+    rb: vec3, a: int, b: int, W: array2, start: int, length: int, length_b: int, rows: int, w: int,
+): ...  # fmt: skip
+
+
+@wp.func_native(_walk_block(MANY, of_contact=True))
+def walk_rolling(
+    parent: indices, dof: indices, S: array2, U: array2, rsD: array2, normal: vec3, t1: vec3, t2: vec3, ra: vec3,
+    rb: vec3, a: int, b: int, W: array2, start: int, length: int, length_b: int, rows: int, w: int,
+): ...  # fmt: skip
+
+
+@wp.func
+def put_wrenches(wrench: array2, row: int, rows: int, fa: vec3, na: vec3, fb: vec3, nb: vec3, w: int):
+    """Impulses of one of `rows` rows on links a and b, for `walk_rows`."""
+    lanes = wp.where(rows <= FEW, FEW, MANY)
+    c = int(0)
+    while c < 3:
+        put(wrench, c * lanes + row, w, fa[c])
+        put(wrench, (c + 3) * lanes + row, w, na[c])
+        put(wrench, (c + 6) * lanes + row, w, fb[c])
+        put(wrench, (c + 9) * lanes + row, w, nb[c])
+        c += 1
+
+
+@wp.func
+def walk_rows(
+    tree: Tree, ws: Workspace, wrench: array2, a: int, b: int, W: array2, start: int, length: int, rows: int, w: int
+):
+    """At most MANY rows, one after the other, of the wrenches put on link a and on link b; −1 for none."""
+    if rows <= FEW:
+        walk_few(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, rows, w)
+    else:
+        walk_many(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, rows, w)
+
+
+@wp.func
+def walk_contact(
+    tree: Tree, ws: Workspace, normal: vec3, t1: vec3, t2: vec3, a: int, ra: vec3, b: int, rb: vec3, W: array2,
+    start: int, length: int, length_b: int, rows: int, w: int,
+):  # fmt: skip
+    """Rows of a contact at ra from the pivot of link a and rb from that of b: sliding along its axes and, with six
+    rows, turning about them. In two halves: entries of a up to the root, rows × `length`, then those of b up to where
+    the walks meet, rows × `length_b`."""
+    if rows == 3:
+        walk_sliding(
+            tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, W, start, length, length_b, rows, w
+        )
+    else:
+        walk_rolling(
+            tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, W, start, length, length_b, rows, w
+        )

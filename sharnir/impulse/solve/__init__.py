@@ -1,0 +1,1 @@
+"""How impulses are found: projected Gauss-Seidel, Newton methods, direct bilateral solve, split impulses."""

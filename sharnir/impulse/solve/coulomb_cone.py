@@ -1,0 +1,162 @@
+"""The law of one contact, native: roots and divisions are left out where nothing slides (M-55, M-56)."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.kernels.columns import ints2
+from sharnir.kernels.types import C_REAL, FOUR, array2, real, vec3
+
+# New impulse (p0, p1, p2) from the old one (o0, o1, o2) and the speeds (s0, s1, s2) beyond those sought: sticking if
+# the cone allows it; otherwise open, if the normal alone would pull, or sliding (M-82). k: see `block_of_contact`.
+OPEN, STICKS, SLIDES = range(3)  # what a contact does
+TURNS = 8  # of Newton's method on λ, at most; one is usual
+NEAR = 0.2  # of |p_t|²: so near the cone one more is the last
+# Sliding: p_t = (E + λ M)⁻¹ p_t of sticking, M the tangents' block of the inverse, and λ = |s_t|/|p_t| so that
+# |p_t| = μ p_n. x, y and `normal` are these impulses times det(E + λ M): polynomials in λ.
+_SLIDING = f"""
+            const {C_REAL} a = k[4*n], b = k[5*n], c = k[8*n], trace = a + c, det = a*c - b*b;
+            const {C_REAL} dx = c*p1 - b*p2, dy = a*p2 - b*p1, square = alone*det;
+            const {C_REAL} linear = alone*trace - (k[11*n]*dx + k[12*n]*dy)*k[9*n];
+            const {C_REAL} power = -(s1*o1 + s2*o2);
+            {C_REAL} lambda = power > 0 ? power / (o1*o1 + o2*o2) : 0;
+            bool near = false;
+            for (int turn = 0; turn < {TURNS} && !near; ++turn) {{
+                const {C_REAL} x = p1 + lambda*dx, y = p2 + lambda*dy, normal = p0 + lambda*(linear + lambda*square);
+                const {C_REAL} most = mu*mu*normal, size = x*x + y*y, off = size - most*normal;
+                const {C_REAL} slope = 2*(x*dx + y*dy - most*(linear + 2*lambda*square));
+                const bool sound = normal > 0 && slope < 0;
+                near = sound && (off < 0 ? -off : off) <= ({C_REAL}){NEAR}*size;
+                if (sound) {{
+                    const {C_REAL} next = lambda - off/slope;
+                    lambda = next > 0 ? next : lambda/2;
+                }} else {{
+                    const {C_REAL} far = wp::sqrt(dx*dx + dy*dy) / (mu*square);  // what it tends to where it is large
+                    lambda = far > lambda ? far : 2*lambda;
+                }}
+            }}
+            if (near) {{
+                const {C_REAL} x = p1 + lambda*dx, y = p2 + lambda*dy, normal = p0 + lambda*(linear + lambda*square);
+                const {C_REAL} size = wp::sqrt(x*x + y*y);
+                p0 = normal > 0 ? normal / (1 + lambda*(trace + lambda*det)) : 0;
+                const {C_REAL} scale = size > 0 ? mu*p0/size : 0;
+                p1 = x*scale;
+                p2 = y*scale;
+                slides = done = true;
+            }}
+"""
+# Where that fails, or the block has no inverse since bodies cannot move along all three rows: the normal, then the
+# tangents with the step 1/λ_max of their block.
+_ONE_BY_ONE = f"""
+        const {C_REAL} along = o0 - s0*k[9*n];
+        p0 = along > 0 ? along : 0;
+        p1 = o1 - (s1 + k[11*n]*(p0 - o0))*k[10*n];
+        p2 = o2 - (s2 + k[12*n]*(p0 - o0))*k[10*n];
+        const {C_REAL} square = p1*p1 + p2*p2;
+        const {C_REAL} bound = mu*p0;
+        if (square > bound*bound) {{
+            const {C_REAL} scale = bound / wp::sqrt(square);
+            slides = true;
+            p1 *= scale;
+            p2 *= scale;
+        }}
+"""
+_LAW = f"""
+    bool slides = mu == 0;
+    {C_REAL} p0 = o0 - (k[0]*s0 + k[n]*s1 + k[2*n]*s2);
+    {C_REAL} p1 = o1 - (k[3*n]*s0 + k[4*n]*s1 + k[5*n]*s2);
+    {C_REAL} p2 = o2 - (k[6*n]*s0 + k[7*n]*s1 + k[8*n]*s2);
+    const bool whole = k[0] > 0;
+    bool done = whole && p0 >= 0 && p1*p1 + p2*p2 <= (mu*p0)*(mu*p0);
+    if (whole && !done) {{
+        const {C_REAL} alone = p0 + (k[11*n]*p1 + k[12*n]*p2)*k[9*n];  // of the normal without tangents
+        if (alone > 0 && mu > 0) {{
+            {_SLIDING}
+        }} else {{
+            p0 = alone > 0 ? alone : 0;
+            p1 = 0;
+            p2 = 0;
+            done = true;
+        }}
+    }}
+    if (!done) {{
+        {_ONE_BY_ONE}
+    }}
+"""
+_BLOCK = f"""
+#if defined(__CUDA_ARCH__)
+    const long long n = K.shape[1];
+    const {C_REAL}* k = K.data + (long long)(first) * n + w;
+#else
+    const long long n = 1;
+    const {C_REAL}* k = K.data + first;
+#endif
+"""
+
+
+@wp.func_native(f"""
+    {_BLOCK}
+    const {C_REAL} o0 = old[0], o1 = old[1], o2 = old[2], s0 = s[0], s1 = s[1], s2 = s[2];
+    {_LAW}
+    return wp::vec_t<3,{C_REAL}>(p0, p1, p2);
+""")
+def within_cone(K: array2, first: int, mu: real, old: vec3, s: vec3, w: int) -> vec3:
+    """Impulse of a contact instead of the old one, for speeds s beyond those sought."""
+    ...
+
+
+@wp.func_native(f"""
+    const int n = 1;
+    const {C_REAL}* k = pool.data + first;
+    const {C_REAL} o0 = old[0], o1 = old[1], o2 = old[2], s0 = s[0], s1 = s[1], s2 = s[2], mu = k[13];
+    {_LAW}
+    return wp::vec_t<3,{C_REAL}>(p0, p1, p2);
+""")
+def within_cone_at_hand(pool: array2, first: int, old: vec3, s: vec3) -> vec3:
+    """The same by a block and a coefficient of friction in memory that a team of threads shares."""
+    ...
+
+
+@wp.func_native(f"""
+    {_BLOCK}
+#if defined(__CUDA_ARCH__)
+    const long long m = (long long)(3*c)*n + w;
+#else
+    const long long m = 3*c;
+#endif
+    {C_REAL}* p = row_p.data + m;
+    {C_REAL}* s = row_s.data + m;
+    const {C_REAL}* sought = target.data + m;
+    const {C_REAL} o0 = p[0], o1 = p[n], o2 = p[2*n];
+    const {C_REAL} s0 = s[0] - sought[0], s1 = s[n] - sought[n], s2 = s[2*n] - sought[2*n];
+    {_LAW}
+    p[0] = p0; p[n] = p1; p[2*n] = p2;
+    const {C_REAL} d0 = p0 - o0, d1 = p1 - o1, d2 = p2 - o2;
+#if defined(__CUDA_ARCH__)
+    const {C_REAL}* a = A.data + (long long)(3*c*rows)*n + w;
+    for (int j = 0; j < rows; ++j)
+        row_s.data[j*n + w] += a[j*n]*d0 + a[(rows + j)*n]*d1 + a[(2*rows + j)*n]*d2;
+#else
+    {FOUR}
+    const {C_REAL}* a = A.data + 3*c*rows;
+    for (int j = 0; j < rows; j += 4)
+        *(four*)(row_s.data + j) +=
+            *(const four*)(a + j)*d0 + *(const four*)(a + rows + j)*d1 + *(const four*)(a + 2*rows + j)*d2;
+#endif
+    const int deed = p0 > 0 && k[9*n] > 0 ? (slides ? 2 : 1) : 0;
+#if defined(__CUDA_ARCH__)
+    deeds.data[c*n + w] = deed;
+#else
+    deeds.data[c] = deed;
+#endif
+    const {C_REAL} x = d0 < 0 ? -d0 : d0, y = d1 < 0 ? -d1 : d1, z = d2 < 0 ? -d2 : d2;
+    const {C_REAL} xy = x > y ? x : y, sum = x + y + z;
+    return sum - sum == 0 ? (xy > z ? xy : z) * k[15*n] : ({C_REAL})1e30;  // what is no number counts
+""")
+def sweep_cone(
+    A: array2, rows: int, K: array2, first: int, mu: real, target: array2, c: int, row_s: array2, row_p: array2,
+    deeds: ints2, w: int,
+) -> real:  # fmt: skip
+    """Impulses of contact c and what they do to the speeds of all rows, by the columns of A; returns the largest change
+    of an impulse, more where what it moves is light. deeds: what it does, OPEN, STICKS or SLIDES."""
+    ...

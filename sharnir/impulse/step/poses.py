@@ -1,0 +1,20 @@
+"""Where the bodies are: all that a picture needs, without the velocities that `impulse.step.observe` solves for."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.dynamics.kernels import put_places
+from sharnir.dynamics.kinematics import poses
+from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.kernels.types import KERNEL_OPTIONS, array2
+
+wp.set_module_options(KERNEL_OPTIONS)
+
+
+@wp.kernel
+def places_kernel(tree: Tree, ws: Workspace, q: array2, position: array2, rotation: array2):
+    """Poses of the body frames at positions q."""
+    w = wp.tid()
+    poses(tree, ws, q, q, w)
+    put_places(tree, ws, position, rotation, w)

@@ -1,0 +1,1 @@
+"""From a compiled MuJoCo model to a scene, one kind of element a file."""

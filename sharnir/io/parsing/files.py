@@ -1,0 +1,121 @@
+"""Files of a model: found under declared roots only, regular, of bounded size, read once."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from sharnir.errors import ModelFileError
+from sharnir.io.parsing.size_limits import MAX_FILES, MAX_TOTAL_BYTES
+
+SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):/*")
+PACKAGE = re.compile(r"^(?:package|model)://+([^/]+)/+(.*)$", re.DOTALL)
+INSIDE = "a file inside the model's folder or one of the declared roots"
+
+
+class FileProblemError(Exception):
+    """What is wrong with a file or a value, without its place: the caller knows the element."""
+
+    def __init__(self, reason: str, allowed: str) -> None:
+        super().__init__(reason)
+        self.reason, self.allowed = reason, allowed
+
+
+class OutsideError(FileProblemError):
+    """A reference that leads out of the declared roots."""
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes; never waits on a FIFO or a device."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", None) == errno.ENXIO:
+            raise FileProblemError("is not a regular file", "a regular file") from None
+        why = getattr(error, "strerror", None) or str(error)
+        raise FileProblemError(f"cannot be read: {why}", "a readable file") from None
+    state = os.fstat(descriptor)
+    if not stat.S_ISREG(state.st_mode):
+        os.close(descriptor)
+        kind = "a folder" if stat.S_ISDIR(state.st_mode) else "not a regular file"
+        raise FileProblemError(f"is {kind}", "a regular file")
+    with open(descriptor, "rb") as file:
+        if state.st_size > limit:
+            raise FileProblemError(f"has {state.st_size} bytes", f"at most {limit} bytes")
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise FileProblemError("grew while it was read", f"at most {limit} bytes")
+    return data
+
+
+class Files:
+    """Reads what a model refers to, and nothing outside its roots. Keeps count of files and bytes."""
+
+    def __init__(self, path: Path, roots: Sequence[str | Path]) -> None:
+        self.folder = Path(os.path.realpath(path.parent))
+        self.roots = [self.folder]
+        for root in roots:
+            real = Path(os.path.realpath(root))
+            if not real.is_dir():
+                raise ModelFileError(str(path), f"root {root} is not a folder", "folders that exist")
+            self.roots.append(real)
+        self.bytes = 0
+        self.count = 0
+
+    def find(self, reference: str, folders: Sequence[Path]) -> Path:
+        """The real path of a reference, tried in the given folders, or for package:// in the roots."""
+        if not reference.strip() or "\0" in reference:
+            raise FileProblemError("file name is empty", "the name of a file")
+        package = PACKAGE.match(reference)
+        scheme = SCHEME.match(reference)
+        if package:
+            candidates = self._in_packages(package[1], unquote(package[2]))
+            missing = f"a file under a root; roots are {', '.join(map(str, self.roots))}{self._hint(*package.groups())}"
+        elif scheme:
+            raise OutsideError(f"file {reference!r} is not taken from {scheme[1]}:", INSIDE)
+        else:
+            candidates = [folder / reference for folder in folders]
+            missing = "a file that exists"
+        outside = None
+        for candidate in candidates:
+            try:
+                real = Path(os.path.realpath(candidate))
+            except (OSError, ValueError):
+                continue
+            if not any(real.is_relative_to(root) for root in self.roots):
+                outside = real
+            elif os.path.lexists(real):
+                return real
+        if outside is not None:
+            raise OutsideError(f"file {reference!r} leads out of the declared roots", INSIDE)
+        raise FileProblemError(f"file {reference!r} is not found", missing)
+
+    def _in_packages(self, package: str, rest: str) -> list[Path]:
+        named = [root / rest for root in self.roots if root.name == package]
+        return named + [root / package / rest for root in self.roots]
+
+    def _hint(self, package: str, rest: str) -> str:
+        """Which folder above the model's would do as a root, if any; it is not taken by itself."""
+        around = [up for up in self.folder.parents if os.path.lexists(up / package / unquote(rest))]
+        return f"; with roots=[{str(around[0])!r}], or --root on the command line, it would be found" if around else ""
+
+    def read(self, path: Path, limit: int) -> bytes:
+        self.count += 1
+        if self.count > MAX_FILES:
+            raise FileProblemError(f"refers to more than {MAX_FILES} files", f"at most {MAX_FILES} files")
+        try:
+            data = read_regular(path, limit)
+        except FileProblemError as problem:
+            raise FileProblemError(f"file {path.name!r} {problem.reason}", problem.allowed) from None
+        self.bytes += len(data)
+        if self.bytes > MAX_TOTAL_BYTES:
+            raise FileProblemError(
+                f"files add up to more than {MAX_TOTAL_BYTES} bytes", f"at most {MAX_TOTAL_BYTES} bytes"
+            )
+        return data

@@ -1,0 +1,1 @@
+"""Warp plumbing: scalar types, array columns, vector operations, warp lanes, launching."""

@@ -1,0 +1,48 @@
+"""Loops over chosen blocks of a column, native (see `kernels.columns`): a list is how many there are, and which."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.kernels.columns import ints2
+from sharnir.kernels.types import C_REAL, array2, real
+
+_EACH = """
+#if defined(__CUDA_ARCH__)
+    const long long n = x.shape[1];
+    const int* item = chosen.data + w;
+    const long long column = w;
+#else
+    const long long n = 1;
+    const int* item = chosen.data;
+    const long long column = 0;
+#endif
+    const int count = item[0];
+    for (int i = 1; i <= count; ++i) {
+        const long long from = (first + (long long)(stride) * item[i*n]) * n + column;
+        for (int k = 0; k < size; ++k) {
+            const long long at = from + k*n;
+            BODY
+        }
+    }
+"""
+
+
+@wp.func_native(_EACH.replace("BODY", "old.data[at] = x.data[at];"))
+def keep_listed(x: array2, old: array2, chosen: ints2, first: int, stride: int, size: int, w: int):
+    """old ← x of the first `size` items of every chosen block of `stride` items from `first` on."""
+    ...
+
+
+@wp.func_native(
+    _EACH.replace(
+        "BODY",
+        f"""const {C_REAL} now = x.data[at], ahead = beta * way.data[at];
+            way.data[at] = now - old.data[at] + ahead; x.data[at] = now + ahead;""",
+    )
+)
+def extrapolate_listed(
+    x: array2, old: array2, way: array2, beta: real, chosen: ints2, first: int, stride: int, size: int, w: int
+):
+    """`spans.extrapolate` of those."""
+    ...

@@ -1,0 +1,328 @@
+"""Loops over entries of a column or a sparse row, native (see `sharnir.kernels.columns`)."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.kernels.columns import LANES, MEET, TEAMED
+from sharnir.kernels.types import C_REAL, FOUR, array2, real, vec3, vec6
+
+_ROW = f"""
+#if defined(__CUDA_ARCH__)
+    const long long n = z.shape[1];
+    {C_REAL}* row = W.data + (long long)(start) * n + w;
+    {C_REAL}* x = z.data + w;
+#else
+    const long long n = 1;
+    {C_REAL}* row = W.data + start;
+    {C_REAL}* x = z.data;
+#endif
+    const int* at = index.data + first;
+"""
+LANE = f"const int lane = threadIdx.x & {LANES - 1};"
+indices = wp.array(dtype=int)
+
+
+def added(*names: str) -> str:
+    """Sums over a team's threads; all get the same."""
+    add = " ".join(f"{x} += __shfl_xor_sync(team, {x}, o);" for x in names)
+    return f"for (int o = {LANES // 2}; o > 0; o /= 2) {{ {add} }}"
+
+
+@wp.func_native(
+    MEET
+    + _ROW
+    + f"""
+    {C_REAL} sum = 0;
+#if {TEAMED}
+    {LANE}
+    for (int k = lane; k < length; k += {LANES}) sum += row[k*n] * x[at[k]*n];
+    {added("sum")}
+#elif defined(__CUDA_ARCH__)
+    for (int first_k = 0; first_k < length; first_k += 8) {{
+        int j[8];
+        #pragma unroll
+        for (int i = 0; i < 8; ++i) j[i] = at[first_k + i < length ? first_k + i : length - 1];
+        #pragma unroll
+        for (int i = 0; i < 8; ++i)
+            sum += first_k + i < length ? row[(first_k + i)*n] * x[j[i]*n] : static_cast<{C_REAL}>(0);
+    }}
+#else
+    for (int k = 0; k < length; ++k) sum += row[k] * x[at[k]];
+#endif
+    return sum;"""
+)
+def row_dot(W: array2, start: int, length: int, index: indices, first: int, z: array2, w: int) -> real:
+    """Σ W[start + k] z[index[first + k]]: a sparse row of a workspace times a column."""
+    ...
+
+
+def batched(count: str, load: str, store: str, plain: str) -> str:
+    """A loop that reads and writes. On a GPU eight entries are read before the first is written, or each would wait for
+    the one before it to arrive from memory; entries of a row are different ones."""
+    return f"""{MEET}
+#if {TEAMED}
+    {LANE}
+    for (int k = lane; k < {count}; k += {LANES}) {{
+        {C_REAL} y[1], v[1], u[1];
+        const int j = 0;
+        {load}
+        {store}
+    }}
+    __syncwarp(team);
+#elif defined(__CUDA_ARCH__)
+    for (int first_k = 0; first_k < {count}; first_k += 8) {{
+        {C_REAL} y[8], v[8], u[8];
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {{ const int k = first_k + j; if (k < {count}) {{ {load} }} }}
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {{ const int k = first_k + j; if (k < {count}) {{ {store} }} }}
+    }}
+#else
+    for (int k = 0; k < {count}; ++k) {{ {plain} }}
+#endif
+"""
+
+
+@wp.func_native(_ROW + batched(
+    "length", "y[j] = x[at[k]*n] + row[k*n] * factor;", "x[at[k]*n] = y[j];", "x[at[k]] += row[k] * factor;"
+))  # fmt: skip
+def row_add(W: array2, start: int, length: int, index: indices, first: int, factor: real, z: array2, w: int):
+    """z[index[first + k]] += factor W[start + k]."""
+    ...
+
+
+@wp.func_native(
+    MEET
+    + _ROW
+    + f"""
+    const {C_REAL}* second = row + length*n;
+    const {C_REAL}* third = second + length*n;
+    {C_REAL} a = 0, b = 0, c = 0;
+#if {TEAMED}
+    {LANE}
+    for (int k = lane; k < length; k += {LANES}) {{
+        const {C_REAL} y = x[at[k]*n];
+        a += row[k*n] * y; b += second[k*n] * y; c += third[k*n] * y;
+    }}
+    {added("a", "b", "c")}
+#elif defined(__CUDA_ARCH__)
+    for (int first_k = 0; first_k < length; first_k += 8) {{  // indices first: nothing waits for one after another
+        int j[8];
+        #pragma unroll
+        for (int i = 0; i < 8; ++i) j[i] = at[first_k + i < length ? first_k + i : length - 1];
+        #pragma unroll
+        for (int i = 0; i < 8; ++i) {{
+            const long long k = (first_k + i < length ? first_k + i : length - 1) * n;
+            const {C_REAL} y = first_k + i < length ? x[j[i]*n] : static_cast<{C_REAL}>(0);
+            a += row[k] * y; b += second[k] * y; c += third[k] * y;
+        }}
+    }}
+#else
+    for (int k = 0; k < length; ++k) {{
+        const {C_REAL} y = x[at[k]];
+        a += row[k] * y; b += second[k] * y; c += third[k] * y;
+    }}
+#endif
+    return wp::vec_t<3,{C_REAL}>(a, b, c);"""
+)
+def three_dot(W: array2, start: int, length: int, index: indices, first: int, z: array2, w: int) -> vec3:
+    """`row_dot` of three rows that follow each other."""
+    ...
+
+
+@wp.func_native(
+    _ROW
+    + f"""
+    const {C_REAL}* second = row + length*n;
+    const {C_REAL}* third = second + length*n;
+"""
+    + batched(
+        "length",
+        "y[j] = x[at[k]*n] + row[k*n] * factor[0] + second[k*n] * factor[1] + third[k*n] * factor[2];",
+        "x[at[k]*n] = y[j];",
+        "x[at[k]] += row[k] * factor[0] + second[k] * factor[1] + third[k] * factor[2];",
+    )
+)
+def three_add(W: array2, start: int, length: int, index: indices, first: int, factor: vec3, z: array2, w: int):
+    """`row_add` of three rows that follow each other."""
+    ...
+
+
+_TWO = f"""
+#if defined(__CUDA_ARCH__)
+    const long long n = A.shape[1];
+    const {C_REAL}* a = A.data + (long long)(first) * n + w;
+    {C_REAL}* b = B.data + (long long)(second) * n + w;
+#else
+    const long long n = 1;
+    const {C_REAL}* a = A.data + first;
+    {C_REAL}* b = B.data + second;
+#endif
+"""
+
+
+@wp.func_native(
+    MEET
+    + _TWO
+    + f"""
+    {C_REAL} sum = 0;
+#if {TEAMED}
+    {LANE}
+    for (int k = lane; k < length; k += {LANES}) sum += a[k*n] * b[k*n];
+    {added("sum")}
+#else
+    for (int k = 0; k < length; ++k) sum += a[k*n] * b[k*n];
+#endif
+    return sum;"""
+)
+def column_dot(A: array2, first: int, B: array2, second: int, length: int, w: int) -> real:
+    """Σ A[first + k] B[second + k] of two workspaces."""
+    ...
+
+
+@wp.func_native(f"""
+#if defined(__CUDA_ARCH__)
+    const long long n = W.shape[1];
+    const {C_REAL}* a = W.data + (long long)(start) * n + w;
+#else
+    const long long n = 1;
+    const {C_REAL}* a = W.data + start;
+#endif
+    const {C_REAL}* b = a + length*n;
+    const {C_REAL}* c = b + length*n;
+    {C_REAL} aa = 0, bb = 0, cc = 0, ab = 0, ac = 0, bc = 0;
+    for (long long k = 0; k < length*n; k += n) {{
+        aa += a[k]*a[k]; bb += b[k]*b[k]; cc += c[k]*c[k];
+        ab += a[k]*b[k]; ac += a[k]*c[k]; bc += b[k]*c[k];
+    }}
+    return wp::vec_t<6,{C_REAL}>({{aa, bb, cc, bc, ac, ab}});""")
+def three_gram(W: array2, start: int, length: int, w: int) -> vec6:
+    """Products (aa, bb, cc, bc, ac, ab) of three rows a, b, c that follow each other in a workspace."""
+    ...
+
+
+@wp.func
+def row_product(W: array2, first: int, second: int, length: int, w: int):
+    """Σ W[first + k] W[second + k]."""
+    return column_dot(W, first, W, second, length, w)
+
+
+@wp.func_native(
+    _TWO + batched("length", "y[j] = b[k*n] + factor * a[k*n];", "b[k*n] = y[j];", "b[k] += factor * a[k];")
+)
+def column_add(A: array2, first: int, factor: real, B: array2, second: int, length: int, w: int):
+    """B[second + k] += factor A[first + k]."""
+    ...
+
+
+@wp.func_native(
+    "const long long n = source.shape[1];"
+    + batched(
+        "count",
+        "y[j] = source.data[k*n + w];",
+        "target.data[k*n + w] = y[j];",
+        "target.data[k] = source.data[k];",
+    )
+)
+def copy(source: array2, target: array2, count: int, w: int):
+    """Copy the first `count` items of a workspace column."""
+    ...
+
+
+@wp.func_native(
+    "const long long n = x.shape[1];"
+    + batched(
+        "count",
+        """const long long at = k*n + w; const REAL now = x.data[at]; const REAL ahead = beta * way.data[at];
+           v[j] = now - old.data[at] + ahead; y[j] = now + ahead;""",
+        "x.data[k*n + w] = y[j]; way.data[k*n + w] = v[j];",
+        """const REAL ahead = beta * way.data[k]; way.data[k] = x.data[k] - old.data[k] + ahead; x.data[k] += ahead;""",
+    ).replace("REAL", C_REAL)
+)
+def extrapolate(x: array2, old: array2, way: array2, beta: real, count: int, w: int):
+    """Nonsmooth conjugate gradients over the first `count` items: x += β way; way = (x before that − old) + β way."""
+    ...
+
+
+def _between(source: str, target: str, factor: str = "") -> str:
+    """Items of one array to another; on the CPU those of a world are neighbours, in a state after those of others."""
+    on_cpu = {"state": "(long long)(w) * {0}.shape[0]", "work": "0"}
+    start, end = on_cpu[source].format("source"), on_cpu[target].format("target")
+    return f"""
+#if !defined(__CUDA_ARCH__)
+    const {C_REAL}* from = source.data + {start};
+    {C_REAL}* to = target.data + {end};
+#else
+    const long long n = source.shape[1];
+#endif
+""" + batched(
+        "count", f"y[j] = source.data[k*n + w]{factor};", "target.data[k*n + w] = y[j];", f"to[k] = from[k]{factor};"
+    )
+
+
+@wp.func_native(_between("state", "work", " * factor"))
+def load_items(source: array2, target: array2, count: int, factor: real, w: int):
+    """Workspace column ← the first items of a world's state, times a factor."""
+    ...
+
+
+@wp.func_native(_between("work", "state"))
+def keep_items(source: array2, target: array2, count: int, w: int):
+    """The first items of a world's state ← a workspace column."""
+    ...
+
+
+@wp.func_native(_between("state", "state"))
+def copy_items(source: array2, target: array2, count: int, w: int):
+    """The first items of a world's state ← other ones."""
+    ...
+
+
+@wp.func_native("const long long n = target.shape[1];" + batched(
+    "count", "y[j] = 0;", "target.data[k*n + w] = y[j];", "target.data[k] = 0;"
+))  # fmt: skip
+def clear(target: array2, count: int, w: int):
+    """Zero the first `count` items of a workspace column."""
+    ...
+
+
+@wp.func_native(
+    MEET
+    + f"""
+    {C_REAL} sum = 0;
+#if {TEAMED}
+    const long long n = x.shape[1];
+    {LANE}
+    for (int k = lane; k < count; k += {LANES}) {{
+        const {C_REAL} d = x.data[k*n + w] - y.data[k*n + w];
+        sum += d * d;
+    }}
+    {added("sum")}
+#elif defined(__CUDA_ARCH__)
+    const long long n = x.shape[1];
+    for (int k = 0; k < count; ++k) {{
+        const {C_REAL} d = x.data[k*n + w] - y.data[k*n + w];
+        sum += d * d;
+    }}
+#else
+    {FOUR}
+    four a = 0, b = 0;
+    int k = 0;
+    for (; k + 7 < count; k += 8) {{
+        const four d = *(const four*)(x.data + k) - *(const four*)(y.data + k);
+        const four e = *(const four*)(x.data + k + 4) - *(const four*)(y.data + k + 4);
+        a += d * d; b += e * e;
+    }}
+    a += b;
+    for (; k < count; ++k) {{
+        const {C_REAL} d = x.data[k] - y.data[k];
+        sum += d * d;
+    }}
+    sum += (a[0] + a[1]) + (a[2] + a[3]);
+#endif
+    return sum;"""
+)
+def distance2(x: array2, y: array2, count: int, w: int) -> real:
+    """|x − y|² of the first `count` items of two workspace columns."""
+    ...

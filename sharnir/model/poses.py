@@ -1,0 +1,50 @@
+"""Poses of frames, and the elementary motions that joints are made of, in numpy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sharnir.enums import BALL, SCREW, SHIFT, SLIDE, STILL
+from sharnir.rotations import Array, quat_to_matrix, rotation_z
+
+COORDINATES = {STILL: (0, 0), SCREW: (1, 1), SLIDE: (1, 1), BALL: (4, 3), SHIFT: (3, 3)}
+
+
+E = np.eye(3)
+
+
+class Pose(NamedTuple):
+    R: Array
+    x: Array
+
+    def __matmul__(self, other: Pose) -> Pose:
+        return Pose(self.R @ other.R, self.x + self.R @ other.x)
+
+    def inverse(self) -> Pose:
+        return Pose(self.R.T, -self.R.T @ self.x)
+
+
+HERE = Pose(E, np.zeros(3))
+
+
+class Motion(NamedTuple):
+    before: Pose  # constant pose in front of the motion
+    kind: int
+    q: int  # first coordinates, counted from the joint's
+    v: int
+    pitch: float = 0.0  # m/rad
+    sign: int = 1  # -1: the joint is crossed from child to parent
+
+    def pose(self, q: Array) -> Pose:
+        """The motion at joint coordinates q."""
+        c = self.sign * q[self.q : self.q + COORDINATES[self.kind][0]]
+        if self.kind == SCREW:
+            return Pose(rotation_z(c[0]), np.array([0.0, 0.0, self.pitch * c[0]]))
+        if self.kind == SLIDE:
+            return Pose(E, np.array([0.0, 0.0, c[0]]))
+        if self.kind == BALL:
+            R = quat_to_matrix(c)
+            return Pose(R if self.sign > 0 else R.T, np.zeros(3))
+        return Pose(E, c) if self.kind == SHIFT else HERE

@@ -1,1 +1,0 @@
-"""Looking at results: tables of numbers and plots. Nothing here changes a state."""

@@ -1,0 +1,1 @@
+"""Reading, replaying and showing a recording."""

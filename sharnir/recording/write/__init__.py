@@ -1,0 +1,1 @@
+"""Writing a recording while a simulation runs."""

@@ -1,0 +1,110 @@
+"""What is taken of a simulation at every step: its inputs and all that evolves, as bytes."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sharnir.impulse.data import EVOLVES, REPORTS
+from sharnir.recording.layout import CONTACT_ARRAYS, SEEN, Layout, Part
+
+if TYPE_CHECKING:
+    from sharnir.simulation.simulation import Simulation
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Capture:
+    """Takes all that a simulation's next step depends on, and what its last one reported; of one world on the CPU.
+
+    Arrays stay where they are while a simulation lives, so their memory is looked up once.
+    """
+
+    def __init__(self, sim: Simulation) -> None:
+        state = sim.impulses.state
+        report: Arrays = {"report": state.history.numpy()[:REPORTS]}
+        names = {"control": "control", "applied": "f_ext", "target": "target", "input": "drive_input"}
+        names |= {"brake": "drive_brake", "clock": "clock"}
+        names |= {name: name for name in EVOLVES if name not in (*CONTACT_ARRAYS, "clock")}
+        evolving: Arrays = {name: getattr(state, theirs).numpy() for name, theirs in names.items()}
+        contacts: Arrays = {name: getattr(state, name).numpy() for name in CONTACT_ARRAYS}
+        seen: Arrays = {name: sim.impulses.seen[name].numpy() for name in SEEN}
+        room = sim.impulses.plan.contacts
+        each = {name: len(x) // room if room else 0 for name, x in contacts.items()}
+        self.layout = Layout(
+            (*parts_of(report), *neighbouring_parts(evolving)),
+            tuple(Part(name, x.dtype.str, each[name]) for name, x in contacts.items()),
+            parts_of(seen),
+        )
+        self.most = self.layout.size(room) + self.layout.seen_bytes
+        block = memory_together(evolving)
+        clock = evolving["clock"].ctypes.data - next(x for x in evolving.values() if x.size).ctypes.data
+        self._inputs = [*map(memory, report.values()), block[:clock]]
+        self._evolving = block[clock:]
+        self._contacts = [(memory(contacts[part.name]), part.bytes) for part in self.layout.contacts]
+        self._seen = [memory(x) for x in seen.values()]
+        self._count = memory(contacts["touched"]).cast("i")
+
+    def contacts(self) -> int:
+        """How many contacts there were in the last step."""
+        return self._count[0]
+
+    def inputs(self) -> bytes:
+        """The first part of a capture: the report of the last step, and what goes into the next one."""
+        return b"".join(self._inputs)
+
+    def state(self, contacts: int) -> bytes:
+        """The second part, with so many contacts: what only steps may change."""
+        ints, each = self._contacts[0]
+        if contacts == 0:
+            return b"".join((self._evolving, ints[:4]))
+        touched = [x[: contacts * n] for x, n in self._contacts[1:]]
+        return b"".join([self._evolving, ints[: 4 + contacts * each], *touched])
+
+    def seen(self) -> bytes:
+        """The last part, where it is wanted: what is seen of the state."""
+        return b"".join(self._seen)
+
+
+def memory(array: NDArray[Any]) -> memoryview:
+    """The bytes of an array, as they are at any time."""
+    return array.reshape(-1).view(np.uint8).data
+
+
+def memory_together(arrays: Arrays) -> memoryview:
+    """The same of arrays that lie behind each other (`kernels.columns.neighbours`), with what is between them."""
+    there = [array for array in arrays.values() if array.size]
+    size = there[-1].ctypes.data + there[-1].nbytes - there[0].ctypes.data
+    assert size == sum(part.bytes for part in neighbouring_parts(arrays))
+    return memoryview((ctypes.c_uint8 * size).from_address(there[0].ctypes.data)).cast("B")
+
+
+def parts_of(arrays: Arrays) -> tuple[Part, ...]:
+    """What a capture has of some arrays."""
+    return tuple(Part(name, array.dtype.str, array.size) for name, array in arrays.items())
+
+
+def neighbouring_parts(arrays: Arrays) -> tuple[Part, ...]:
+    """The same of arrays that lie behind each other, each from a multiple of eight numbers on."""
+    out: list[Part] = []
+    for name, array in arrays.items():
+        between = -sum(part.size for part in out) % 8 if array.size else 0
+        out += [Part(f"before {name}", array.dtype.str, between), Part(name, array.dtype.str, array.size)]
+    return tuple(out)
+
+
+def saved_arrays(sim: Simulation, layout: Layout, data: Any, contacts: int) -> Arrays:
+    """What `Saved` holds, from a capture; contacts that are not there are zero."""
+    present = sim.impulses.saved()
+    flat = {part.name: layout.array(data, part.name) for part in layout.fixed}
+    flat |= {"f_ext": flat["applied"], "drive_input": flat["input"], "drive_brake": flat["brake"]}
+    flat |= layout.contact_arrays(data, contacts)
+    out = {}
+    for name, array in present.items():
+        values = np.zeros(array.size, array.dtype)
+        values[: flat[name].size] = flat[name].reshape(-1)
+        out[name] = values.reshape(array.shape)
+    return out

@@ -1,0 +1,108 @@
+"""What the writing process is told of a simulation."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import asdict, astuple
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import sharnir
+from sharnir.enums import NO_LIMIT
+from sharnir.impulse import data as work
+from sharnir.impulse.row_kinds import ACT_HOLD, ACTIONS
+from sharnir.model.model import Model
+from sharnir.precision import get_precision
+from sharnir.recording.header import FORMAT
+from sharnir.recording.layout import Layout
+from sharnir.simulation.export import coordinate_names
+from sharnir.simulation.joint_map import joint_map
+from sharnir.spec.file import scene_text
+from sharnir.spec.scene import WORLD
+
+if TYPE_CHECKING:
+    from sharnir.simulation.simulation import Simulation
+
+REPORTED = ("SWEPT", "REASON", "TICKS", "RESIDUAL", "POSITION_ERROR")
+
+
+def task_of(sim: Simulation, layout: Layout, path: str, rate: float, seed: int | None) -> dict[str, Any]:
+    """All it needs, as JSON can say it."""
+    from sharnir.impulse.engine import ticks_per_second
+
+    model, inner = sim.model, sim.inner
+    assert model.scene is not None
+    bodies = [*model.body_names, WORLD]
+    return {
+        "path": path,
+        "facts": facts_of(sim, rate, seed),
+        "scene": scene_text(model.scene),
+        "layout": [[astuple(p) for p in parts] for parts in (layout.fixed, layout.contacts, layout.seen)],
+        "joint_map": joint_map(model, inner),
+        "joint_states": joint_numbers(model),
+        "sizes": [model.nq, model.nv],
+        "bodies": list(model.body_names),
+        "shape_bodies": [bodies[link] for link in model.shape_link.tolist()],
+        "limits": limits_of(sim),
+        "report": {name: getattr(work, name) for name in REPORTED},
+        "ticks_per_second": ticks_per_second(),
+    }
+
+
+def facts_of(sim: Simulation, rate: float, seed: int | None) -> dict[str, str]:
+    """The header of a recording."""
+    return {
+        "format": FORMAT, **environment(), "precision": get_precision(),
+        "model": sim.model.fingerprint, "solver": sim.solver, "dt": repr(sim.dt),
+        "settings": json.dumps(asdict(sim.settings)), "contacts": str(sim.impulses.plan.contacts),
+        "pairs": str(sim.impulses.pairs), "rate": repr(float(rate)), "seed": "" if seed is None else str(seed),
+        "began": datetime.now(UTC).isoformat(timespec="seconds"),
+    }  # fmt: skip
+
+
+def environment() -> dict[str, str]:
+    """What a run's bits may depend on besides the scene."""
+    return {
+        "sharnir": sharnir.__version__, "warp": version("warp-lang"), "numpy": np.__version__,
+        "python": platform.python_version(), "machine": machine(),
+    }  # fmt: skip
+
+
+def machine() -> str:
+    """The processor: kernels are compiled for the one they run on."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    except OSError:
+        names = []
+    return f"{platform.system()} {platform.machine()} {names[0] if names else platform.processor()}"
+
+
+def joint_numbers(model: Model) -> dict[str, Any]:
+    """Names of coordinates that are numbers, and where they are in (q, loop q) and (v, loop v); the pose of a free
+    joint's body is among the transforms."""
+    _, names = coordinate_names(model, loops=True)
+    kinds = np.repeat(model.joint_types, [*np.diff(model.dof_start), *np.diff(model.loop_v_start)])
+    numbers = [c for c in range(model.nc) if model.coordinate_positions[c] >= 0 and kinds[c] != "free"]
+    return {
+        "names": [names[c] for c in numbers],
+        "q": [int(model.coordinate_positions[c]) for c in numbers],
+        "v": numbers,
+    }
+
+
+def limits_of(sim: Simulation) -> list[tuple[str, int]]:
+    """Coordinates with limits, and where the impulses of these are."""
+    inner, out = sim.inner, []
+    _, names = coordinate_names(inner, loops=True)
+    for name in inner.joint_names:
+        joint = sim.joint(name)
+        for c in range(joint._coordinates.start, joint._coordinates.stop):
+            line = joint._line(c, ACT_HOLD) if inner.limit_angles[c] != NO_LIMIT else None
+            if line is not None:
+                out.append((names[c], sim.impulses.plan.first_line + ACTIONS * line + ACT_HOLD))
+    return out

@@ -1,0 +1,1 @@
+"""Small mechanisms: pendulums, chains, linkages, grippers, piles."""

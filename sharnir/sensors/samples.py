@@ -1,0 +1,131 @@
+"""What sensors show: samples at their rates, late, with bias and noise, in multiples of their resolution."""
+
+from __future__ import annotations
+
+import zlib
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sharnir.errors import fail, unknown
+from sharnir.model.model import Model, Reals
+from sharnir.rotations import quat_multiply, turn_quaternion
+from sharnir.sensors.sensors import truth
+from sharnir.spec.sensors import SENSOR_KINDS, Sensor
+
+if TYPE_CHECKING:
+    from sharnir.simulation.simulation import Simulation
+
+SLACK = 1e-6  # of a period: a sample that is due a rounding later is due now
+
+
+def measured(sim: Simulation, sensor: Sensor) -> Any:
+    """A sample taken now. Noise depends on seed, name and time alone, so that nothing about it need be saved."""
+    value = truth(sim, sensor)
+    if not (is_any(sensor.noise) or is_any(sensor.bias) or sensor.resolution):
+        return value
+    size = 3 if sensor.kind == "orientation" else SENSOR_KINDS[sensor.kind][1]
+    error = np.broadcast_to(np.asarray(sensor.bias, dtype=float), size)
+    if is_any(sensor.noise):
+        source = np.random.Philox(
+            key=[sensor.seed, zlib.crc32(sensor.name.encode())], counter=[0, 0, 0, round(sim.time * 1e9)]
+        )
+        error = error + np.random.Generator(source).standard_normal(size) * np.asarray(sensor.noise, dtype=float)
+    if sensor.kind == "orientation":
+        return quat_multiply(value, turn_quaternion(error))
+    value = np.atleast_1d(value) + error
+    if sensor.resolution:
+        value = sensor.resolution * np.round(value / sensor.resolution)
+    return float(value[0]) if size == 1 else value
+
+
+def is_any(value: Any) -> bool:
+    """Whether a number, or one of several, is not zero."""
+    return any(value) if isinstance(value, tuple) else value != 0
+
+
+class Sampler:
+    """Samples of those sensors of a model that have a rate or a delay: those that may still be shown."""
+
+    def __init__(self, model: Model) -> None:
+        self.sensors = {s.name: s for s in model.sensors if s.rate is not None or s.delay > 0}
+        self._kept: dict[str, deque[tuple[float, Any]]] = {name: deque() for name in self.sensors}
+
+    def clear(self) -> None:
+        for kept in self._kept.values():
+            kept.clear()
+
+    def take(self, sim: Simulation) -> None:
+        """Samples that are due, of the present state; and forget those too old to be shown again."""
+        for name, sensor in self.sensors.items():
+            kept = self._kept[name]
+            if not kept or due_since(sensor, kept[-1][0], sim.time):
+                kept.append((sim.time, measured(sim, sensor)))
+            while len(kept) > 1 and kept[1][0] <= sim.time - sensor.delay + SLACK * sim.dt:
+                kept.popleft()
+
+    def wait(self, sim: Simulation) -> int:
+        """Steps until the next sample is due."""
+        if any(sensor.rate is None for sensor in self.sensors.values()):
+            return 1
+        nexts = ((np.floor(sim.time * s.rate + SLACK) + 1) / s.rate for s in self.sensors.values() if s.rate)
+        return max(1, int(np.ceil((min(nexts) - sim.time) / sim.dt - SLACK)))
+
+    def shown(self, sim: Simulation, name: str) -> Any:
+        """What a sensor shows: the latest sample at least as old as its delay, or its first."""
+        self.take(sim)
+        value = self._kept[name][0][1]
+        return value if isinstance(value, float) else value.copy()
+
+    def saved(self) -> dict[str, Reals]:
+        """[samples, 1 + size] times and values, by sensor."""
+        return {
+            SENSOR + name: np.array([[t, *np.atleast_1d(value)] for t, value in kept]).reshape(
+                len(kept), 1 + SENSOR_KINDS[self.sensors[name].kind][1]
+            )
+            for name, kept in self._kept.items()
+        }
+
+    def restore(self, arrays: dict[str, Any]) -> None:
+        """Go on from what `saved` returned; from nothing where it is not there, as of a recording's snapshots."""
+        for name, kept in self._kept.items():
+            kept.clear()
+            size = SENSOR_KINDS[self.sensors[name].kind][1]
+            rows = np.asarray(arrays.get(SENSOR + name, np.zeros((0, 1 + size))))
+            if rows.ndim != 2 or rows.shape[1] != 1 + size:
+                raise fail(
+                    f"saved state of sensor {name!r}", "has the wrong shape", list(rows.shape), f"[n, {1 + size}]"
+                )
+            kept.extend((float(row[0]), float(row[1]) if size == 1 else row[1:].copy()) for row in rows)
+
+
+def due_since(sensor: Sensor, last: float, now: float) -> bool:
+    """Whether a sample is due now, the last of them taken some time ago."""
+    if sensor.rate is None:
+        return now > last
+    return bool(np.floor(now * sensor.rate + SLACK) > np.floor(last * sensor.rate + SLACK))
+
+
+def sampler_of(model: Model, worlds: int) -> Sampler | None:
+    """None where nothing is to be sampled."""
+    sampler = Sampler(model)
+    return sampler if sampler.sensors and worlds == 1 else None
+
+
+def read(sim: Simulation, name: str) -> Any:
+    """What a sensor shows now: a number or a vector."""
+    sensors = sim.model.cache.get("sensors")
+    if sensors is None:
+        sensors = sim.model.cache["sensors"] = {sensor.name: sensor for sensor in sim.model.sensors}
+    if name not in sensors:
+        raise unknown("sensor", name, sensors)
+    if sim.worlds > 1:
+        raise fail(f"sensor {name!r}", "is read of one world", f"{sim.worlds} worlds", "worlds=1")
+    sensor = sensors[name]
+    if sim.sampler is not None and name in sim.sampler.sensors:
+        return sim.sampler.shown(sim, name)
+    return measured(sim, sensor)
+
+
+SENSOR = "sensor:"  # before the name of one whose samples an array holds

@@ -1,0 +1,65 @@
+"""Contacts of the last step, as a user reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sharnir.errors import SimulationError, fail, shown, unknown
+from sharnir.spec.scene import WORLD
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from sharnir.model.model import Reals
+    from sharnir.simulation.simulation import Simulation
+
+
+class Contact(NamedTuple):
+    """A point where two shapes touched, or could have, at the start of the last step."""
+
+    bodies: tuple[str, str]  # "world" for what is fixed
+    shapes: tuple[int, int]  # in the order of the model's shapes
+    point: Reals  # [3] m, halfway between the surfaces
+    normal: Reals  # [3] from the first body to the second
+    gap: float  # m; negative: they overlap
+    force: Reals  # [3] N, on the second body, mean of the step
+    torque: Reals  # [3] N m, against rolling and spinning
+
+
+def contacts_of(sim: Simulation, body: str | None, other: str | None, world: int) -> list[Contact]:
+    """Contacts of one world, of a body, or of a pair of bodies."""
+    names = [*sim.inner.body_names, WORLD]  # link −1 is the world
+    for name in (body, other):
+        if name is not None and name not in names:
+            raise unknown("body", name, names)
+    if isinstance(world, bool) or not isinstance(world, int) or not 0 <= world < sim.worlds:
+        raise fail("contacts", "world is out of range", shown(world), f"a whole number from 0 to {sim.worlds - 1}")
+    state, shapes, host = sim.impulses.state, len(sim.inner.shape_kind), sim.impulses.host
+    touched = host(state.touched)[:, world]
+    count, h = int(touched[0]), float(host(state.clock)[1, world])
+    links, out = sim.inner.shape_link.tolist(), []
+    for c, code in enumerate(touched[1 : 1 + 2 * count : 2].tolist()):
+        first, second = divmod(code, shapes)
+        pair = (names[links[first]], names[links[second]])
+        if (body is None or body in pair) and (other is None or other in pair):
+            x = host(state.touched_at)[10 * c : 10 * c + 7, world].astype(float)
+            push = host(state.touched_p)[6 * c : 6 * c + 6, world] / h
+            out.append(Contact(pair, (first, second), x[:3], x[3:6], float(x[6]), push[:3], push[3:]))
+    return out
+
+
+def check_room(sim: Simulation, needed: np.ndarray) -> None:
+    """Whether there was room for all. needed: points of contact there are, or minus the pairs of shapes near each other
+    where those are too many."""
+    points, pairs = int(needed.max()), -int(needed.min())
+    room, shapes = sim.impulses.plan.contacts, len(sim.inner.shape_kind)
+    if pairs > 0:
+        raise SimulationError(
+            f"t = {sim.time:.6g} s: {pairs} pairs of shapes near each other: there is room for {sim.impulses.pairs}; "
+            f"allowed: Simulation(..., pairs={min(2 * pairs, shapes * (shapes - 1) // 2)})"
+        )
+    if points > room:
+        raise SimulationError(
+            f"t = {sim.time:.6g} s: {points} points of contact: there is room for {room}; "
+            f"allowed: Simulation(..., contacts={2 * points})"
+        )

@@ -1,0 +1,111 @@
+"""Runs of sequential impulses as trajectories, in the coordinates of the scene's own model whatever the solver."""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sharnir.errors import SimulationError
+from sharnir.model.model import Model, Reals
+from sharnir.progress import bar
+from sharnir.simulation.joint_map import joint_map, joint_state
+
+if TYPE_CHECKING:
+    from sharnir.simulation.simulate import Control, Trajectory
+    from sharnir.simulation.simulation import Simulation
+    from sharnir.simulation.step_report import Report
+
+
+class Collector:
+    """Collects what a trajectory holds."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self.sim = sim
+        self.rows: list[dict[str, Any]] = []
+        self.control = np.zeros(sim.model.nv)
+        self.joints = joint_map(sim.model, sim.inner)
+
+    def record(self, report: Report | None) -> None:
+        """Note the present state."""
+        sim = self.sim
+        q, v, loop_q, loop_v = joint_state(sim, self.joints)
+        kinetic, potential = sim.energy
+        error = (0.0 if report is None else report.position_error, np.nan)
+        self.rows.append({
+            "t": sim.time, "q": q, "v": v, "loop_q": loop_q, "loop_v": loop_v, "kinetic": kinetic, "loop_error": error,
+            "potential": potential, "work": np.nan, "control": self.control.copy(),
+        })  # fmt: skip
+
+    def ask(self, control: Control) -> None:
+        """Put what a control function asks for at the present state on the tree's coordinates."""
+        sim, model = self.sim, self.sim.model
+        q, v, _, _ = joint_state(sim, self.joints)
+        self.control[:] = model.checked("control", control(sim.time, q, v), model.nv)
+        for name in model.joint_names[: model.nb]:
+            where = model.joint(name)
+            if where.v.stop > where.v.start:
+                sim.joint(name).control = self.control[where.v]
+
+    def trajectory(self, **facts: Any) -> Trajectory:
+        from sharnir.simulation.simulate import Trajectory
+
+        columns: dict[str, Any] = {name: np.array([row[name] for row in self.rows]) for name in self.rows[0]}
+        return Trajectory(model=self.sim.model, system=None, **columns, **facts)
+
+
+def taken(sim: Simulation, steps: int) -> Report:
+    """Take steps; where they are recorded, let the disk catch up in between."""
+    while True:
+        block = steps if sim.recorder is None else min(steps, sim.recorder.block)
+        report = sim.step(block)
+        steps -= block
+        if sim.recorder is not None:
+            sim.recorder.catch_up()
+        if steps <= 0:
+            return report
+
+
+def record_run(
+    model: Model, recorded: Reals, solver: str, method: str, dt: float, control: Control | None,
+    room: dict[str, Any], progress: bool, path: str | Path | None, rate: float,
+) -> Trajectory:  # fmt: skip
+    """Run sequential impulses to the recording times, by equal steps of at most dt between them; room: of `Simulation`,
+    for contacts and pairs; path, rate: of `Simulation.record`, where there is a path."""
+    from sharnir.simulation.simulation import Simulation
+
+    sim = Simulation(model, solver=solver, dt=dt, method=method, **room)
+    collector = Collector(sim)
+    if control is not None:
+        sim.add_controller(lambda s: collector.ask(control))
+        collector.ask(control)
+    collector.record(None)
+    started, finished = time.perf_counter(), False
+
+    def facts() -> dict[str, Any]:
+        return {"solver": solver, "method": method, "dt": dt, "finished": finished, "evaluations": sim.counts.steps,
+                "seconds": time.perf_counter() - started}  # fmt: skip
+
+    try:
+        recording = nullcontext() if path is None else sim.record(path, rate=rate)
+        with recording, bar(model.name, float(recorded[-1]), progress) as advance:
+            for t in recorded[1:]:
+                steps = max(1, int(np.ceil((t - sim.time) / dt - 1e-6)))
+                step = (t - sim.time) / steps
+                if abs(step - sim.dt) > 1e-9 * dt:
+                    sim.dt = step
+                report = taken(sim, steps)
+                if control is not None:
+                    collector.ask(control)
+                collector.record(report)
+                advance(t)
+        finished = True
+    except KeyboardInterrupt:
+        pass
+    except SimulationError as error:
+        error.trajectory = collector.trajectory(**facts())
+        raise
+    return collector.trajectory(**facts())

@@ -1,0 +1,369 @@
+"""Simulation: a scene that runs, step by step or in real time, with named access to what moves in it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sharnir.checks import number
+from sharnir.compiler import compile
+from sharnir.compiler.maximal import maximal
+from sharnir.errors import fail, shown, unknown
+from sharnir.impulse.settings import Settings, settings_from
+from sharnir.model.model import Model, Reals
+from sharnir.progress import bar
+from sharnir.simulation.contacts import Contact, check_room, contacts_of
+from sharnir.simulation.dc_motor_view import DCMotorView
+from sharnir.simulation.snapshot import Saved
+from sharnir.simulation.step_report import Counts, Report, judged
+from sharnir.simulation.views import ActuatorView, BodyView, JointView, MotorView
+from sharnir.spec.scene import Scene
+
+if TYPE_CHECKING:
+    from sharnir.recording.write.recorder import Recorder
+
+SOLVERS = ("simgc", "simmc")
+Controller = Callable[["Simulation"], None]
+
+
+def at_least_one(what: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise fail("simulation", f"{what} is out of range", shown(value), "a whole number ≥ 1")
+    return int(value)
+
+
+class Simulation:
+    """A scene or model, running.
+
+    solver: "simgc" (generalised coordinates) or "simmc" (maximal coordinates). dt: s, the step. worlds: how many states
+    run side by side; all start alike. device: "cpu" or a GPU's name. contacts: points of contact there is room for in
+    a world; pairs: pairs of shapes near each other there is room for; left out, more than shapes usually have. An error
+    says how many are needed where there are more. settings: see sharnir.Settings.
+    """
+
+    def __init__(
+        self, scene: Scene | Model, *, solver: str = "simgc", dt: float = 0.01, worlds: int = 1, device: str = "cpu",
+        contacts: int | None = None, pairs: int | None = None, **settings: Any,
+    ) -> None:  # fmt: skip
+        from sharnir.dynamics.evaluator import checked_device
+        from sharnir.impulse.engine import Impulses
+        from sharnir.sensors.samples import sampler_of
+
+        self.model = scene if isinstance(scene, Model) else compile(scene)
+        if solver not in SOLVERS:
+            raise unknown("solver", solver, SOLVERS)
+        self.solver = solver
+        self.worlds = at_least_one("worlds", worlds)
+        self.inner = maximal(self.model) if solver == "simmc" else self.model
+        self.settings = settings_from(settings)
+        device = checked_device(device)
+        if device != "cpu" and (self.settings.method != "default" or self.settings.budget is not None):
+            given = f"method={self.settings.method!r}, budget={self.settings.budget}"
+            raise fail("simulation", f"has no such steps on {device}", given, "method='default' without a budget")
+        room = (("contacts", contacts), ("pairs", pairs))
+        asked = {name: at_least_one(name, value) for name, value in room if value is not None}
+        self.impulses = Impulses(self.inner, self.worlds, device, **asked)
+        self._size = float(
+            max(1e-6, np.abs(self.inner.loop_pos).max(initial=0.0), np.abs(self.inner.part_pos).max(initial=0.0))
+        )
+        self.counts = Counts()
+        self._controllers: list[tuple[Controller, float, float]] = []
+        self.controllers_act = True  # else none is called: an emergency stop
+        self.recorder: Recorder | None = None  # of the recording in progress
+        self.sampler = sampler_of(self.model, self.worlds)
+        self._dt = self._checked_dt(dt)
+        self.reset()
+
+    def __repr__(self) -> str:
+        return f"<Simulation of {self.model.name!r}: {self.solver}, dt {self._dt:g} s, at t = {self.time:g} s>"
+
+    # state
+
+    def reset(self) -> None:
+        """Back to the model's initial state at time 0; controllers stay, motors seek their first targets."""
+        m = self.inner
+        columns = (np.tile(x[:, None], (1, self.worlds)) for x in (m.q0, m.v0, m.loop_q0))
+        for name in ("control", "f_ext", "drive_lagged", "drive_flow", "drive_brake"):
+            getattr(self.impulses.state, name).zero_()
+        for name, values in (("target", m.motor_target), ("drive_input", m.actuator_input)):
+            getattr(self.impulses.state, name).assign(np.tile(values[:, None], (1, self.worlds)))
+        self.impulses.set(self.settings, self._dt)
+        self.impulses.start(*columns)
+        self._set_time(0.0)
+        if self.sampler is not None:
+            self.sampler.clear()
+        self.counts = Counts()
+        self._changed()
+        self._restart_controllers()
+
+    def save(self) -> Saved:
+        """All that a continuation needs, bit for bit."""
+        return Saved(
+            solver=self.solver, model=self.model.fingerprint, dt=self._dt, since=self._since, steps=self._steps,
+            arrays=self.impulses.saved() | ({} if self.sampler is None else self.sampler.saved()),
+        )  # fmt: skip
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from what `save` returned, of this or another simulation of the same model."""
+        if not isinstance(saved, Saved):
+            raise fail("restore", "not a saved state", shown(saved), "what Simulation.save returns")
+        present = self.impulses.saved()
+        saved.check(self.solver, self.model.fingerprint, {name: x.shape for name, x in present.items()})
+        self.impulses.restore(saved.arrays)
+        if self.sampler is not None:
+            self.sampler.restore(saved.arrays)
+        self.dt = saved.dt
+        self._since, self._steps = saved.since, saved.steps
+        self._changed()
+        self._restart_controllers()
+
+    @property
+    def dt(self) -> float:
+        """The step, s; may be changed between steps."""
+        return self._dt
+
+    @dt.setter
+    def dt(self, value: float) -> None:
+        now = self.time
+        self._dt = self._checked_dt(value)
+        self._set_time(now)
+        self.impulses.set(self.settings, self._dt)
+        self._changed()
+
+    def configure(self, **settings: Any) -> None:
+        """Change settings between steps; a change of method starts anew from the present positions and velocities."""
+        from dataclasses import asdict
+
+        before, velocities = self.settings, self.v.copy()
+        self.settings = settings_from(asdict(self.settings) | settings)
+        self.impulses.set(self.settings, self._dt)
+        if before.method != self.settings.method:
+            state = self.impulses.state
+            self.impulses.start(state.q.numpy(), velocities.reshape(-1, self.worlds), state.loop_q.numpy())
+        self._changed()
+
+    @property
+    def time(self) -> float:
+        """s, simulated so far."""
+        return self._since + self._steps * self._dt
+
+    def _set_time(self, time: float) -> None:
+        self._since, self._steps = time, 0  # a sum of many dt would collect rounding
+
+    def record(self, path: str | Path, *, rate: float = 60.0, seed: int | None = None) -> Recorder:
+        """Record all steps from now on to a new file, until the recorder is closed: `with sim.record("run.mcap"): …`.
+
+        rate: states, poses and joint states written per second of simulated time. seed: of whatever random numbers
+        drive the simulation, for the record. See docs/recording.md.
+        """
+        from sharnir.recording.write.recorder import Recorder
+
+        self.recorder = Recorder(self, path, rate, seed)
+        return self.recorder
+
+    # running
+
+    def step(self, steps: int = 1, *, like: Report | None = None) -> Report:
+        """Advance by some steps; the report of the last. Controllers are called where they are due.
+
+        like: the report of a step to replay: its iterations end where that step's did, whatever the clock says.
+        """
+        steps = at_least_one("steps", steps)
+        report = None
+        while steps > 0:
+            chunk = min(steps, self._until_sample(), self._call_controllers(), 256 if like is None else 1)
+            if self.recorder is not None:
+                self.recorder.before()
+            report = self._advance(chunk, like)
+            steps -= chunk
+        assert report is not None
+        return report
+
+    def run(self, duration: float, *, realtime: bool = False, progress: bool = False) -> Report:
+        """Advance by `duration` seconds, rounded to whole steps; the report of the last one.
+
+        realtime: keep pace with the wall clock; steps that begin late by more than one step are counted, and not caught
+        up. Ctrl-C ends the run after the present step.
+        """
+        duration = number("run", "duration", duration, above=0)
+        steps = max(1, round(duration / self._dt))
+        report = None
+        began, late = time.perf_counter(), 0.0
+        try:
+            with bar(self.model.name, self.time + steps * self._dt, progress) as advance:
+                done = 0
+                while done < steps:
+                    chunk = 1 if realtime else min(steps - done, 256 if self.recorder is None else self.recorder.block)
+                    report = self.step(chunk)
+                    done += chunk
+                    advance(self.time)
+                    if self.recorder is not None and not realtime:
+                        self.recorder.catch_up()
+                    if realtime:
+                        late = self._pace(began + late + done * self._dt, late)
+        except KeyboardInterrupt:
+            if report is None:
+                raise
+        assert report is not None
+        return report
+
+    def _pace(self, due: float, late: float) -> float:
+        """Wait until the wall clock shows `due`; time lost when it already has."""
+        ahead = due - time.perf_counter()
+        if ahead > 0:
+            time.sleep(ahead)
+            return late
+        if -ahead > self._dt:
+            self.counts.late += 1
+            return late - ahead
+        return late
+
+    def add_controller(self, function: Controller, rate: float | None = None) -> None:
+        """Call function(simulation) `rate` times a second of simulated time, or before every step; first at once.
+
+        It reads what it likes and writes `control`, motors' targets, actuators' inputs and applied wrenches. Where it
+        has a method `restart(simulation)`, that is called after the simulation was reset or restored.
+        """
+        if not callable(function):
+            raise fail("add_controller", "cannot be called", shown(function), "a function of the simulation")
+        period = 0.0 if rate is None else 1.0 / number("add_controller", "rate", rate, above=0)
+        self._controllers.append((function, period, self.time))
+
+    def _restart_controllers(self) -> None:
+        """All are due now; those that know of the past forget it."""
+        self._controllers = [(f, period, self.time) for f, period, _ in self._controllers]
+        for function, _, _ in self._controllers:
+            restart = getattr(function, "restart", None)
+            if callable(restart):
+                restart(self)
+
+    def _call_controllers(self) -> int:
+        """Call those that are due; steps until the next is."""
+        until = 256
+        if not self.controllers_act:
+            return until
+        for k, (function, period, due) in enumerate(self._controllers):
+            if self.time >= due - 1e-9 * max(period, self._dt):
+                function(self)
+                following = due + period
+                self._controllers[k] = (function, period, following if following > self.time else self.time + period)
+            wait = int(np.ceil((self._controllers[k][2] - self.time) / self._dt - 1e-9)) if period > 0 else 1
+            until = min(until, max(1, wait))
+        return until
+
+    def _until_sample(self) -> int:
+        """Steps until a sensor takes its next sample."""
+        if self.sampler is None:
+            return 256
+        self.sampler.take(self)
+        return self.sampler.wait(self)
+
+    def _advance(self, steps: int, like: Report | None) -> Report:
+        if like is not None:
+            self.impulses.set(self.settings, self._dt, like.counts)
+        if self.recorder is not None:
+            reports = self.recorder.advance(steps)
+        else:
+            self.impulses.step(steps)
+            reports = self.impulses.reports(steps)
+            self._steps += steps
+            self._changed()
+        if like is not None:
+            self.impulses.set(self.settings, self._dt)
+        report = judged(self, reports)
+        if self.sampler is not None:
+            self.sampler.take(self)
+        return report
+
+    # what there is to see
+
+    def _changed(self) -> None:
+        """All that was seen is of the past."""
+        self._placed = self._observed = self._reacted = False
+
+    def _pushed(self) -> None:
+        """Forces are others: poses stay, velocities and reactions do not."""
+        self._placed, self._observed, self._reacted = self._placed or self._observed, False, False
+
+    def contacts(self, body: str | None = None, other: str | None = None, *, world: int = 0) -> list[Contact]:
+        """Points where shapes touched in the last step, of all bodies, of one, or of a pair; "world" is a body too."""
+        return contacts_of(self, body, other, world)
+
+    def seen(self, name: str) -> Reals:
+        """An array of what the present state shows, computed when it is first asked for."""
+        if name in ("wrench", "loop_wrench"):
+            if not self._reacted:
+                self.impulses.react(self.settings, self._dt)
+                check_room(self, self.impulses.host(self.impulses.state.touch.count)[1])
+                self._reacted = True
+        elif name in ("position", "rotation"):
+            if not (self._placed or self._observed):
+                self.impulses.place()
+                self._placed = True
+        elif not self._observed:
+            self.impulses.observe()
+            check_room(self, self.impulses.host(self.impulses.state.touch.count)[1])
+            self._observed = True
+        return self._column(self.impulses.seen[name])
+
+    def _column(self, array: Any) -> Reals:
+        """[items] for one world, [items, worlds] for more; a view on the CPU."""
+        values = self.impulses.host(array)
+        return np.asarray(values[:, 0] if self.worlds == 1 else values)
+
+    @property
+    def applied_control(self) -> Any:
+        """Warp array [nc, worlds] of the forces on coordinates that a user applies."""
+        return self.impulses.state.control
+
+    @property
+    def q(self) -> Reals:
+        """Positions of the solver's model (`inner`), [nq] or [nq, worlds]."""
+        return self._column(self.impulses.state.q)
+
+    @property
+    def v(self) -> Reals:
+        """Velocities of the solver's model at the time of q, [nv] or [nv, worlds]."""
+        return self.seen("v")
+
+    @property
+    def energy(self) -> tuple[float, float]:
+        """Kinetic and potential energy, J (of the first world)."""
+        kinetic, potential = self.seen("energy").reshape(2, -1)[:, 0]
+        return float(kinetic), float(potential)
+
+    def joint(self, name: str) -> JointView:
+        """A joint: position, velocity, control, forces."""
+        return JointView(self, name)
+
+    def body(self, name: str) -> BodyView:
+        """A body: pose, velocity, applied wrench."""
+        return BodyView(self, name)
+
+    def actuator(self, name: str) -> ActuatorView:
+        """An actuator, or a DC motor as one: input and force."""
+        return ActuatorView(self, name)
+
+    def dc_motor(self, name: str) -> DCMotorView:
+        """A DC motor: voltage, current, torque, brake, powers."""
+        return DCMotorView(self, name)
+
+    def sensor(self, name: str) -> Any:
+        """What a sensor shows now: a number or a vector (sharnir.Sensor)."""
+        from sharnir.sensors.samples import read
+
+        return read(self, name)
+
+    def motor(self, name: str) -> MotorView:
+        """A motor: target and force."""
+        return MotorView(self, name)
+
+    def _checked_dt(self, dt: float) -> float:
+        return number("simulation", "dt", dt, above=0, most=1.0)
+
+
+__all__ = ["Report", "Settings", "Simulation"]

@@ -1,0 +1,68 @@
+"""A saved state of a simulation, in memory or in a file."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sharnir.errors import ModelError, fail
+from sharnir.sensors.samples import SENSOR
+
+FACTS = ("solver", "model", "dt", "since", "steps")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saved:
+    """What a continuation needs, bit for bit."""
+
+    solver: str
+    model: str  # its fingerprint
+    dt: float  # s
+    since: float  # s, from which steps are counted
+    steps: int  # that were counted
+    arrays: dict[str, Any]
+
+    @property
+    def time(self) -> float:
+        """s, simulated so far."""
+        return self.since + self.steps * self.dt
+
+    def check(self, solver: str, model: str, shapes: dict[str, tuple[int, ...]]) -> None:
+        """Whether a simulation whose arrays have these shapes can continue from this."""
+        where = "saved state"
+        if self.solver != solver:
+            raise fail(where, "belongs to another solver", repr(self.solver), repr(solver))
+        if self.model != model:
+            raise fail(where, "belongs to another model", self.model, model)
+        if {name for name in self.arrays if not name.startswith(SENSOR)} != set(shapes):
+            raise fail(where, "is not complete", ", ".join(self.arrays), ", ".join(shapes))
+        for name, values in self.arrays.items():
+            if not name.startswith(SENSOR) and shapes[name] != np.shape(values):
+                raise fail(where, f"{name} has the wrong shape", list(np.shape(values)), str(shapes[name]))
+            if not np.isfinite(values).all():
+                raise fail(where, f"{name} is not finite", "NaN or inf", "finite numbers")
+
+    def write(self, path: str | Path) -> None:
+        """To a file (.npz)."""
+        facts = {name: getattr(self, name) for name in FACTS}
+        try:
+            with open(path, "wb") as file:
+                values: dict[str, Any] = {f"fact_{k}": np.array(v) for k, v in facts.items()}
+                np.savez(file, **values, **self.arrays)
+        except OSError as error:
+            raise fail(f"file {path}", "cannot be written", str(error), "a writable file") from None
+
+    @staticmethod
+    def read(path: str | Path) -> Saved:
+        """From a file that `write` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                values = {name: file[name] for name in file.files}
+            facts = {k: values.pop(f"fact_{k}").item() for k in FACTS}
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
+            raise ModelError(f"file {path}: not a saved state: {error}; allowed: what Saved.write wrote") from None
+        return Saved(arrays=values, **facts)

@@ -1,0 +1,95 @@
+"""What steps took: read from the kernels' reports, judged, counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from sharnir.errors import SimulationError, shown
+from sharnir.simulation.contacts import check_room
+
+if TYPE_CHECKING:
+    from sharnir.simulation.simulation import Simulation
+
+REASONS = ("converged", "sweeps", "time")
+FOLDED = 1e-2  # how firmly loops are held against their past, where they are about to lose rank
+TORN = 1e-2  # of the size of the mechanism: position errors worth a warning
+
+
+class Report(NamedTuple):
+    """What a step took; with several worlds, the most of any."""
+
+    time: float  # s, at the end of the step
+    iterations: int  # sweeps and direct solutions of the velocities
+    residual: float  # N s, the last change of an impulse
+    position_error: float  # m or rad, the largest of joints, couplings and limits at the end
+    reason: str  # why the iterations ended: "converged", "sweeps" (the cap) or "time" (the budget)
+    seconds: float  # wall clock
+    passes: int  # corrections of the step's momenta and gaps
+    guarded: bool  # they did not converge: the step was taken along the tangent, which loses energy
+    warning: str | None  # what a user should know
+    counts: tuple[float, ...]  # what a replay of the step needs
+
+
+@dataclass
+class Counts:
+    """What happened so far."""
+
+    steps: int = 0
+    capped: int = 0  # steps that ended at the cap of sweeps
+    out_of_time: int = 0  # steps whose iterations the budget ended
+    overruns: int = 0  # steps that took longer than the budget
+    late: int = 0  # steps that began later than real time asked for
+    guarded: int = 0
+    warned: int = 0
+
+
+def judged(sim: Simulation, reports: np.ndarray) -> Report:
+    """Count what happened in some steps; the report of the last."""
+    from sharnir.impulse import data as places
+    from sharnir.impulse.engine import ticks_per_second
+
+    worst = reports.max(axis=2)
+    if not np.isfinite(worst[:, places.RESIDUAL]).all() or not np.isfinite(worst[:, places.POSITION_ERROR]).all():
+        raise SimulationError(f"t = {sim.time:.6g} s: {what_diverged(sim)}")
+    check_room(sim, reports[:, places.TOUCHING])
+    seconds = worst[:, places.TICKS] / ticks_per_second()
+    weakest = reports[:, places.WEAKEST].min(axis=1)
+    folded = (weakest < FOLDED) & (sim.inner.loops > 0) & (sim.settings.method == "default")
+    c = sim.counts
+    c.steps += len(reports)
+    c.capped += int((worst[:, places.REASON] == places.CAPPED).sum())
+    c.out_of_time += int((worst[:, places.REASON] == places.OUT_OF_TIME).sum())
+    c.overruns += 0 if sim.settings.budget is None else int((seconds > sim.settings.budget).sum())
+    c.guarded += int((worst[:, places.GUARDED] > 0).sum())
+    c.warned += int((folded | (worst[:, places.POSITION_ERROR] > TORN * sim._size)).sum())
+    last = worst[-1]
+    warning = None
+    if last[places.POSITION_ERROR] > TORN * sim._size:
+        warning = f"joints, couplings or limits are off by {last[places.POSITION_ERROR]:.1e} m or rad"
+    elif folded[-1]:
+        warning = f"loops hold {weakest[-1]:.1e} as firmly as before: near a fold, where the branch may change"
+    return Report(
+        time=sim.time, iterations=int(last[places.SWEPT]), residual=float(last[places.RESIDUAL]),
+        position_error=float(last[places.POSITION_ERROR]), reason=REASONS[int(last[places.REASON])],
+        seconds=float(seconds[-1]), passes=int(last[places.PASSED]), guarded=bool(last[places.GUARDED]),
+        warning=warning, counts=tuple(float(x) for x in last[: places.CORRECTED + 1]),
+    )  # fmt: skip
+
+
+def what_diverged(sim: Simulation) -> str:
+    """What was not finite: what a user wrote into the arrays, else where the motion is lost first."""
+    given, wrenches = sim.applied_control.numpy(), sim.impulses.state.f_ext.numpy()
+    for row in np.flatnonzero(~np.isfinite(given).all(axis=1)).tolist():
+        return f"control of joint {sim.inner.joint_of(row)!r} is not finite: {shown(given[row].tolist())}"
+    for row in np.flatnonzero(~np.isfinite(wrenches).all(axis=1)).tolist():
+        name = sim.inner.body_names[row // 6]
+        return f"the wrench applied to body {name!r} is not finite: {shown(wrenches[row].tolist())}"
+    q = sim.impulses.state.q.numpy()
+    bad = np.flatnonzero(~(np.abs(q) < 1e12).all(axis=1))  # as in sharnir.impulse.step.step
+    link = int(np.searchsorted(sim.inner.q_start, bad[0], side="right")) - 1 if len(bad) else 0
+    where = f" at body {sim.inner.body_names[link]!r}"
+    hint = f"forces or speeds are out of range, or dt = {sim._dt:g} s is too long"
+    return f"the motion is no longer finite{where}; {hint}"

@@ -1,0 +1,230 @@
+"""Named access to what a simulation holds: numpy views on the CPU, copies from a GPU.
+
+Arrays are [items] for one world and [items, worlds] for more. What may be written is written with `view.name = values`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sharnir.enums import TURN
+from sharnir.errors import fail, shown
+from sharnir.impulse.row_kinds import ACT_FRICTION, ACT_HOLD, ACT_MOTOR, ACTIONS
+from sharnir.model.model import Reals
+from sharnir.rotations import cross
+
+if TYPE_CHECKING:
+    from sharnir.simulation.simulation import Simulation
+
+
+def written(simulation: Simulation, array: Any, rows: Any, what: str, values: Any) -> None:
+    """Put finite numbers, one for all or one for each, into rows of an input array."""
+    present = simulation._column(array)[rows]
+    shape = np.shape(present)
+    try:
+        given = np.asarray(values, dtype=float)
+        given = given if given.shape == shape else np.broadcast_to(given, shape)
+    except (TypeError, ValueError):
+        allowed = f"a number or {list(shape)}" if shape else "a number"
+        raise fail(what, "has the wrong shape", shown(values), allowed) from None
+    if not np.isfinite(given).all():
+        raise fail(what, "is not finite", shown(values), "finite numbers")
+    simulation.impulses.put(array, rows, given if simulation.worlds > 1 else given[..., None])
+    simulation._pushed()
+
+
+def opposite(wrench: Reals, arm: Reals) -> Reals:
+    """The opposite wrench about a point at `arm` from where it was about."""
+    force, torque = wrench[:3], wrench[3:]
+    return np.concatenate([-force, cross(arm, force) - torque])
+
+
+class JointView:
+    """A joint of a simulation, in the tree or closing a loop."""
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self._simulation, self.name = simulation, name
+        self._where = simulation.inner.joint(name)
+        model = simulation.inner
+        first = self._where.v.start + (model.nv if self._where.closes_loop else 0)
+        self._coordinates = slice(first, first + self._where.v.stop - self._where.v.start)
+
+    @property
+    def position(self) -> Reals:
+        """Coordinates q of the joint (sharnir.spec.joints), angles counted over turns."""
+        state = self._simulation.impulses.state
+        return self._simulation._column(state.loop_q if self._where.closes_loop else state.q)[self._where.q]
+
+    @property
+    def velocity(self) -> Reals:
+        """Rates v of the joint at the time of its position."""
+        return self._simulation.seen("loop_v" if self._where.closes_loop else "v")[self._where.v]
+
+    @property
+    def control(self) -> Reals:
+        """Forces on its coordinates besides those of drives, N or N m, held until changed."""
+        return self._simulation._column(self._simulation.applied_control)[self._coordinates]
+
+    @control.setter
+    def control(self, values: Any) -> None:
+        array = self._simulation.applied_control
+        written(self._simulation, array, self._coordinates, f"control of joint {self.name!r}", values)
+
+    @property
+    def wrench(self) -> Reals:
+        """[6] force (N) and torque (N m, about the joint's frame) the joint exerts on its child, world axes; drives,
+        limits and friction included."""
+        model, k = self._simulation.inner, self._simulation.inner.joint_names.index(self.name)
+        if self._where.closes_loop:
+            k -= model.nb
+            return self._simulation.seen("loop_wrench")[6 * k : 6 * k + 6]
+        on_link = self._simulation.seen("wrench")[6 * k : 6 * k + 6]
+        if model.joint_link[k, 1] == k:
+            return on_link
+        return opposite(on_link, self._end(k, 1) - self._origin(k))  # the joint is crossed from child to parent
+
+    def _origin(self, link: int) -> Reals:
+        """Origin of a link's frame in the world, [3] or [3, worlds]."""
+        model, sim = self._simulation.inner, self._simulation
+        position = sim.seen("position")[3 * link : 3 * link + 3]
+        return position - np.tensordot(self._turn(link), model.body_pos[link], axes=([1], [0]))
+
+    def _turn(self, link: int) -> Reals:
+        """[3, 3] or [3, 3, worlds] axes of a link's frame in the world."""
+        rows = self._simulation.seen("rotation")[9 * link : 9 * link + 9]
+        body = rows.reshape(3, 3, *rows.shape[1:])
+        return np.einsum("ij...,kj->ik...", body, self._simulation.inner.body_rot[link])
+
+    def _end(self, k: int, end: int) -> Reals:
+        """Origin of joint k's frame on its parent (0) or child (1) in the world."""
+        model = self._simulation.inner
+        link, place = int(model.joint_link[k, end]), model.joint_pos[k, end]
+        if link < 0:
+            shape = (3,) if self._simulation.worlds == 1 else (3, self._simulation.worlds)
+            return np.broadcast_to(place if len(shape) == 1 else place[:, None], shape)
+        return self._origin(link) + np.tensordot(self._turn(link), place, axes=([1], [0]))
+
+    @property
+    def limit_force(self) -> Reals:
+        """Forces of its limits in the last step, by coordinate, N or N m."""
+        return self._forces(ACT_HOLD)
+
+    @property
+    def friction_force(self) -> Reals:
+        """Forces of dry friction in the last step, by coordinate, N or N m."""
+        return self._forces(ACT_FRICTION)
+
+    def _forces(self, act: int) -> Reals:
+        coordinates = range(self._coordinates.start, self._coordinates.stop)
+        return np.array([line_force(self._simulation, self._line(c, act), act) for c in coordinates])
+
+    def _line(self, c: int, act: int) -> int | None:
+        lines = self._simulation.impulses.lines
+        if act == ACT_HOLD and self._simulation.inner.coordinate_positions[c] < 0:
+            for l, row in enumerate(lines.rows):
+                if row["kind"] == TURN and row["of"][0] <= c == row["of"][0] + row["of"][1] % 3:
+                    return l
+            return None
+        return lines.of_coordinate.get(c)
+
+
+def line_force(simulation: Simulation, line: int | None, act: int) -> Any:
+    """Force of one of the actions on a line in the last step."""
+    impulses = simulation.impulses
+    acted = simulation._column(impulses.state.clock)[1]
+    if line is None:
+        return np.zeros_like(acted)
+    p = simulation._column(impulses.state.p)[impulses.plan.first_line + ACTIONS * line + act]
+    return np.divide(p, acted, out=np.zeros_like(p), where=acted > 0)
+
+
+class MotorView:
+    """A motor of a simulation."""
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self._simulation, self.name = simulation, name
+        self._number = simulation.inner.motor(name)
+
+    @property
+    def target(self) -> Any:
+        """What it seeks: rad/s or m/s, or rad or m."""
+        return self._simulation._column(self._simulation.impulses.state.target)[self._number]
+
+    @target.setter
+    def target(self, value: Any) -> None:
+        state = self._simulation.impulses.state
+        written(self._simulation, state.target, self._number, f"target of motor {self.name!r}", value)
+
+    @property
+    def force(self) -> Any:
+        """What it gave in the last step, N or N m."""
+        c = int(self._simulation.inner.motor_coordinate[self._number])
+        return line_force(self._simulation, self._simulation.impulses.lines.of_coordinate.get(c), ACT_MOTOR)
+
+
+class ActuatorView:
+    """An actuator of a simulation."""
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self._simulation, self.name = simulation, name
+        self._number = simulation.inner.actuator(name)
+
+    @property
+    def input(self) -> Any:
+        """What it is given, held until changed."""
+        return self._simulation._column(self._simulation.impulses.state.drive_input)[self._number]
+
+    @input.setter  # noqa: A003
+    def input(self, value: Any) -> None:
+        array = self._simulation.impulses.state.drive_input
+        written(self._simulation, array, self._number, f"input of actuator {self.name!r}", value)
+
+    @property
+    def force(self) -> Any:
+        """What it gave in the last step along its path, N or N m."""
+        return self._simulation._column(self._simulation.impulses.state.drive_force)[self._number]
+
+
+class BodyView:
+    """A body of a simulation."""
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self._simulation, self.name = simulation, name
+        self._link = simulation.inner.body(name)
+
+    @property
+    def position(self) -> Reals:
+        """[3] m, origin of the body frame in the world."""
+        return self._simulation.seen("position")[3 * self._link : 3 * self._link + 3]
+
+    @property
+    def rotation(self) -> Reals:
+        """[3, 3] axes of the body frame in the world, as columns."""
+        rows = self._simulation.seen("rotation")[9 * self._link : 9 * self._link + 9]
+        return rows.reshape(3, 3, *rows.shape[1:])
+
+    @property
+    def velocity(self) -> Reals:
+        """[3] m/s, of the origin of the body frame."""
+        return self._simulation.seen("velocity")[6 * self._link : 6 * self._link + 3]
+
+    @property
+    def angular_velocity(self) -> Reals:
+        """[3] rad/s, world axes."""
+        return self._simulation.seen("velocity")[6 * self._link + 3 : 6 * self._link + 6]
+
+    @property
+    def applied(self) -> Reals:
+        """[6] force (N) and torque about the centre of mass (N m) applied to it, world axes, held until changed."""
+        return self._simulation._column(self._simulation.impulses.state.f_ext)[self._rows]
+
+    @applied.setter
+    def applied(self, values: Any) -> None:
+        state = self._simulation.impulses.state
+        written(self._simulation, state.f_ext, self._rows, f"wrench applied to body {self.name!r}", values)
+
+    @property
+    def _rows(self) -> slice:
+        return slice(6 * self._link, 6 * self._link + 6)

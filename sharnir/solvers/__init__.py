@@ -1,1 +1,0 @@
-"""Ways to move a model through time."""

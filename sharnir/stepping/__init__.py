@@ -1,1 +1,0 @@
-"""One step of sequential impulses, as device functions and kernels."""
