@@ -14,8 +14,8 @@ from sharnir.collision.convex.gjk import FAR, TOGETHER, distance
 from sharnir.collision.convex.manifold import BOUNDED, FACING, Meeting, put_meeting
 from sharnir.collision.convex.primitives import ball_and_solid, balls, is_round, over_plane
 from sharnir.collision.convex.support_mapping import centre, core_radius, core_support, on_rim
+from sharnir.collision.convex.triangle import UPRIGHT, leans, side_normal
 from sharnir.collision.shapes import Found, Geometry, Placed
-from sharnir.collision.surface.triangle import UPRIGHT, leans, side_normal
 from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE, TRIANGLE
 from sharnir.kernels.columns import put3
 from sharnir.kernels.types import column, real, vec3

@@ -6,8 +6,8 @@ import warp as wp
 
 from sharnir.collision.convex.gjk import nearest_on_triangle
 from sharnir.collision.convex.support_mapping import TINY, any_normal
+from sharnir.collision.convex.triangle import leans, side_normal
 from sharnir.collision.shapes import Found, Placed, put_point
-from sharnir.collision.surface.triangle import leans, side_normal
 from sharnir.enums import BOX, CAPSULE, SPHERE, TRIANGLE
 from sharnir.kernels.types import column, real, vec3
 

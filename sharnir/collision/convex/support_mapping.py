@@ -1,6 +1,6 @@
 """Convex shapes as a core and a radius around it: a ball is a point, a capsule a segment, the rest have radius 0.
 
-How a TRIANGLE is a `Placed`: see `sharnir.collision.surface.triangle`.
+How a TRIANGLE is a `Placed`: see `sharnir.collision.convex.triangle`.
 """
 
 from __future__ import annotations
