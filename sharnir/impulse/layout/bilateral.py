@@ -13,6 +13,11 @@ from sharnir.model.joint_rows import ALONG, CONSTRAINED, HELIX, ROWS
 if TYPE_CHECKING:
     from sharnir.model.model import Model
 
+ROW_FIELDS = {
+    "bind_start": "start", "bind_first": "first", "bind_p": "p", "bind_act": "act", "bind_of": "of",
+    "bind_weight": "weight",
+}  # fmt: skip
+
 
 def bound_arrays(model: Model, lines: Lines, joints: list[list[int]], at: dict[str, Any]) -> dict[str, Any]:
     """Rows solved directly, in the order of elimination, with the envelope of their factor."""
@@ -39,7 +44,7 @@ def bound_arrays(model: Model, lines: Lines, joints: list[list[int]], at: dict[s
     width = model.nv + (int(slacks[-1]) if rows else 0)
     sizes = [b - left[b] for b in range(len(rows))]
     return {
-        **{f"bind_{name}": [r[name] for r in rows] for name in ("start", "first", "p", "act", "of", "weight")},
+        **{field: [r[fact] for r in rows] for field, fact in ROW_FIELDS.items()},
         "bind_length": [len(r["entries"]) for r in rows],
         "bind_slack": [model.nv + slacks[b] - 1 if r["act"] == ACT_SOFT else -1 for b, r in enumerate(rows)],
         "envelope_left": left, "envelope_start": np.cumsum([0, *sizes])[:-1],

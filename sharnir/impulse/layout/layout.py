@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from sharnir.model.model import Model
 
 MOST_DENSE = 20_000_000  # numbers
-LINE_INTEGERS = ("kind", "q", "link", "measured", "acts", "motor", "needed")
+LINE_INTEGERS = {
+    "line_kind": "kind", "line_q": "q", "line_link": "link", "line_measured": "measured", "line_acts": "acts",
+    "line_motor": "motor", "line_needed": "needed",
+}  # fmt: skip
+LINE_REALS = {"line_lower": "lower", "line_upper": "upper", "line_friction": "friction"}
 MOST_ROWS = 96  # that are swept by how they answer each other
 
 
@@ -142,8 +146,8 @@ def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
         "map_start": [r["map"] for r in rows], "motor_mode": model.motor_mode, "link_root": roots,
         "dof_root": np.repeat(roots, np.diff(model.dof_start)),
     }  # fmt: skip
-    integers |= {f"line_{name}": [r[name] for r in rows] for name in LINE_INTEGERS}
-    reals: dict[str, Any] = {f"line_{name}": [r[name] for r in rows] for name in ("lower", "upper", "friction")}
+    integers |= {field: [r[fact] for r in rows] for field, fact in LINE_INTEGERS.items()}
+    reals: dict[str, Any] = {field: [r[fact] for r in rows] for field, fact in LINE_REALS.items()}
     reals["line_ratio"] = [x for r in rows for x in r["ratio"]]
     reals |= {name: getattr(model, name) for name in ("motor_max_force", "motor_max_speed", "motor_response")}
     integers |= bound_arrays(model, lines, joints, integers)
