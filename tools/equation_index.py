@@ -30,7 +30,7 @@ WIDTH = 120  # columns
 NOT_USED = {29: "never given to an equation"}
 NOT_CITED = {  # defined, but cited by no docstring of the package: why
     81: "closed form that tests compare the engine with",
-    83: "to be cited by the test for a change that lies in the null space of Wᵀ",
+    83: "not yet cited by the end of sweeps on the Delassus matrix",
 }
 
 _CITED = re.compile(r"\bM-(\d+)(?:\s*(?:\.\.|…|–|to)\s*\(?M-(\d+))?")
