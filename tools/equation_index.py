@@ -106,7 +106,7 @@ def citations(package: Path = ROOT / "sharnir") -> Places:
     return found
 
 
-def _anchor(heading: str) -> str:
+def anchor(heading: str) -> str:
     """Anchor that Markdown viewers give a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
@@ -114,7 +114,7 @@ def _anchor(heading: str) -> str:
 def _rows(number: int, sections: list[str], places: dict[str, set[str]]) -> Iterator[str]:
     """Rows of the table for one equation: one a file, more where its functions do not fit."""
     heading = sections[0] if sections else ""
-    first = f"M-{number} | [{heading.split()[0].rstrip('.')}](#{_anchor(heading)})" if heading else f"M-{number} | –"
+    first = f"M-{number} | [{heading.split()[0].rstrip('.')}](#{anchor(heading)})" if heading else f"M-{number} | –"
     if not places:
         yield f"| {first} | *{NOT_USED.get(number) or NOT_CITED.get(number, 'cited by no code')}* |"
     for file, functions in sorted(places.items()):
