@@ -105,9 +105,10 @@ def test_files_that_a_page_names_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_modules_that_a_page_names_without_folder_exist(page: Path) -> None:
-    """`aba.py`: some file of the project has that name."""
-    known = {path.name for f in FOLDERS for path in (ROOT / f).rglob("*.py")}
-    missing = set(re.findall(r"`(\w+\.py)\b", page.read_text())) - known
+    """`aba.py` or `dynamics/aba.py`: some file of the project has a path that ends so."""
+    known = [f"/{path.relative_to(ROOT).as_posix()}" for f in FOLDERS for path in (ROOT / f).rglob("*.py")]
+    named = set(re.findall(r"`([\w/]+\.py)\b", page.read_text()))
+    missing = [name for name in named if not any(path.endswith(f"/{name}") for path in known)]
     assert not missing, f"{page_name(page)} names {sorted(missing)}"
 
 
