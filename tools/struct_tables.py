@@ -8,8 +8,8 @@ field is `# [shape] meaning, unit`, all parts optional, and may go on in comment
 
     v: array2  # [nv] velocities of the step that led here, m/s or rad/s
 
-The unit is the one part between commas, semicolons or colons that consists of units only. A comment line below a field
-that has no comment of its own is the heading of a group of fields.
+The unit is the one part between commas, semicolons or colons that consists of units only. A comment line after a blank one, or
+below a field that has no comment of its own, is the heading of a group of fields.
 """
 
 from __future__ import annotations
@@ -90,11 +90,14 @@ def _fields(source: str, node: ast.ClassDef) -> list[Field]:
     for k, item in enumerate(items):
         last = items[k + 1].lineno if k + 1 < len(items) else (node.end_lineno or 0) + 1
         own = [comments[n] for n in range(item.lineno, (item.end_lineno or 0) + 1) if n in comments]
-        below = [comments[n] for n in range((item.end_lineno or 0) + 1, last) if n in comments]
-        shape, unit, meaning = _split(" ".join([*own, *below] if own else []))
+        after = (item.end_lineno or 0) + 1
+        while own and after in comments and after < last:
+            own.append(comments[after])
+            after += 1
+        shape, unit, meaning = _split(" ".join(own))
         found.append(Field(ast.unparse(item.target), _type(item.annotation), shape, unit, meaning))
-        if below and not own:
-            found.append(Field("", "", "", "", " ".join(below)))
+        if heading := [comments[n] for n in range(after, last) if n in comments]:
+            found.append(Field("", "", "", "", " ".join(heading)))
     return found
 
 

@@ -79,6 +79,9 @@ class A:
     n: int
     # a group
     point: wp.array(dtype=vec3)  # m
+
+    # another
+    x: real
 '''
     fields = struct_tables.struct_fields(source, "A")
     assert fields is not None
@@ -88,6 +91,8 @@ class A:
         ("n", "int", "", "", ""),
         ("", "", "", "", "a group"),
         ("point", "vec3", "", "m", ""),
+        ("", "", "", "", "another"),
+        ("x", "real", "", "", ""),
     ]
 
 
