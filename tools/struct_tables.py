@@ -8,8 +8,8 @@ field is `# [shape] meaning, unit`, all parts optional, and may go on in comment
 
     v: array2  # [nv] velocities of the step that led here, m/s or rad/s
 
-The unit is the one part between commas, semicolons or colons that consists of units only. A comment line after a blank one, or
-below a field that has no comment of its own, is the heading of a group of fields.
+The unit is the one part between commas, semicolons or colons that consists of units only. A comment line after a blank
+one, or below a field that has no comment of its own, is the heading of a group of fields.
 """
 
 from __future__ import annotations
