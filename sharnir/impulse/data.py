@@ -47,42 +47,46 @@ PREDICTIVE, PAPER_BODIES, PAPER_TREE = range(3)
 class State:
     """What evolves and what comes in; a column per world on every device."""
 
-    q: array2  # [nq] positions
-    v: array2  # [nv] velocities of the step that led here
-    P: array2  # [6 link] momenta (p, L about the centre of mass)
-    loop_q: array2  # [loop q] coordinates of loop joints, angles counted
-    speed: array2  # [line] speeds of the step that led here
-    p: array2  # [impulse] accumulated impulses
-    bend: array2  # [3 nv + 1] what turned tangent into chord momenta in the step that led here: a `series`
-    lack: array2  # [nv] what that step left of its momentum equation, whitened
-    aim: array2  # [18 joint + 1] speeds its joints sought, but for errors undone: a `series`
-    firm: array2  # [b] how firmly rows that bind both ways have lately been held, of their weight between free bodies
-    clock: array2  # [6] step that led here, time its impulses acted, s; ticks after its last sweep, ticks then left;
-    # its passes, its sweeps, twice its kinetic energy
-    control: array2  # [nc] N or N m on all coordinates
-    f_ext: array2  # [6 link] wrench about the centre of mass, world axes
-    target: array2  # [motor] targets
-    drive_input: array2  # [actuator]
-    drive_lagged: array2  # [actuator] what its law gets, where it lags or is summed
-    drive_force: array2  # [actuator] N or N m, along its path in the step that led here
-    drive_flow: array2  # [actuator] the same at the end of the time it acted, where it lags
-    drive_seen: array2  # [2 actuator] mean rate of its path in that time, and that of its force where it lags
-    drive_brake: array2  # [actuator] how far its brake is engaged, 0 to 1
-    turn: counts2  # [1] which step of a launch the next one is
-    touch: Touch  # points of this step
-    touched: counts2  # [1 + 2 contact] how many contacts there were, which pairs of shapes and features
-    touched_p: array2  # [6 contact] their impulses and angular impulses on the second body, world axes
-    touched_at: array2  # [10 contact] point, normal, gap: m; bend: m/s, world axes
-    touched_bent: array2  # [7 contact] first and second differences of bends, m/s, world axes; how many are known
-    settings: array2  # [SETTINGS, 1]
-    report: array2  # [REPORTS]
-    q_next: array2  # [nq]
-    v_next: array2  # [nv]
-    tau: array2  # [nv] joint impulses
-    asked: array2  # [4 actuator] of each along its path as a step begins: force at its position, stiffness, damping;
-    # force by position and rate, within its limits
-    pull: array2  # [4 nc] the first three on coordinates, but for paths that are lines; friction of gears and brakes
-    loop_next: array2  # [loop q]
+    q: array2  # [nq] positions at the start of the step
+    v: array2  # [nv] velocities of the step before, m/s or rad/s
+    P: array2  # [6 link] momenta of the step before: linear, angular about the centre of mass, kg m/s or kg m²/s
+    loop_q: array2  # [loop q] coordinates of loop joints, angles counted over turns, m or rad
+    speed: array2  # [scalar] row velocities of the step before, m/s or rad/s
+    p: array2  # [impulse] impulses of joint and scalar rows, warm start of the next step, N s or N m s
+    bend: array2  # [3 nv + 1] chord minus tangent momenta of the step before, whitened, with two differences and the
+    # order of extrapolation (M-33), √J
+    lack: array2  # [nv] residual of the momentum balance carried over from the step before, whitened, √J
+    aim: array2  # [18 joint + 1] chord terms of loop joints with two differences and the order of extrapolation (M-65),
+    # m/s or rad/s
+    firm: array2  # [b] largest pivot ratio of each bilateral row lately, fading (M-47)
+    clock: array2  # [7] of the step before: length and time its impulses acted (s); machine ticks after its last sweep
+    # and ticks then left; outer iterations; sweeps; twice its kinetic energy (J)
+    control: array2  # [nc] forces on all coordinates, input, N or N m
+    f_ext: array2  # [6 link] applied wrench about the centre of mass, world axes, input, N or N m
+    target: array2  # [motor] target position or velocity of a motor, input
+    drive_input: array2  # [actuator] input of an actuator
+    drive_lagged: array2  # [actuator] input as the force law sees it, where it lags or is summed (M-69)
+    drive_force: array2  # [actuator] mean force along its path in the step before, N or N m
+    drive_flow: array2  # [actuator] force at the end of the time it acted, where it lags (M-73), N or N m
+    drive_seen: array2  # [2 actuator] mean rate of its path in that time; rate of its force where it lags
+    drive_brake: array2  # [actuator] how far its brake is engaged, 0 to 1, input
+    turn: counts2  # [1] number of the next step within a launch
+    touch: Touch  # contacts found for this step
+    touched: counts2  # [1 + 2 contact] contacts of the step before: their number; shape pair and feature number of each
+    touched_p: array2  # [6 contact] their impulses and angular impulses on the second body, world axes, N s or N m s
+    touched_at: array2  # [10 contact] their points (m), normals, gaps (m) and chord terms (m/s), world axes
+    touched_bent: array2  # [7 contact] first and second differences of their chord terms, world axes (m/s); number of
+    # known ones
+    settings: array2  # [SETTINGS, 1] settings of the solver, the same for all worlds
+    report: array2  # [REPORTS] report of the step
+    q_next: array2  # [nq] positions at the end of the step
+    v_next: array2  # [nv] velocities of the step, m/s or rad/s
+    tau: array2  # [nv] joint impulses, N s or N m s
+    asked: array2  # [4 actuator] along its path as a step begins: force at its position, stiffness, damping; force by
+    # position and rate, within its limits
+    pull: array2  # [4 nc] force, stiffness and damping of actuators on coordinates, paths that are scalar rows
+    # excepted; friction of gears and brakes
+    loop_next: array2  # [loop q] coordinates of loop joints at the end of the step, m or rad
     history: array2  # [REPORTS · steps] reports of the steps of a launch
 
 
@@ -114,93 +118,94 @@ STATE_SAVED = (*EVOLVES, "control", "f_ext", "target", "drive_input", "drive_bra
 class Work:
     """Scratch in workspace columns."""
 
-    wrench: array2  # [12 MANY] of the rows being walked
-    W: array2  # whitened rows
-    zP: array2  # [nv] of the momenta before the step
-    base: array2  # [nv] z without the rows' impulses
-    zc: array2  # [nv] of the chord momenta
-    zv: array2  # [nv] of the velocities, or momenta, of the step before
-    p: array2  # [impulse]
-    p_old: array2
-    z_old: array2
-    p_way: array2  # directions of the accelerated sweep
-    z_way: array2
-    gap: array2  # [6 joint] errors at the start of the step
-    gap_next: array2
-    gap_trial: array2
-    joint_target: array2  # [6 joint] speeds sought
+    wrench: array2  # [12 MANY] wrenches of the rows being whitened, on both links
+    W: array2  # whitened rows, entry by entry (M-10)
+    zP: array2  # [nv] whitened momentum before rows act (M-33), √J
+    base: array2  # [nv] z without the impulses of rows, √J
+    zc: array2  # [nv] whitened chord momentum, then residual of the momentum balance (M-33), √J
+    zv: array2  # [nv] whitened velocity, or momentum, of the step before, √J
+    p: array2  # [impulse] impulses of all rows, N s or N m s
+    p_old: array2  # [impulse] impulses before a sweep, N s or N m s
+    z_old: array2  # [nv] z before a sweep, √J
+    p_way: array2  # [impulse] search direction of accelerated sweeps, impulses, N s or N m s
+    z_way: array2  # [nv] search direction of accelerated sweeps, whitened velocity, √J
+    gap: array2  # [6 joint] position errors of loop joints at the start of the step, m or rad
+    gap_next: array2  # [6 joint] position errors at the end of the step, m or rad
+    gap_trial: array2  # [6 joint] position errors at the end of a trial, m or rad
+    joint_target: array2  # [6 joint] target velocities of rows of loop joints (M-36), m/s or rad/s
     joint_mass: array2  # [6 joint] effective masses of the rows, kg
-    off: array2  # [6 joint] 1 for rows given up because axes are a little off
-    joint_factor: array2  # [36 joint] LDLᵀ, inverse pivots on the diagonal
-    g: array2  # [line] positions at the start
-    g_next: array2
-    K: array2  # [line] W·W, 0 for none
-    lower: array2  # [line] bounds of the speed
-    upper: array2
-    friction: array2  # [line] bound, N s
-    motor_speed: array2  # [line]
-    motor_bound: array2  # [line] N s
-    soft_speed: array2  # [line] where the soft force vanishes
-    soft_base: array2  # [line] where it would vanish if lengths changed as the row says
-    soft_give: array2  # [line] γ, 1/kg
-    contact_gap: array2  # [contact] m
-    contact_K: (
-        array2  # [CONTACT_K contact] inverse of W Wᵀ, 1/K_nn, tangential step, K_tn (2), spin, roll, 2: lightness
-    )
-    contact_side: array2  # [6 contact] tangents
-    contact_target: array2  # [3 contact] speeds sought
-    contact_mu: array2  # [3 contact] friction, spinning (m), rolling (m)
-    contact_now: array2  # [3 contact] speeds right before an impact
-    contact_kick: array2  # [3 contact] what the step's forces add to them after it
-    contact_bend: array2  # [3 contact] what their speed over the step has beyond that of the rows, m/s
-    contact_bent: array2  # [6 contact] bend of the step before and its difference, m/s, world axes
-    contact_steps: array2  # [contact] how many of these are known
-    contact_missed: array2  # [contact] m, how far its end was from where its rows took it to be
-    bounce: array2  # [contact] speed it leaves with after an impact, 0 for none, m/s
-    contact_change: array2  # [contact] of its impulses in the last sweep
-    near: array2  # [world, ROWS · width] dense rows, where teams work
-    answer: array2  # [MOST_ROWS²] columns of W Wᵀ of all rows, padded to fours
-    row_s: array2  # [MOST_ROWS] their speeds
-    row_p: array2  # [4 MOST_ROWS] their impulses
-    s_back: array2  # both before a leap
-    p_back: array2
-    deed: counts2  # [contact] what contacts did in the last sweep
-    mark: counts2  # [link] of roots of trees: another tree of the same island
-    island_size: counts2  # [link] coordinates of the island whose first tree it is
-    island_dof: counts2  # [MOST_SOLVED] its coordinates
-    island_at: counts2  # [width] their places there
-    island_contact: counts2  # [1 + contact] how many, which
-    island_line: counts2  # [1 + line]
-    island_H: array2  # [MOST_SOLVED²]
-    island_z: array2  # [MOST_SOLVED] without impulses
-    island_g: array2  # [MOST_SOLVED]
-    island_s: array2  # [7 contact] speeds beyond those sought, their change along a direction, what sliding lifts
-    island_l: array2  # [2 line] speeds, their change
-    contact_at: counts2  # [6 contact] of both halves: where rows start in W, entries of a row, where these are in index
-    contact_root: counts2  # [2 contact] roots of the trees of its bodies, −1 for the world
-    stirred: counts2  # [link] 1 for roots of trees that sweeps or pushes have moved
-    resting: counts2  # [contact] 0 for those that take part in sweeps
-    awake: counts2  # [1 + contact] how many do, and which
-    unmoved: counts2  # [link] 0 for roots of trees that these move
-    moved: counts2  # [1 + nv] how many coordinates they have, and which
-    contact_rows: counts2  # [contact] 3, or 6 with spin and rolling
-    L: array2  # factor of the rows that bind both ways
-    pivot: array2  # [row that acts] its inverse pivots
-    x: array2  # [row that acts]
-    before: counts2  # [b + 1] how many rows act of those before b
-    acting: counts2  # [row that acts] b
-    L_left: counts2  # [row that acts] first column of its row of L
-    L_start: counts2  # [row that acts] where column 0 of that row would be
-    dense: array2  # [width] kept zero; where rows are few, of four rows side by side
-    K_held: array2  # [line] |Ŵ|²
-    offset: array2  # [line, CONTACT_P contact] speeds of projected rows beyond Ŵ·z
-    p_start: array2  # [impulse]
-    places: Places
-    lively: counts2  # [1 + line] how many lines a sweep visits after the joints', and which
-    touching: counts2  # [1] how many contacts there are rows for
-    flow: counts2  # [FLOW] where the step stands
-    pace: array2  # [PACE]
-    ahead: wp.array(dtype=int)  # [1] on a GPU: 1 while any world has passes ahead
+    off: array2  # [6 joint] 1 for rows dropped because axes are misaligned (M-47)
+    joint_factor: array2  # [36 joint] LDLᵀ of the joint's block, inverse pivots on the diagonal (M-39)
+    g: array2  # [scalar] positions of scalar rows at the start of the step, m or rad
+    g_next: array2  # [scalar] positions at the end of the step, m or rad
+    K: array2  # [scalar] row weight |W|², 0 for an inactive row, 1/kg
+    lower: array2  # [scalar] lower bound of the row velocity (m/s or rad/s), or of an actuator's impulse (N s or N m s)
+    upper: array2  # [scalar] upper bound of the same
+    friction: array2  # [scalar] bound of dry friction, N s or N m s
+    motor_speed: array2  # [scalar] target velocity of the motor, m/s or rad/s
+    motor_bound: array2  # [scalar] bound of the motor's impulse, N s or N m s
+    soft_speed: array2  # [scalar] row velocity at which the soft force vanishes (M-38), m/s or rad/s
+    soft_base: array2  # [scalar] the same without the correction by the end pose, m/s or rad/s
+    soft_give: array2  # [scalar] compliance γ of the soft force (M-38), 1/kg
+    contact_gap: array2  # [contact] gap, negative in overlap, m
+    contact_K: array2  # [CONTACT_K contact] effective mass: inverse of W Wᵀ (9), 1/K_nn, tangential step length, K_tn
+    # (2), spin, rolling, weight of changes, mean mass over effective mass
+    contact_side: array2  # [6 contact] tangents, world axes
+    contact_target: array2  # [3 contact] target velocities of normal and tangents, m/s
+    contact_mu: array2  # [3 contact] coefficients of friction (1), of spin (m) and of rolling (m)
+    contact_now: array2  # [3 contact] velocities right before an impact (M-58), m/s
+    contact_kick: array2  # [3 contact] what the forces of the step add to them after it (M-58), m/s
+    contact_bend: array2  # [3 contact] chord term β (M-60), m/s
+    contact_bent: array2  # [6 contact] chord term of the step before and its difference, world axes (M-66), m/s
+    contact_steps: array2  # [contact] number of those that are known
+    contact_missed: array2  # [contact] distance of the contact's end from where its rows took it to be, m
+    bounce: array2  # [contact] velocity after an impact, 0 for no impact, m/s
+    contact_change: array2  # [contact] change of its impulse in the last sweep, N s
+    near: array2  # [world, ROWS · width] dense rows for the lanes of a GPU warp (M-67)
+    answer: array2  # [MOST_ROWS²] Delassus matrix W Wᵀ by columns, padded to multiples of four (M-63), 1/kg
+    row_s: array2  # [MOST_ROWS] row velocities, m/s or rad/s
+    row_p: array2  # [4 MOST_ROWS] impulses in the order of those rows, four for a scalar row, N s or N m s
+    s_back: array2  # [MOST_ROWS] row velocities before a Newton step, m/s or rad/s
+    p_back: array2  # [4 MOST_ROWS] impulses before a Newton step, N s or N m s
+    deed: counts2  # [contact] contact mode in the last sweep: open, stick or slip
+    mark: counts2  # [link] union–find of islands: for the root of a tree another tree of the same island
+    island_size: counts2  # [link] number of velocity coordinates of the island whose first tree this is the root of
+    island_dof: counts2  # [MOST_SOLVED] velocity coordinates of the island
+    island_at: counts2  # [width] place of a velocity coordinate among those of the island
+    island_contact: counts2  # [1 + contact] contacts of the island: how many, which
+    island_line: counts2  # [1 + scalar] scalar rows of the island: how many, which
+    island_H: array2  # [MOST_SOLVED²] Hessian of (M-61)
+    island_z: array2  # [MOST_SOLVED] z without the impulses of the island, √J
+    island_g: array2  # [MOST_SOLVED] gradient of (M-61), √J
+    island_s: array2  # [7 contact] velocities beyond their targets, their change along the search direction, lift by
+    # sliding (M-62), m/s
+    island_l: array2  # [2 scalar] row velocities, their change along the search direction, m/s or rad/s
+    contact_at: counts2  # [6 contact] of both halves of its rows: start in W, entries of a row, start of these in
+    # `index`
+    contact_root: counts2  # [2 contact] roots of the trees of its two bodies, −1 for the world
+    stirred: counts2  # [link] 1 for roots of active trees (M-85)
+    resting: counts2  # [contact] 1 for a frozen contact, 0 for one that is swept (M-85)
+    awake: counts2  # [1 + contact] active contacts: how many, which
+    unmoved: counts2  # [link] 0 for roots of trees that active contacts move
+    moved: counts2  # [1 + nv] velocity coordinates of those trees: how many, which
+    contact_rows: counts2  # [contact] number of rows: 3, or 6 with spin and rolling
+    L: array2  # LDLᵀ factor of the bilateral rows, row by row within its envelope (M-46)
+    pivot: array2  # [active b] inverse pivots of the factor, kg
+    x: array2  # [active b] right-hand side, then solution
+    before: counts2  # [b + 1] number of active rows before bilateral row b
+    acting: counts2  # [active b] number b of an active bilateral row
+    L_left: counts2  # [active b] first column of its row of L
+    L_start: counts2  # [active b] where column 0 of that row would be in `L`
+    dense: array2  # [width] dense scratch row, kept zero; four side by side where the Delassus matrix is built
+    K_held: array2  # [scalar] weight |Ŵ|² of the projected row (M-48), 1/kg
+    offset: array2  # [scalar, CONTACT_P contact] row velocities of projected rows beyond Ŵ·z, m/s or rad/s
+    p_start: array2  # [impulse] impulses at the start of a solution, N s or N m s
+    places: Places  # scratch of collision detection
+    lively: counts2  # [1 + scalar] active scalar rows that a sweep visits after the joints' own: how many, which
+    touching: counts2  # [1] number of contacts that have rows
+    flow: counts2  # [FLOW] state of the iteration: phase, counters and flags
+    pace: array2  # [PACE] state of the iteration: numbers
+    ahead: wp.array(dtype=int)  # [1] on a GPU: 1 while any world has outer iterations to do
 
 
 def state_on(model: Model, plan: Plan, worlds: int, history: int, device: str) -> State:

@@ -41,87 +41,89 @@ MOST_ROWS = 96  # that are swept by how they answer each other
 
 @wp.struct
 class Plan:
-    dofs: int  # nv
-    joints: int
-    lines: int
-    contacts: int  # points there is room for
-    first_line: int  # where their impulses start
-    first_contact: int
-    impulses: int
-    index: ints  # entries of all rows
-    link_first: ints  # [link] where the entries of a link's walk start in `index`
-    link_length: ints
-    belt_first: ints  # [shape] the same of a shape round which a belt runs, and of its sprocket
-    belt_length: ints
-    joint_first: ints  # [joint]
-    joint_length: ints
-    joint_start: ints  # where its rows start in W
-    joint_lines: ints  # [joint + 1] lines of a loop joint; lines after the last belong to the tree
-    line_first: ints  # [line]
-    line_length: ints
-    line_start: ints
-    line_kind: ints  # TREE_DOF, LOOP_ROW, TURN, COUPLING or SPRING
-    line_of: ints  # [2 line] coordinate; row; first coordinate of a ball and 3 · limit kind + axis; lines; spring
-    line_q: ints  # position coordinate in q or loop q
-    line_link: ints  # link of a tree coordinate
-    line_measured: ints  # 1 if it has a position, 0 for rates of a ball
-    line_acts: ints  # HOLD | FRICTION | MOTOR | SOFT, or as in sharnir.impulse.row_kinds
-    line_motor: ints  # its motor, or the actuator whose line it is
-    line_needed: ints  # 1 if other rows are sums of its row
-    line_lower: wp.array(dtype=real)
-    line_upper: wp.array(dtype=real)
-    line_friction: wp.array(dtype=real)
-    line_ratio: wp.array(dtype=real)  # [2 line] ratio and offset of a coupling
-    map_start: ints  # [line] places in the rows that a coupling or a path sums, -1 for none, in `index`
-    drives: wp.array(dtype=Drive)
-    terms: wp.array(dtype=Term)  # of their paths
-    motor_mode: ints
-    motor_max_force: wp.array(dtype=real)
-    motor_max_speed: wp.array(dtype=real)
-    motor_response: wp.array(dtype=real)
-    links: int
+    dofs: int  # number of velocity coordinates, nv
+    joints: int  # number of loop joints
+    lines: int  # number of scalar rows
+    contacts: int  # number of contacts there is room for
+    first_line: int  # where impulses of scalar rows start
+    first_contact: int  # where impulses of contacts start
+    impulses: int  # number of impulses
+    index: ints  # velocity coordinates of the entries of rows, for all rows
+    link_first: ints  # [link] start in `index` of the coordinates from a link to its root
+    link_length: ints  # [link] number of them
+    belt_first: ints  # [shape] the same for a shape round which a belt runs: coordinates of its sprocket and its link
+    belt_length: ints  # [shape] number of them
+    joint_first: ints  # [joint] start in `index` of the coordinates of its rows
+    joint_length: ints  # [joint] number of entries of a row
+    joint_start: ints  # [joint] where its rows start in W
+    joint_lines: ints  # [joint + 1] first scalar row of a loop joint; those after the last belong to the tree
+    line_first: ints  # [scalar] start in `index` of the coordinates of its row
+    line_length: ints  # [scalar] number of entries of its row
+    line_start: ints  # [scalar] where its row starts in W
+    line_kind: ints  # [scalar] TREE_DOF, LOOP_ROW, TURN, COUPLING, SPRING or PATH
+    line_of: ints  # [2 scalar] by kind: coordinate; row; first coordinate of a ball joint and 3 · limit kind + axis;
+    # scalar rows; spring
+    line_q: ints  # [scalar] its position coordinate in q or loop q
+    line_link: ints  # [scalar] link of a tree coordinate
+    line_measured: ints  # [scalar] 1 if it has a position, 0 for rates of a ball joint
+    line_acts: ints  # [scalar] set of what acts on it: bound, friction, motor, soft force
+    line_motor: ints  # [scalar] its motor, or the actuator whose path it is
+    line_needed: ints  # [scalar] 1 if other rows are sums of its row
+    line_lower: wp.array(dtype=real)  # [scalar] lower limit, m or rad
+    line_upper: wp.array(dtype=real)  # [scalar] upper limit, m or rad
+    line_friction: wp.array(dtype=real)  # [scalar] dry friction, N or N m
+    line_ratio: wp.array(dtype=real)  # [2 scalar] ratio and offset of a coupling
+    map_start: ints  # [scalar] start in `index` of the places in the rows that a coupling or a path sums, −1 for none
+    drives: wp.array(dtype=Drive)  # [actuator] actuators
+    terms: wp.array(dtype=Term)  # coordinates of the paths of actuators
+    motor_mode: ints  # [motor] position or velocity
+    motor_max_force: wp.array(dtype=real)  # [motor] largest force, N or N m
+    motor_max_speed: wp.array(dtype=real)  # [motor] largest velocity, m/s or rad/s
+    motor_response: wp.array(dtype=real)  # [motor] response time of a position motor, s
+    links: int  # number of links
     link_root: ints  # [link] root of its tree
-    dof_root: ints  # [nv] the same of the coordinate's link
-    tree_first: ints  # [link] first coordinate of the tree of which it is the root
-    tree_size: ints  # [link] how many coordinates that has, 0 for no root
-    teams: int  # 1 where a team of threads may keep the speeds of all rows (GPU)
-    newton: int  # 1 if islands may be solved at once
-    few: int  # 1 if few rows may be swept by how they answer each other
+    dof_root: ints  # [nv] root of the tree of its link
+    tree_first: ints  # [link] first velocity coordinate of the tree whose root it is
+    tree_size: ints  # [link] number of velocity coordinates of that tree, 0 if it is no root
+    teams: int  # 1 where the lanes of a GPU warp may sweep a world together (M-67)
+    newton: int  # 1 if island Newton is possible (M-61)
+    few: int  # 1 if the dense Delassus matrix is possible (M-63)
     contact_space: int  # where rows of contacts start in W
-    contact_stride: int  # and how much of it each has
-    contact_rows: int  # 3, or 6 where some materials spin or roll with friction
-    surfaces: Surfaces
-    finds: int  # 1 if a step finds contacts itself: few kinds of shapes, and all of it is one kernel
-    W_size: int
+    contact_stride: int  # numbers of W for each contact
+    contact_rows: int  # rows of a contact: 3, or 6 where some materials have spin or rolling friction
+    surfaces: Surfaces  # shapes, filters and materials for collision detection
+    finds: int  # 1 if the step's kernel finds contacts itself: round shapes only, CPU
+    W_size: int  # numbers of W
+
     # rows that bind both ways, solved directly
-    bound: int
+    bound: int  # number of bilateral rows b
     bind_start: ints  # [b] where its row starts in W
-    bind_length: ints
-    bind_first: ints
-    bind_p: ints  # [b] its impulse
-    bind_act: ints  # [b] OF_JOINT, ACT_HOLD, ACT_MOTOR or ACT_SOFT
-    bind_of: ints  # [b] row of the joint, or line
-    bind_weight: wp.array(dtype=real)  # [b] |W|² a joint's row would have between free bodies, 1/kg; else 0
-    bind_slack: ints  # [b] place of a soft row's slack in z, else -1
+    bind_length: ints  # [b] number of entries of its row
+    bind_first: ints  # [b] start in `index` of the coordinates of its row
+    bind_p: ints  # [b] place of its impulse
+    bind_act: ints  # [b] OF_JOINT, or what acts on the scalar row: bound, motor or soft force
+    bind_of: ints  # [b] row of the loop joint, or scalar row
+    bind_weight: wp.array(dtype=real)  # [b] weight |W|² of a joint's row between free bodies, else 0, 1/kg
+    bind_slack: ints  # [b] place in z of the slack of a soft row, −1 for none
     envelope_left: ints  # [b] first column of its row of L
     envelope_start: ints  # [b] where that row starts in L
-    near_start: ints  # [b + 1] rows before it that share a coordinate, in `near`
-    near: ints
-    line_loose: ints  # [line] what acts on it one way or within bounds
-    width: int  # nv and slacks
-    every: int  # where 0, 1, … width - 1 starts in `index`
-    dense_line: int  # where projected rows start in W
-    dense_contact: int
-    held_contacts: int  # contacts there is room for there: with more, all rows are swept
-    L_size: int
-    bodies: int  # 1 if every link is a body on its own: maximal coordinates
-    alone: int  # 1 if every link moves freely: its momentum is what impulses make it
-    islands: int  # bodies on their own joined with each other but not with the world
-    island_start: ints  # [island + 1]
+    near_start: ints  # [b + 1] start in `near` of the rows before it that share a coordinate
+    near: ints  # those rows
+    line_loose: ints  # [scalar] set of what acts on it one way or within bounds, and is swept
+    width: int  # length of z: velocity coordinates and slacks
+    every: int  # where the sequence 0 … width − 1 starts in `index`
+    dense_line: int  # where projected scalar rows start in W (M-48)
+    dense_contact: int  # where projected rows of contacts start in W
+    held_contacts: int  # number of contacts there is room for as projected rows: with more, all rows are swept
+    L_size: int  # numbers of L
+    bodies: int  # 1 in maximal coordinates: every link is a body on its own
+    alone: int  # 1 if every link moves freely, so that impulses alone make its momentum
+    islands: int  # number of groups of bodies joined with each other but not with the world, in maximal coordinates
+    island_start: ints  # [island + 1] first of their links in `island_link`
     island_link: ints  # their links
-    bent_lines: int  # 1 if some of those are lines
-    ball_lines: int  # 1 if soft forces act on rates of a ball
-    bent: int  # 1 if rows measure what is not linear in the velocity coordinates
+    bent_lines: int  # 1 if some scalar rows measure what is not linear in velocity coordinates
+    ball_lines: int  # 1 if soft forces act on rates of a ball joint
+    bent: int  # 1 if any rows measure what is not linear in velocity coordinates
 
 
 def plan_on(model: Model, device: str, most: int) -> tuple[Plan, Lines]:
