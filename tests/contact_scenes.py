@@ -88,15 +88,15 @@ class Contacts:
 
     def __init__(self, sim, world: int = 0) -> None:
         state = sim.impulses.state
-        n = int(state.touched.numpy()[0, world])
-        p = state.touched_p.numpy()[: 6 * n, world].reshape(n, 6)
-        at = state.touched_at.numpy()[: 10 * n, world].reshape(n, 10)
+        n = int(state.prev_contact_keys.numpy()[0, world])
+        p = state.prev_contact_impulse.numpy()[: 6 * n, world].reshape(n, 6)
+        at = state.prev_contact_geometry.numpy()[: 10 * n, world].reshape(n, 10)
         self.count, self.force, self.torque = n, p[:, :3].copy(), p[:, 3:].copy()  # N s, N m s
         self.point, self.normal, self.gap = at[:, :3].copy(), at[:, 3:6].copy(), at[:, 6].copy()
         self.normal_impulse = np.einsum("ij,ij->i", self.force, self.normal)
         self.tangential = self.force - self.normal_impulse[:, None] * self.normal
-        geo = sim.impulses.plan.surfaces.geo
-        pairs = state.touched.numpy()[1 : 1 + 2 * n : 2, world]
+        geo = sim.impulses.plan.contact_model.geo
+        pairs = state.prev_contact_keys.numpy()[1 : 1 + 2 * n : 2, world]
         grounded = np.array([geo.link.numpy()[pair % geo.count] < 0 for pair in pairs], dtype=bool)
         self.lifting = np.where(grounded, -1.0, 1.0)[:, None] * self.force  # on the body, where the other is the world
 

@@ -3,8 +3,8 @@
     python tools/kernel_text.py BASE HEAD [--single] [--show KERNEL]
 
 BASE and HEAD are commits or folders. For every kernel of each version Warp's C++ (CPU) and CUDA text is generated,
-comments and line markers are dropped, and identifiers are numbered in the order in which they appear. Equal text is
-equal behaviour on every machine: the proof for a move or a rename. Nothing is compiled and no GPU is needed.
+comments and line markers are dropped, and texts are compared token by token up to a one-to-one change of names. Equal
+text is equal behaviour on every machine: the proof for a move or a rename. Nothing is compiled and no GPU is needed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 
 TARGETS = ("cpu", "cuda")
@@ -30,31 +29,75 @@ KEPT = set(
     sizeof static static_assert struct switch template this true typedef typename uint8_t uint16_t uint32_t uint64_t
     union unsigned using void volatile while threadIdx blockIdx blockDim gridDim size_t defined ifdef ifndef endif elif
     define undef include pragma ext_vector_type aligned fabs fabsf sqrt sqrtf fmin fmax sin cos tan exp log pow isfinite
-    isnan copysign clock64 data shape strides ndim x y z w
+    isnan copysign clock64
     """.split()
 )
 TOKEN = re.compile(
     r"(?P<comment>//[^\n]*|/\*.*?\*/|#line[^\n]*)|(?P<name>(?:wp::)?[A-Za-z_]\w*)|(?P<number>\d[\w.]*(?:[eE][-+]?\d+)?)"
-    r"|(?P<string>\"[^\"\n]*\")|(?P<space>\s+)|(?P<other>.)",
+    r"|(?P<string>\"[^\"\n]*\")|(?P<space>\s+)|(?P<other>->|.)",
     re.DOTALL,
 )
 
 
-def normalise(text: str) -> str:
-    """The text without comments, with every free identifier replaced by `id<k>`, k in order of first appearance."""
-    numbers: dict[str, str] = {}
+def tokens_of(text: str) -> list[str]:
+    """Tokens of C++ text without comments and white space; a name that we have chosen starts with `$`."""
     out: list[str] = []
     for token in TOKEN.finditer(text):
         kind, value = token.lastgroup, token.group()
-        if kind == "comment":
-            continue
-        if kind == "space":
-            out.append("\n" if "\n" in value else " ")
-        elif kind == "name" and not (value in KEPT or value.startswith(("wp::", "__"))):
-            out.append(numbers.setdefault(value, f"id{len(numbers)}"))
-        else:
+        if kind == "name" and not (value in KEPT or value.startswith(("wp::", "__"))):
+            out.append("$" + value)
+        elif kind not in ("comment", "space"):
             out.append(value)
-    return re.sub(r"[ \n]*\n[ \n]*", "\n", "".join(out))
+    return out
+
+
+def shape_of(tokens: list[str]) -> str:
+    """Digest of the tokens with all chosen names alike: texts that are equal up to names have equal shapes."""
+    plain = " ".join("$" if token.startswith("$") else token for token in tokens)
+    return hashlib.blake2b(plain.encode(), digest_size=16).hexdigest()
+
+
+class Renaming:
+    """Whether two texts of equal shape are equal up to names: one-to-one for functions and structs over the whole text,
+    for other names within each definition; fields must be pairs that a struct's definition has."""
+
+    def __init__(self) -> None:
+        self.globals: tuple[dict[str, str], dict[str, str]] = ({}, {})
+        self.locals: tuple[dict[str, str], dict[str, str]] = ({}, {})
+        self.fields: set[tuple[str, str]] = set()
+
+    def agrees(self, old: list[str], new: list[str]) -> bool:
+        depth, in_struct = 0, False
+        for k, (a, b) in enumerate(zip(old, new, strict=True)):
+            before = old[k - 1] if k else ""
+            if a.startswith("$"):
+                if not self._pair(a, b, before, old[k + 1 : k + 2], depth, in_struct):
+                    return False
+                continue
+            in_struct = in_struct or (a == "struct" and depth == 0)
+            depth += (a == "{") - (a == "}")
+            if depth == 0 and a in ";}":
+                self.locals, in_struct = ({}, {}), False
+        return True
+
+    def _pair(self, a: str, b: str, before: str, after: list[str], depth: int, in_struct: bool) -> bool:
+        if before in (".", "->"):
+            return a == b or (a, b) in self.fields or self._known(self.locals, a, b)
+        if a in self.globals[0] or b in self.globals[1]:
+            return self._known(self.globals, a, b)
+        if depth == 0 and (before == "struct" or after == ["("]):
+            return self._add(self.globals, a, b)
+        if in_struct and depth == 1:
+            self.fields.add((a, b))
+        return self._add(self.locals, a, b)
+
+    @staticmethod
+    def _known(maps: tuple[dict[str, str], dict[str, str]], a: str, b: str) -> bool:
+        return maps[0].get(a) == b and maps[1].get(b) == a
+
+    @staticmethod
+    def _add(maps: tuple[dict[str, str], dict[str, str]], a: str, b: str) -> bool:
+        return maps[0].setdefault(a, b) == b and maps[1].setdefault(b, a) == a
 
 
 def import_package() -> None:
@@ -74,7 +117,7 @@ def import_package() -> None:
 
 
 def kernel_texts() -> dict[str, str]:
-    """Normalised text of every kernel that is defined in this process, by kernel and target."""
+    """Text of every kernel that is defined in this process, by kernel and target."""
     from warp._src import context
 
     out: dict[str, str] = {}
@@ -89,7 +132,7 @@ def kernel_texts() -> dict[str, str]:
                     module, options, hasher=context.ModuleHasher([kernel], options), target=target
                 )
                 settings = sorted((k, str(v)) for k, v in {**module.options, **kernel.options}.items())
-                text = f"{settings}\n" + normalise(builder.codegen(target))
+                text = f"{settings}\n" + builder.codegen(target)
                 name = f"{kernel.key} {target}"
                 while name in out:
                     name += "'"
@@ -116,22 +159,37 @@ def checkout(version: str, into: Path) -> Path:
 
 
 def compare(base: dict[str, str], head: dict[str, str], show: str) -> bool:
-    """Print which kernels differ; True if none does. Kernels may have other names: texts are matched."""
-    ours, theirs = Counter(head.values()), Counter(base.values())
-    new = {name: text for name, text in head.items() if text not in theirs}
-    old = {name: text for name, text in base.items() if text not in ours}
-    print(f"{len(base)} kernel texts before, {len(head)} after, {len(new)} of them new")
-    for name in old:
-        print(f"  only before: {name}")
-    for name in new:
-        print(f"  only after:  {name}")
-    for name in new if show else ():
-        if show in name and name in base:
-            lines = difflib.unified_diff(
-                base[name].split("\n"), head[name].split("\n"), "before", "after", "", "", 2, ""
-            )
-            print("\n".join(list(lines)[:200]))
-    return not new and not old and ours == theirs
+    """Print which kernels differ; True if none does. Kernels may have other names: texts are matched by their shape."""
+    old = {name: tokens_of(text) for name, text in base.items()}
+    new = {name: tokens_of(text) for name, text in head.items()}
+    shapes: dict[str, list[str]] = {}
+    for name, tokens in old.items():
+        shapes.setdefault(shape_of(tokens), []).append(name)
+    unmatched, pairs = [], []
+    for name, tokens in new.items():
+        partners = shapes.get(shape_of(tokens), [])
+        partner = next((p for p in partners if Renaming().agrees(old[p], tokens)), None)
+        if partner is None:
+            unmatched.append(name)
+        else:
+            partners.remove(partner)
+            pairs.append((partner, name))
+    left = [name for names in shapes.values() for name in names]
+    print(f"{len(base)} kernel texts before, {len(head)} after, {len(pairs)} equal up to names")
+    for word, names in (("only before", left), ("only after", unmatched)):
+        for name in names:
+            print(f"  {word}: {name}")
+    for name in unmatched if show else ():
+        if show in name and name in old:
+            print("\n".join(difference(old[name], new[name])))
+    return not left and not unmatched
+
+
+def difference(old: list[str], new: list[str]) -> list[str]:
+    """Where two texts of unlike shape differ, a statement a line, names alike."""
+    plain = [" ".join("$" if t.startswith("$") else t for t in tokens) for tokens in (old, new)]
+    lines = [text.replace(";", ";\n").split("\n") for text in plain]
+    return list(difflib.unified_diff(*lines, "before", "after", n=2, lineterm=""))[:200]  # enough to see what it is
 
 
 def main() -> int:
@@ -155,8 +213,7 @@ def main() -> int:
             if not Path(version).is_dir():
                 subprocess.run(["git", "worktree", "remove", "--force", str(tree)], check=True)
         same = compare(texts[0], texts[1], arguments.show)
-    digest = hashlib.blake2b("".join(sorted(texts[1].values())).encode(), digest_size=8).hexdigest()
-    print(f"{'equal' if same else 'DIFFERENT'} ({digest})")
+    print("equal" if same else "DIFFERENT")
     return 0 if same else 1
 
 

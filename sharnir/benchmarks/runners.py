@@ -117,7 +117,7 @@ class Ours(Runner):
         sim = self.sim
         sim.applied_control.numpy()[: len(control), 0] = control
         if len(inputs):
-            sim.impulses.state.drive_input.numpy()[:, 0] = inputs
+            sim.impulses.state.actuator_input.numpy()[:, 0] = inputs
 
     def advance(self, steps: int) -> None:
         self.sim.impulses.step(steps)
@@ -127,10 +127,10 @@ class Ours(Runner):
         self.reports.append(report)
         judged(self.sim, report[:, :, None])  # raises where it diverged or ran out of room
         state = self.sim.impulses.state
-        count = int(state.touched.numpy()[0, 0])
-        gaps = state.touched_at.numpy()[: 10 * count, 0].reshape(-1, 10)[:, 6]
+        count = int(state.prev_contact_keys.numpy()[0, 0])
+        gaps = state.prev_contact_geometry.numpy()[: 10 * count, 0].reshape(-1, 10)[:, 6]
         self.sunk = max(self.sunk, -float(gaps.min(initial=0.0)))
-        self.contacts.append(float(report[:, places.TOUCHING].mean()))
+        self.contacts.append(float(report[:, places.CONTACT_POINTS].mean()))
 
     def positions(self) -> Reals:
         self.sim._changed()
@@ -141,26 +141,26 @@ class Ours(Runner):
         sim._changed()
         seen = {name: sim.seen(name).copy() for name in ("velocity", "position")}
         self.advance(1)
-        touched = state.touched.numpy()[:, 0]
+        touched = state.prev_contact_keys.numpy()[:, 0]
         count = int(touched[0])
         links = sim.inner.shape_link[np.array(np.divmod(touched[1 : 1 + 2 * count : 2], len(sim.inner.shape_link)))]
-        at = state.touched_at.numpy()[: 10 * count, 0].reshape(-1, 10)
-        push = state.touched_p.numpy()[: 6 * count, 0].reshape(-1, 6)[:, :3]
+        at = state.prev_contact_geometry.numpy()[: 10 * count, 0].reshape(-1, 10)
+        push = state.prev_contact_impulse.numpy()[: 6 * count, 0].reshape(-1, 6)[:, :3]
         still = np.zeros((1, 6))  # link −1 is the world
         velocity = np.vstack([seen["velocity"].reshape(-1, 6), still])[links]
         arm = at[:, :3] - np.vstack([seen["position"].reshape(-1, 3), still[:, :3]])[links]
         first, second = velocity[..., :3] + np.cross(velocity[..., 3:], arm)
-        return at[:, 3:6], second - first, np.sum(at[:, 3:6] * push, axis=1) / state.clock.numpy()[1, 0]
+        return at[:, 3:6], second - first, np.sum(at[:, 3:6] * push, axis=1) / state.prev_step.numpy()[1, 0]
 
     def facts(self) -> dict[str, Any]:
         """Sweeps, residuals and times of the run."""
         r = np.concatenate(self.reports)
-        steps = 1e6 * r[:, places.TICKS] / ticks_per_second()
+        steps = 1e6 * r[:, places.STEP_TICKS] / ticks_per_second()
         search = max(0.0, 1e6 * float(np.mean(self.seconds)) - float(steps.mean()))
-        residual = float(r[:, places.RESIDUAL].max())
+        residual = float(r[:, places.SWEEP_RESIDUAL].max())
         return {
-            "sweeps_mean": float(r[:, places.SWEPT].mean()), "sweeps_max": int(r[:, places.SWEPT].max()),
-            "capped": float((r[:, places.REASON] == places.CAPPED).mean()), "residual": residual,
+            "sweeps_mean": float(r[:, places.SWEEP_COUNT].mean()), "sweeps_max": int(r[:, places.SWEEP_COUNT].max()),
+            "capped": float((r[:, places.STOP_REASON] == places.CAPPED).mean()), "residual": residual,
             "residual_of_weight": residual / (self.weight * self.dt), "search_us": search,
             "step_p99.9": float(np.percentile(steps, 99.9)) + search,
         }  # fmt: skip

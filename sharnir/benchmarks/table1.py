@@ -76,9 +76,9 @@ class Ours:
     def facts(self) -> dict[str, Any]:
         """Iterations, errors and times of the run."""
         r = np.concatenate(self.reports)
-        steps = r[:, places.TICKS] / ticks_per_second()
+        steps = r[:, places.STEP_TICKS] / ticks_per_second()
         return {
-            "iterations_mean": float(r[:, places.SWEPT].mean()), "iterations_max": int(r[:, places.SWEPT].max()),
+            "iterations_mean": float(r[:, places.SWEEP_COUNT].mean()), "iterations_max": int(r[:, places.SWEEP_COUNT].max()),
             "position_error": float(r[:, places.POSITION_ERROR].max()), "largest_error": max(self.errors),
             "step_p99.9": float(np.percentile(steps, 99.9)) * 1e6,
         }  # fmt: skip

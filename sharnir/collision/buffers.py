@@ -17,7 +17,7 @@ SPARE = 16  # points that a pair needs room for while it chooses among them
 class Touch:
     """Points of every world that touch or may touch within a step, [item, world]."""
 
-    most: int  # points there is room for
+    capacity: int  # points there is room for
     count: ints2  # [2] points stored, points there are
     shape: ints2  # [2 point] the smaller index first
     feature: ints2  # [point] see `Found`
@@ -45,7 +45,7 @@ class Places:
 def touch_on(most: int, worlds: int, device: str) -> Touch:
     """Zeroed room for some points of every world."""
     out = Touch()
-    out.most = most
+    out.capacity = most
     for name, rows in (("normal", 3), ("point", 3), ("gap", 1)):
         setattr(out, name, world_columns(rows * most, worlds, device))
     for name, size in (("count", 2), ("shape", 2 * most), ("feature", most)):

@@ -231,7 +231,7 @@ find_rounds = _find("find_rounds", ROUNDS)
 @wp.func
 def store_touching(places: Places, touch: Touch, needed: int, w: int):
     """What was found, where every world has its own."""
-    count = wp.clamp(needed, 0, touch.most)
+    count = wp.clamp(needed, 0, touch.capacity)
     set_item_int(touch.count, 0, w, count)
     set_item_int(touch.count, 1, w, needed)
     c = int(0)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from sharnir.errors import fail
-from sharnir.model.joint_rows import ABOUT_C, ALONG, CONSTRAINED, HELIX, PERPENDICULAR, ROWS
+from sharnir.model.joint_rows import (
+    CONSTRAINT_COUNT,
+    JOINT_ROW_TABLE,
+    ROW_ABOUT_C,
+    ROW_ALONG,
+    ROW_HELIX,
+    ROW_PERPENDICULAR,
+)
 from sharnir.model.kinematics import link_axes, spatial_inertia, tree_pivots
 from sharnir.model.model import Model
 from sharnir.model.poses import HERE, Pose
@@ -21,7 +28,7 @@ def consistent_velocities(model: Model, poses: list[Pose], given: Array, loop_gi
         return np.zeros(model.nv)
     jacobians = link_jacobians(model, poses)
     rows = np.array([loop_row(model, poses, jacobians, r) for r in range(6 * model.loops)])
-    fixed = np.tile(np.arange(6), model.loops) < CONSTRAINED[np.repeat(model.loop_kind, 6)]
+    fixed = np.tile(np.arange(6), model.loops) < CONSTRAINT_COUNT[np.repeat(model.loop_kind, 6)]
     coordinates = rows[~fixed]
     M = mass_matrix(model, poses, jacobians) + coordinates.T @ (model.loop_armature[:, None] * coordinates)
     try:
@@ -93,16 +100,16 @@ def loop_row(model: Model, poses: list[Pose], jacobians: Array, r: int) -> Array
     a, b = model.loop_link[k]
     P = (HERE if a < 0 else poses[a]) @ Pose(model.loop_rot[k, 0], model.loop_pos[k, 0])
     C = (HERE if b < 0 else poses[b]) @ Pose(model.loop_rot[k, 1], model.loop_pos[k, 1])
-    form, first, second = ROWS[model.loop_kind[k], r % 6]
+    form, first, second = JOINT_ROW_TABLE[model.loop_kind[k], r % 6]
     e = P.R[:, first]
     force, torque = np.zeros(3), np.zeros(3)
-    if form in (ALONG, HELIX):
+    if form in (ROW_ALONG, ROW_HELIX):
         force = e
-        torque = -model.loop_pitch[k] * e if form == HELIX else torque
-    elif form == PERPENDICULAR:
+        torque = -model.loop_pitch[k] * e if form == ROW_HELIX else torque
+    elif form == ROW_PERPENDICULAR:
         torque = np.cross(C.R[:, second], e)
     else:
-        torque = C.R[:, first] if form == ABOUT_C else e
+        torque = C.R[:, first] if form == ROW_ABOUT_C else e
     row = np.zeros(model.nv)
     pivots = tree_pivots(model, poses)
     for link, sign in ((a, -1.0), (b, 1.0)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sharnir.control.kinematics import Kinematics
-from sharnir.model.joint_rows import CONSTRAINED
+from sharnir.model.joint_rows import CONSTRAINT_COUNT
 from sharnir.model.model import Model, Reals
 
 
@@ -14,7 +14,7 @@ class Closure:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        fixed = CONSTRAINED[model.loop_kind]
+        fixed = CONSTRAINT_COUNT[model.loop_kind]
         self._held = np.flatnonzero(np.tile(np.arange(6), model.loops) < np.repeat(fixed, 6))
         loop = np.repeat(np.arange(model.loops), np.diff(model.loop_v_start))
         inside = np.arange(len(loop)) - model.loop_v_start[loop]

@@ -6,7 +6,7 @@ import warp as wp
 
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.kinematics import poses
-from sharnir.dynamics.loop_joints import Loops, loop_coordinates, loop_ends, row_form
+from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of, measure_joint_coordinates
 from sharnir.dynamics.tree import Tree, Workspace, ints
 from sharnir.kernels.columns import get, get3, get33, put, put3
 from sharnir.kernels.types import KERNEL_OPTIONS, array2, mat33, real, vec3
@@ -115,16 +115,16 @@ def add_along(tree: Tree, ws: Workspace, J: array2, row: int, link: int, f: vec3
 
 
 @wp.func
-def loop_rows(tree: Tree, ws: Workspace, loops: Loops, found: Found, k: int):
+def loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, found: Found, k: int):
     """Errors, coordinates and Jacobian of a loop joint's six rows."""
     n = loops.dofs
-    s = loop_ends(tree, ws, loops, k, 0)
+    s = loop_frames_of(tree, ws, loops, k, 0)
     kind = loops.kind[k]
     j = int(0)
     while j < 6:
         r = 6 * k + j
-        g, force, torque = row_form(loops, s, k, (6 * kind + j) * 3)
-        if j >= loops.fixed[kind]:
+        g, force, torque = evaluate_row(loops, s, k, (6 * kind + j) * 3)
+        if j >= loops.constraint_count[kind]:
             g = real(0.0)
         put(found.g, r, 0, g)
         d = int(0)
@@ -134,11 +134,11 @@ def loop_rows(tree: Tree, ws: Workspace, loops: Loops, found: Found, k: int):
         add_along(tree, ws, found.Jl, r * n, s.b, force, torque + wp.cross(s.rb, force))
         add_along(tree, ws, found.Jl, r * n, s.a, -force, -(torque + wp.cross(s.ra, force)))
         j += 1
-    loop_coordinates(loops, found.loop_q, found.near, s, k, kind, 0)
+    measure_joint_coordinates(loops, found.loop_q, found.near, s, k, kind, 0)
 
 
 @wp.kernel
-def find_kernel(tree: Tree, ws: Workspace, loops: Loops, wanted: Wanted, q: array2, v: array2, found: Found):
+def find_kernel(tree: Tree, ws: Workspace, loops: LoopJoints, wanted: Wanted, q: array2, v: array2, found: Found):
     """All that is wanted at q, of one world on the CPU."""
     poses(tree, ws, q, v, wp.tid())
     f = int(0)

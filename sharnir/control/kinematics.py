@@ -9,7 +9,7 @@ import warp as wp
 
 from sharnir.control import kinematic_kernels as kernels
 from sharnir.dynamics.evaluator import Dynamics
-from sharnir.dynamics.loop_joints import loops_on
+from sharnir.dynamics.loop_joints import upload_loop_joints
 from sharnir.kernels.types import mat33, np_real, real, vec3
 from sharnir.model.model import Reals
 
@@ -55,7 +55,7 @@ class Kinematics:
         self.gap, self.J_loop, self.loop_q, self._near = views["g"], views["Jl"], views["loop_q"], views["near"]
         self._near[:] = model.loop_q0
         d = self._dynamics
-        self._find = [d.tree, d.workspace, loops_on(model, "cpu"), wanted, self._q, d.v, found]
+        self._find = [d.tree, d.workspace, upload_loop_joints(model, "cpu"), wanted, self._q, d.v, found]
         self._move = [d.tree, self._q, self._step, self._moved]
 
     def _array(self, size: int) -> tuple[Any, Reals]:

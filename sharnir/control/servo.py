@@ -84,7 +84,7 @@ class Servo:
         output = np.minimum(np.maximum(wanted, lower), upper)
         self._integral = self._integral + np.where((wanted - output) * more > 0, 0.0, more)
         self._error, self._time = error, sim.time
-        written(sim, sim.impulses.state.drive_input, self._driven.actuators, f"output of {self._element}", output)
+        written(sim, sim.impulses.state.actuator_input, self._driven.actuators, f"output of {self._element}", output)
 
     def _given(self, sim: Simulation, name: str) -> Reals:
         """A value a user sets: [names] or [names, worlds], or what is spread over that."""
@@ -144,7 +144,7 @@ class Driven(NamedTuple):
 
     def forces(self, sim: Simulation) -> Reals:
         """N or N m on the coordinates in the last step."""
-        given = sim._column(sim.impulses.state.drive_force)[self.actuators]
+        given = sim._column(sim.impulses.state.actuator_force)[self.actuators]
         return given * (self.gears if sim.worlds == 1 else self.gears[:, None])
 
     def _of_both(self, sim: Simulation, tree: Any, loops: Any) -> Reals:

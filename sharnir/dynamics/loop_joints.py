@@ -13,16 +13,24 @@ from sharnir.dynamics.tree import Tree, Workspace, ints
 from sharnir.enums import CYLINDRICAL, FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, UNIVERSAL
 from sharnir.kernels.columns import get3, get33, item, put3, set_item, world_columns
 from sharnir.kernels.types import array2, column, mat33, np_real, real, vec3
-from sharnir.model.joint_rows import ABOUT_C, ABOUT_P, ALONG, CONSTRAINED, HELIX, PERPENDICULAR, ROWS
+from sharnir.model.joint_rows import (
+    CONSTRAINT_COUNT,
+    JOINT_ROW_TABLE,
+    ROW_ABOUT_C,
+    ROW_ABOUT_P,
+    ROW_ALONG,
+    ROW_HELIX,
+    ROW_PERPENDICULAR,
+)
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model
 
-TURN = wp.constant(real(2.0 * np.pi))  # in the process's precision: an expression of constants would be float32
+FULL_TURN = wp.constant(real(2.0 * np.pi))  # in the process's precision: an expression of constants would be float32
 
 
 @wp.struct
-class Loops:
+class LoopJoints:
     count: int
     dofs: int
     kind: ints  # [loop]
@@ -30,8 +38,8 @@ class Loops:
     rot: wp.array(dtype=mat33)  # [2 loop] frames P, C in their links
     pos: wp.array(dtype=vec3)  # [2 loop] m
     pitch: wp.array(dtype=real)  # [loop] m/rad
-    row: ints  # [9 · 6 · 3] kind and axes of the rows of every joint type
-    fixed: ints  # [9] how many of them are constraints
+    row_table: ints  # [9 · 6 · 3] kind and axes of the rows of every joint type
+    constraint_count: ints  # [9] how many of them are constraints
     q_start: ints  # [loop]
     v_start: ints  # [loop]
     armature: wp.array(dtype=real)  # [loop v]
@@ -42,7 +50,7 @@ class Loops:
 
 
 @wp.struct
-class Rows:
+class LoopRows:
     """Six rows per loop joint, the constraints first."""
 
     Ja: array2  # [6 row] wrench about a's pivot
@@ -52,11 +60,11 @@ class Rows:
     bias: array2  # [row] J̇ V, and after `row_accelerations` the acceleration J A + J̇ V
     W: array2  # [row · dofs] whitened row
     q: array2  # [loop q] coordinates
-    near: array2  # [loop q] those of a state shortly before: angles are counted on from there
+    q_reference: array2  # [loop q] those of a state shortly before: angles are counted on from there
 
 
 @wp.struct
-class Ends:
+class LoopFrames:
     """The two frames of a loop joint."""
 
     a: int
@@ -69,8 +77,8 @@ class Ends:
 
 
 @wp.func
-def loop_ends(tree: Tree, ws: Workspace, loops: Loops, k: int, w: int):
-    s = Ends()
+def loop_frames_of(tree: Tree, ws: Workspace, loops: LoopJoints, k: int, w: int):
+    s = LoopFrames()
     a = loops.link[2 * k]
     b = loops.link[2 * k + 1]
     s.a = a
@@ -94,7 +102,7 @@ def loop_ends(tree: Tree, ws: Workspace, loops: Loops, k: int, w: int):
 
 
 @wp.func
-def angular_velocity(ws: Workspace, link: int, w: int):
+def link_angular_velocity(ws: Workspace, link: int, w: int):
     om = vec3()
     if link >= 0:
         om = get3(ws.V, 2 * link + 1, w)
@@ -102,20 +110,20 @@ def angular_velocity(ws: Workspace, link: int, w: int):
 
 
 @wp.func
-def loop_angle(s: Ends):
+def loop_angle(s: LoopFrames):
     """Angle of C against P about their common z axis."""
     x = column(s.C, 0)
     return wp.atan2(wp.dot(column(s.P, 1), x), wp.dot(column(s.P, 0), x))
 
 
 @wp.func
-def counted(angle: real, near: real):
+def unwrap_angle(angle: real, reference: real):
     """The angle, by whole turns as close to `near` as can be."""
-    return angle + TURN * wp.rint((near - angle) / TURN)
+    return angle + FULL_TURN * wp.rint((reference - angle) / FULL_TURN)
 
 
 @wp.func
-def put_row(rows: Rows, r: int, s: Ends, force: vec3, torque: vec3, w: int):
+def store_loop_row(rows: LoopRows, r: int, s: LoopFrames, force: vec3, torque: vec3, w: int):
     """A row's wrench: a force at x_C and a torque, on b, and its opposite on a."""
     put3(rows.Ja, 2 * r, w, force)
     put3(rows.Ja, 2 * r + 1, w, torque + wp.cross(s.ra, force))
@@ -124,42 +132,42 @@ def put_row(rows: Rows, r: int, s: Ends, force: vec3, torque: vec3, w: int):
 
 
 @wp.func
-def row_form(loops: Loops, s: Ends, k: int, t: int):
+def evaluate_row(loops: LoopJoints, s: LoopFrames, k: int, t: int):
     """Error g, force at x_C and torque of the row with table entry t of loop joint k (M-20..M-24)."""
-    form = loops.row[t]
-    e = column(s.P, loops.row[t + 1])
+    form = loops.row_table[t]
+    e = column(s.P, loops.row_table[t + 1])
     g = real(0.0)
     force = vec3()
     torque = e
-    if form == ALONG or form == HELIX:
+    if form == ROW_ALONG or form == ROW_HELIX:
         g = wp.dot(e, s.d)
         force = e
         torque = vec3()
-        if form == HELIX:
+        if form == ROW_HELIX:
             pitch = loops.pitch[k]
             angle = loop_angle(s)
             if pitch != real(0.0):
-                angle = counted(angle, g / pitch)
+                angle = unwrap_angle(angle, g / pitch)
             g = g - pitch * angle
             torque = e * (-pitch)
-    elif form == PERPENDICULAR:
-        c = column(s.C, loops.row[t + 2])
+    elif form == ROW_PERPENDICULAR:
+        c = column(s.C, loops.row_table[t + 2])
         g = wp.dot(e, c)
         torque = wp.cross(c, e)
-    elif form == ABOUT_C:
-        torque = column(s.C, loops.row[t + 1])
+    elif form == ROW_ABOUT_C:
+        torque = column(s.C, loops.row_table[t + 1])
     return g, force, torque
 
 
 @wp.func
-def joint_rows(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, w: int):
+def evaluate_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
     """Jacobian, error, rate and J̇ V of all rows; coordinates of the loop joints."""
     k = int(0)
     while k < loops.count:
-        s = loop_ends(tree, ws, loops, k, w)
+        s = loop_frames_of(tree, ws, loops, k, w)
         kind = loops.kind[k]
-        wa = angular_velocity(ws, s.a, w)
-        wb = angular_velocity(ws, s.b, w)
+        wa = link_angular_velocity(ws, s.a, w)
+        wb = link_angular_velocity(ws, s.b, w)
         va = point_velocity(ws, s.a, s.ra, w)
         vb = point_velocity(ws, s.b, s.rb, w)
         dw = wb - wa
@@ -168,54 +176,56 @@ def joint_rows(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, w: int):
         while j < 6:
             r = 6 * k + j
             t = (6 * kind + j) * 3
-            form = loops.row[t]
-            e = column(s.P, loops.row[t + 1])
-            g, force, torque = row_form(loops, s, k, t)
+            form = loops.row_table[t]
+            e = column(s.P, loops.row_table[t + 1])
+            g, force, torque = evaluate_row(loops, s, k, t)
             bias = real(0.0)
-            if form == ALONG or form == HELIX:
+            if form == ROW_ALONG or form == ROW_HELIX:
                 bias = wp.dot(e, wp.cross(dw, vb)) + wp.dot(wp.cross(wa, e), dv)
-                if form == HELIX:
+                if form == ROW_HELIX:
                     bias = bias - loops.pitch[k] * wp.dot(wp.cross(wa, e), dw)
-            elif form == PERPENDICULAR:
-                c = column(s.C, loops.row[t + 2])
+            elif form == ROW_PERPENDICULAR:
+                c = column(s.C, loops.row_table[t + 2])
                 bias = wp.dot(wp.cross(wp.cross(wb, c), e) + wp.cross(c, wp.cross(wa, e)), dw)
-            elif form == ABOUT_P:
+            elif form == ROW_ABOUT_P:
                 bias = wp.dot(wp.cross(wa, e), dw)
-            elif form == ABOUT_C:
+            elif form == ROW_ABOUT_C:
                 bias = wp.dot(wp.cross(wb, torque), dw)
-            put_row(rows, r, s, force, torque, w)
-            if j >= loops.fixed[kind]:
+            store_loop_row(rows, r, s, force, torque, w)
+            if j >= loops.constraint_count[kind]:
                 g = real(0.0)
             rows.g[r, w] = g
             rows.rate[r, w] = wp.dot(force, dv) + wp.dot(torque, dw)
             rows.bias[r, w] = bias
             j += 1
-        loop_coordinates(loops, rows.q, rows.near, s, k, kind, w)
+        measure_joint_coordinates(loops, rows.q, rows.q_reference, s, k, kind, w)
         k += 1
 
 
 @wp.func
-def loop_coordinates(loops: Loops, out: array2, near: array2, s: Ends, k: int, kind: int, w: int):
+def measure_joint_coordinates(
+    loops: LoopJoints, out: array2, reference: array2, s: LoopFrames, k: int, kind: int, w: int
+):
     """Coordinates of a loop joint: displacements, angles counted over turns, quaternion of C in P."""
     q = loops.q_start[k]
     R = wp.transpose(s.P) * s.C
     d = wp.transpose(s.P) * s.d
     if kind == REVOLUTE or kind == HELICAL:
-        set_item(out, q, w, counted(loop_angle(s), item(near, q, w)))
+        set_item(out, q, w, unwrap_angle(loop_angle(s), item(reference, q, w)))
         if kind == HELICAL and loops.pitch[k] != real(0.0):
             set_item(out, q, w, d[2] / loops.pitch[k])
     elif kind == PRISMATIC:
         set_item(out, q, w, d[2])
     elif kind == CYLINDRICAL:
         set_item(out, q, w, d[2])
-        set_item(out, q + 1, w, counted(loop_angle(s), item(near, q + 1, w)))
+        set_item(out, q + 1, w, unwrap_angle(loop_angle(s), item(reference, q + 1, w)))
     elif kind == UNIVERSAL:
-        set_item(out, q, w, counted(wp.atan2(R[1, 2], R[0, 2]), item(near, q, w)))
-        set_item(out, q + 1, w, counted(wp.atan2(R[2, 0], R[2, 1]), item(near, q + 1, w)))
+        set_item(out, q, w, unwrap_angle(wp.atan2(R[1, 2], R[0, 2]), item(reference, q, w)))
+        set_item(out, q + 1, w, unwrap_angle(wp.atan2(R[2, 0], R[2, 1]), item(reference, q + 1, w)))
     elif kind == PLANAR:
         set_item(out, q, w, d[0])
         set_item(out, q + 1, w, d[1])
-        set_item(out, q + 2, w, counted(loop_angle(s), item(near, q + 2, w)))
+        set_item(out, q + 2, w, unwrap_angle(loop_angle(s), item(reference, q + 2, w)))
     elif kind == SPHERICAL or kind == FREE:
         if kind == FREE:
             set_item(out, q, w, d[0])
@@ -230,7 +240,7 @@ def loop_coordinates(loops: Loops, out: array2, near: array2, s: Ends, k: int, k
 
 
 @wp.func
-def whiten_rows(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, w: int):
+def whiten_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
     """W of all rows over the factor of the last inward pass."""
     r = int(0)
     while r < 6 * loops.count:
@@ -250,19 +260,23 @@ def whiten_rows(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, w: int):
 
 
 @wp.func
-def row_accelerations(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, w: int):
+def add_row_accelerations(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
     """Add J·(A + a) of the links to the bias: the acceleration of every row."""
     r = int(0)
     while r < 6 * loops.count:
         k = r / 6
-        acc = along(tree, ws, loops.link[2 * k + 1], get3(rows.Jb, 2 * r, w), get3(rows.Jb, 2 * r + 1, w), w)
-        acc = acc - along(tree, ws, loops.link[2 * k], get3(rows.Ja, 2 * r, w), get3(rows.Ja, 2 * r + 1, w), w)
+        acc = acceleration_along(
+            tree, ws, loops.link[2 * k + 1], get3(rows.Jb, 2 * r, w), get3(rows.Jb, 2 * r + 1, w), w
+        )
+        acc = acc - acceleration_along(
+            tree, ws, loops.link[2 * k], get3(rows.Ja, 2 * r, w), get3(rows.Ja, 2 * r + 1, w), w
+        )
         rows.bias[r, w] = rows.bias[r, w] + acc
         r += 1
 
 
 @wp.func
-def along(tree: Tree, ws: Workspace, link: int, f: vec3, n: vec3, w: int):
+def acceleration_along(tree: Tree, ws: Workspace, link: int, f: vec3, n: vec3, w: int):
     """J·(A + a) of one link; the world accelerates with −g, as all of A does."""
     value = -wp.dot(f, tree.gravity)
     if link >= 0:
@@ -273,7 +287,7 @@ def along(tree: Tree, ws: Workspace, link: int, f: vec3, n: vec3, w: int):
 
 
 @wp.func
-def load_row(ws: Workspace, loops: Loops, rows: Rows, r: int, force: real, w: int):
+def apply_row_force(ws: Workspace, loops: LoopJoints, rows: LoopRows, r: int, force: real, w: int):
     """Apply a force along a row to the links' wrenches F."""
     k = r / 6
     a = loops.link[2 * k]
@@ -286,12 +300,12 @@ def load_row(ws: Workspace, loops: Loops, rows: Rows, r: int, force: real, w: in
         put3(ws.F, 2 * b + 1, w, get3(ws.F, 2 * b + 1, w) + get3(rows.Jb, 2 * r + 1, w) * force)
 
 
-def loops_on(model: Model, device: str) -> Loops:
+def upload_loop_joints(model: Model, device: str) -> LoopJoints:
     """The model's loop joints on a device."""
-    out = Loops()
+    out = LoopJoints()
     out.count, out.dofs = model.loops, model.nv
     integers = {
-        "kind": model.loop_kind, "link": model.loop_link, "row": ROWS, "fixed": CONSTRAINED,
+        "kind": model.loop_kind, "link": model.loop_link, "row": JOINT_ROW_TABLE, "fixed": CONSTRAINT_COUNT,
         "q_start": model.loop_q_start, "v_start": model.loop_v_start,
     }  # fmt: skip
     for name, values in integers.items():
@@ -307,11 +321,11 @@ def loops_on(model: Model, device: str) -> Loops:
     return out
 
 
-def rows_on(model: Model, worlds: int, device: str) -> Rows:
+def allocate_loop_rows(model: Model, worlds: int, device: str) -> LoopRows:
     """Zeroed rows: Jacobians in workspace columns, the rest for every world."""
     n = 6 * model.loops
     columns = worlds if wp.get_device(device).is_cuda else 1
-    rows = Rows()
+    rows = LoopRows()
     for name in ("Ja", "Jb"):
         setattr(rows, name, wp.zeros((6 * n, columns), dtype=real, device=device))
     sizes = {"g": n, "rate": n, "bias": n, "W": n * model.nv}

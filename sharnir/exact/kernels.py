@@ -8,7 +8,14 @@ from sharnir.dynamics.aba import inward, outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.forces import applied_wrenches, passive_forces, spring_dissipation, spring_wrenches, turn_vector
 from sharnir.dynamics.kinematics import kinematics
-from sharnir.dynamics.loop_joints import Loops, Rows, joint_rows, load_row, row_accelerations, whiten_rows
+from sharnir.dynamics.loop_joints import (
+    LoopJoints,
+    LoopRows,
+    add_row_accelerations,
+    apply_row_force,
+    evaluate_loop_rows,
+    whiten_loop_rows,
+)
 from sharnir.dynamics.rnea import link_forces, subtree_forces
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import BALL, FREE, SHIFT, SPHERICAL, SPRINGS, STILL
@@ -19,14 +26,14 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 
 @wp.func
-def loop_forces(ws: Workspace, loops: Loops, rows: Rows, w: int):
+def loop_forces(ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
     """Springs, dampers and constant efforts of loop joints, as wrenches on their links; returns their power
     without the springs'."""
     power = real(0.0)
     k = int(0)
     while k < loops.count:
         kind = loops.kind[k]
-        fixed = loops.fixed[kind]
+        fixed = loops.constraint_count[kind]
         q = loops.q_start[k]
         d = loops.v_start[k]
         ball = int(6)  # first row of a quaternion
@@ -44,7 +51,7 @@ def loop_forces(ws: Workspace, loops: Loops, rows: Rows, w: int):
             else:
                 stretch = turn[j - ball]
             free = loops.effort[c] - loops.damping[c] * rows.rate[r, w]
-            load_row(ws, loops, rows, r, free - loops.stiffness[c] * stretch, w)
+            apply_row_force(ws, loops, rows, r, free - loops.stiffness[c] * stretch, w)
             power = power + free * rows.rate[r, w]
             j += 1
         k += 1
@@ -80,7 +87,7 @@ def position_rates(tree: Tree, q: array2, v: array2, dq: array2, w: int):
 
 @wp.kernel
 def motion_kernel(
-    tree: Tree, ws: Workspace, loops: Loops, rows: Rows, q: array2, v: array2, control: array2, tau: array2,
+    tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, q: array2, v: array2, control: array2, tau: array2,
     f_ext: array2, dq: array2, qdd: array2, power: array2,
 ):  # fmt: skip
     """q̇, v̇ of the tree with all known forces, the rows of the loops, and the power of what is not conservative."""
@@ -96,13 +103,13 @@ def motion_kernel(
         work = work + (control[d, w] + tree.effort[d] - tree.damping[d] * v[d, w]) * v[d, w]
         d += 1
     if loops.count > 0:
-        joint_rows(tree, ws, loops, rows, w)
+        evaluate_loop_rows(tree, ws, loops, rows, w)
         work = work + loop_forces(ws, loops, rows, w)
     inward(tree, ws, tau, SPRINGS, w)
     outward(tree, ws, qdd, w)
     if loops.count > 0:
-        row_accelerations(tree, ws, loops, rows, w)
-        whiten_rows(tree, ws, loops, rows, w)
+        add_row_accelerations(tree, ws, loops, rows, w)
+        whiten_loop_rows(tree, ws, loops, rows, w)
     position_rates(tree, q, v, dq, w)
     power[0, w] = work
 
@@ -129,12 +136,12 @@ def read_z_kernel(tree: Tree, ws: Workspace, z: array2):
 
 
 @wp.kernel
-def reactions_kernel(tree: Tree, ws: Workspace, loops: Loops, rows: Rows, lam: array2, wrench: array2):
+def reactions_kernel(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, lam: array2, wrench: array2):
     """Wrenches of the tree's joints about their link origins, with loop forces lam along the rows."""
     w = wp.tid()
     r = int(0)
     while r < 6 * loops.count:
-        load_row(ws, loops, rows, r, lam[r, w], w)
+        apply_row_force(ws, loops, rows, r, lam[r, w], w)
         r += 1
     link_forces(tree, ws, SPRINGS, w)
     subtree_forces(tree, ws, w)

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sharnir.dynamics.evaluator import Dynamics
-from sharnir.dynamics.loop_joints import loops_on, rows_on
+from sharnir.dynamics.loop_joints import allocate_loop_rows, upload_loop_joints
 from sharnir.enums import FREE, SPHERICAL
 from sharnir.errors import ModelError, SimulationError, fail
 from sharnir.exact import kernels
 from sharnir.exact.least_norm import Least
-from sharnir.model.joint_rows import ABOUT_C, ABOUT_P, CONSTRAINED, ROWS
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, ROW_ABOUT_C, ROW_ABOUT_P
 from sharnir.model.model import Model, Reals
 from sharnir.precision import get_precision
 from sharnir.rotations import turn_between
@@ -77,7 +77,7 @@ class System:
         self.model, self.control = model, control
         self.evaluations = 0
         self._dynamics = d = Dynamics(model, 1, "cpu")
-        self._loops, self._rows = loops_on(model, "cpu"), rows_on(model, 1, "cpu")
+        self._loops, self._rows = upload_loop_joints(model, "cpu"), allocate_loop_rows(model, 1, "cpu")
         names = {"control": model.nv, "tau": model.nv, "qdd": model.nv, "z": model.nv, "dq": model.nq, "power": 1}
         names |= {"lam": 6 * model.loops, "wrench": 6 * model.nb}
         self._arrays = {name: d.array(size) for name, size in names.items()}
@@ -93,7 +93,7 @@ class System:
     def _select_rows(self) -> None:
         """Rows the loops hold: constraints, and free coordinates with a rotor, each with a coordinate of its own."""
         model = self.model
-        fixed = np.repeat(CONSTRAINED[model.loop_kind], 6)
+        fixed = np.repeat(CONSTRAINT_COUNT[model.loop_kind], 6)
         position = np.tile(np.arange(6), model.loops)
         loop = np.repeat(np.arange(model.loops), 6)
         coordinate = model.loop_v_start[loop] + position - fixed
@@ -104,7 +104,7 @@ class System:
         self._coordinate = np.flatnonzero(free)
         self._held = np.flatnonzero(~free | (armature > 0))
         rotor = np.flatnonzero(armature[self._held] > 0)
-        turning = np.isin(ROWS[:, :, 0][model.loop_kind].reshape(-1), (ABOUT_P, ABOUT_C))
+        turning = np.isin(JOINT_ROW_TABLE[:, :, 0][model.loop_kind].reshape(-1), (ROW_ABOUT_P, ROW_ABOUT_C))
         ball = np.isin(model.loop_kind, (SPHERICAL, FREE))[loop] if model.loops else np.zeros(0, dtype=bool)
         self._angle_rows = np.flatnonzero(free & turning & ~ball)
         self._angles = model.loop_q_start[loop[self._angle_rows]] + (position - fixed)[self._angle_rows]

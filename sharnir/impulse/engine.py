@@ -11,15 +11,15 @@ import numpy as np
 import warp as wp
 
 from sharnir.collision.pipeline import collide_kernel, rounds_kernel, solids_kernel
-from sharnir.dynamics.loop_joints import loops_on
+from sharnir.dynamics.loop_joints import upload_loop_joints
 from sharnir.dynamics.tree import tree_on, workspace_on
 from sharnir.impulse import data as places
-from sharnir.impulse.data import EVOLVES, STATE_SAVED, state_on, work_on
-from sharnir.impulse.layout.layout import plan_on
-from sharnir.impulse.step.cpu import published_kernel, start_kernel, step_kernel, ticks_kernel
-from sharnir.impulse.step.gpu import Stages, arrive_stage, begin_stage, stages_of_step, stages_to_velocities, threads_of
+from sharnir.impulse.data import EVOLVES, STATE_SAVED, allocate_scratch, allocate_state
+from sharnir.impulse.layout.layout import upload_layout
+from sharnir.impulse.step.cpu import initialise_kernel, published_step_kernel, step_kernel, ticks_kernel
+from sharnir.impulse.step.gpu import Stages, begin_stage, pose_stage, step_stages, threads_of, velocity_stages
 from sharnir.impulse.step.observe import observe_kernel
-from sharnir.impulse.step.poses import places_kernel
+from sharnir.impulse.step.poses import poses_kernel
 from sharnir.impulse.step.reactions import reactions_kernel, wrenches_kernel
 from sharnir.kernels.columns import world_columns
 from sharnir.kernels.launch import Graphs, Launch, Repeat, load
@@ -37,7 +37,7 @@ MARGIN = 0.97  # of the budget is used
 TIGHTER = 1e-4  # share of the usual tolerances, for reactions
 REACTING = 10  # passes for them
 NO_END = 1e9  # sweeps, where a step replays nothing
-REPLAYED = (places.CUT_AT, places.MOST_PSEUDO, places.MOST_CORRECTED)
+REPLAYED = (places.REPLAY_CUT, places.REPLAY_PSEUDO_SWEEPS, places.REPLAY_CORRECTIONS)
 
 
 @cache
@@ -72,19 +72,21 @@ class Impulses:
         self._on_gpu = wp.get_device(device).is_cuda
         columns = worlds if self._on_gpu else 1
         self.tree = tree_on(model, device)
-        self.loops = loops_on(model, device)
-        self.plan, self.lines = plan_on(model, device, contacts)
-        self.state = state_on(model, self.plan, worlds, HISTORY, device)
-        self._work = work_on(model, self.plan, self.pairs, columns, device)
-        self._ws = workspace_on(model, columns, device, self.plan.width)
+        self.loops = upload_loop_joints(model, device)
+        self.plan, self.lines = upload_layout(model, device, contacts)
+        self.state = allocate_state(model, self.plan, worlds, HISTORY, device)
+        self._work = allocate_scratch(model, self.plan, self.pairs, columns, device)
+        self._ws = workspace_on(model, columns, device, self.plan.z_size)
         self._trial = workspace_on(model, columns, device)
         self._all = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work]
         self._steps = wp.zeros(1, dtype=int, device="cpu")
         self._steps_view = self._steps.numpy()
-        self._turn_view = np.zeros(1) if self._on_gpu else self.state.turn.numpy()
-        self._searches = self.plan.contacts > 0 and self.plan.finds == 0  # before every step, by a kernel
+        self._turn_view = np.zeros(1) if self._on_gpu else self.state.launch_step.numpy()
+        self._searches = (
+            self.plan.max_contacts > 0 and self.plan.detects_contacts == 0
+        )  # before every step, by a kernel
         self._graphs = Graphs(device)
-        self._settings = np.zeros((places.SETTINGS, 1), dtype=np_real)
+        self._settings = np.zeros((places.SETTINGS_SIZE, 1), dtype=np_real)
         self._tight: tuple[Settings, float, np.ndarray] | None = None
         self._views: dict[int, np.ndarray] = {}
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
@@ -111,29 +113,29 @@ class Impulses:
         """Begin from positions and velocities [.., worlds]; loop_q: where angles of loop joints are counted from."""
         for name, values in (("q", q), ("v", v), ("loop_q", loop_q)):
             getattr(self.state, name).assign(np.ascontiguousarray(values, dtype=np_real))
-        self.state.touch.count.zero_()
+        self.state.contacts.count.zero_()
         arguments = [self.tree, self._ws, self.loops, self.plan, self.state, self._work]
-        self._graphs.launch("start", start_kernel, self.worlds, arguments)
+        self._graphs.launch("start", initialise_kernel, self.worlds, arguments)
 
     def set(self, settings: Settings, dt: float, like: tuple[float, ...] | None = None, tight: float = 1.0) -> None:
         """Settings of the steps to come; like: sweeps at which a step to replay was out of time, its pseudo-sweeps and
         corrections, which then end it instead of the clock; tight: share of the usual tolerances."""
-        paper = places.PAPER_BODIES if self.plan.bodies else places.PAPER_TREE
+        paper = places.PAPER_BODIES if self.plan.is_maximal else places.PAPER_TREE
         budget = FOREVER if settings.budget is None or like is not None else settings.budget * MARGIN
         default = settings.method == "default"
         values = {
             places.DT: dt, places.EPSILON: settings.change(self.model, dt), places.ERP: settings.erp,
-            places.PASSES: settings.passes, places.BUDGET: budget * ticks_per_second(),
-            places.SWEEPS: settings.max_sweeps,
-            places.METHOD: places.PREDICTIVE if default else paper, places.WARM: settings.warm_start,
+            places.MAX_PASSES: settings.passes, places.TICK_BUDGET: budget * ticks_per_second(),
+            places.MAX_SWEEPS: settings.max_sweeps,
+            places.METHOD: places.PREDICTIVE if default else paper, places.WARM_START: settings.warm_start,
             places.ACCELERATE: default and settings.accelerate,
-            places.DIRECT: default and settings.bilateral == "direct",
+            places.BILATERAL_DIRECT: default and settings.bilateral == "direct",
         }  # fmt: skip
-        values[places.TIGHT] = tight
-        values[places.ENOUGH] = settings.enough(self.model, dt)
-        values[places.EASY] = settings.easy_change(self.model, dt)
+        values[places.TOL_SCALE] = tight
+        values[places.TOL_ACCEPT] = settings.enough(self.model, dt)
+        values[places.TOL_LOOSE] = settings.easy_change(self.model, dt)
         values[places.MEAN_MASS] = float(self.model.mass.sum()) / max(1, self.model.nb)
-        values[places.STRICT] = settings.epsilon is None and default and get_precision() == "double"
+        values[places.WEIGH_BY_MASS] = settings.epsilon is None and default and get_precision() == "double"
         limits = (NO_END,) * 3 if like is None else like
         values |= dict(zip(REPLAYED, limits, strict=True))
         for place, value in values.items():
@@ -147,7 +149,7 @@ class Impulses:
         """Some steps of all worlds, at most HISTORY."""
         self._zero_turn()
         if self._on_gpu:
-            self._graphs.launch("arrive", arrive_stage, self.worlds, self._all)
+            self._graphs.launch("arrive", pose_stage, self.worlds, self._all)
             for _ in range(steps // MANY):
                 self._launch_steps(1, MANY)
             for _ in range(steps % MANY):
@@ -166,17 +168,17 @@ class Impulses:
     def kernels_of_step(self) -> list[Launch | Repeat]:
         """What is launched for a step, in its order, with its arguments."""
         if self._on_gpu:
-            after = self._in_turn(stages_of_step(self.model.loops > 0))
+            after = self._in_turn(step_stages(self.model.loops > 0))
             return [*self._stages([begin_stage]), *self._collide(), *after]
         predictive = self._settings[places.METHOD, 0] == places.PREDICTIVE
-        kernel = step_kernel if predictive else published_kernel
+        kernel = step_kernel if predictive else published_step_kernel
         return [*self._collide(), Launch(kernel, [*self._all, self._steps])]
 
     def _stages(self, kernels: list[Any]) -> list[Launch]:
         return [Launch(k, self._all, *threads_of(k)) for k in kernels]
 
     def _in_turn(self, stages: Stages) -> list[Launch | Repeat]:
-        again = Repeat(self._stages(stages.again), self._work.ahead)
+        again = Repeat(self._stages(stages.again), self._work.any_iterating)
         return [*self._stages(stages.first), again, *self._stages(stages.last)]
 
     def _collide(self) -> list[Launch]:
@@ -184,22 +186,30 @@ class Impulses:
         if not self._searches:
             return []
         state = self.state
-        arguments = [self.tree, self._ws, self.plan.surfaces, self._work.places, state.touch, state.q, state.v]
-        surfaces = self.plan.surfaces
+        arguments = [
+            self.tree,
+            self._ws,
+            self.plan.contact_model,
+            self._work.collision,
+            state.contacts,
+            state.q,
+            state.v,
+        ]
+        surfaces = self.plan.contact_model
         kernel = rounds_kernel if surfaces.rounds else solids_kernel if surfaces.solids else collide_kernel
         return [Launch(kernel, [*arguments, state.settings])]
 
     def _zero_turn(self) -> None:
         if self._on_gpu:
-            self.state.turn.zero_()
+            self.state.launch_step.zero_()
         else:
             self._turn_view[:] = 0
 
     def reports(self, steps: int) -> np.ndarray:
         """[steps, REPORTS, worlds] of the last launch."""
-        size = places.REPORTS * steps
+        size = places.REPORT_SIZE * steps
         history = self.state.history[:size].numpy() if self._on_gpu else self.host(self.state.history)[:size]
-        return np.asarray(history.reshape(steps, places.REPORTS, self.worlds))
+        return np.asarray(history.reshape(steps, places.REPORT_SIZE, self.worlds))
 
     def observe(self) -> None:
         """Velocities, poses and energies at the present time, in `seen`."""
@@ -211,7 +221,7 @@ class Impulses:
     def place(self) -> None:
         """Poses at the present time, in `seen`."""
         arguments = [self.tree, self._ws, self.state.q, self.seen["position"], self.seen["rotation"]]
-        self._graphs.launch("places", places_kernel, self.worlds, arguments)
+        self._graphs.launch("places", poses_kernel, self.worlds, arguments)
 
     def react(self, settings: Settings, dt: float) -> None:
         """Wrenches of all joints at the present time, by a step that is solved tightly and not kept. Of one world also
@@ -225,12 +235,12 @@ class Impulses:
         arguments = [*self._all, self.seen["wrench"], self.seen["loop_wrench"]]
         kernels: list[Launch | Repeat] = [*self._collide(), Launch(reactions_kernel, arguments)]
         if self._on_gpu:
-            before, after = self._stages([arrive_stage, begin_stage]), self._in_turn(stages_to_velocities())
+            before, after = self._stages([pose_stage, begin_stage]), self._in_turn(velocity_stages())
             kernels = [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
         self._graphs.launch_all("react", kernels, self.worlds)
         if self.worlds == 1:
             gain = self.host(self._ws.C)[:, 0] - self.host(self.state.P)[:, 0]
-            self.momentum_rate = (gain / self.host(self._work.pace)[places.HALF, 0]).reshape(-1, 6)
+            self.momentum_rate = (gain / self.host(self._work.status_real)[places.FORCE_TIME, 0]).reshape(-1, 6)
         self._put_back(kept)
         self._settings[:] = present
         self._send_settings()
@@ -268,4 +278,4 @@ class Impulses:
         """Go on from what `saved` returned."""
         for name in STATE_SAVED:
             getattr(self.state, name).assign(saved[name])
-        self.state.touch.count.zero_()
+        self.state.contacts.count.zero_()

@@ -8,7 +8,7 @@ from sharnir.kernels.columns import ints2
 from sharnir.kernels.types import C_REAL, FOUR, array2, real, vec3
 from sharnir.kernels.vector_ops import indices
 
-MOST = 96  # rows of a matrix that is eliminated
+MAX_LU_ROWS = 96  # rows of a matrix that is eliminated
 
 
 @wp.func_native(f"""
@@ -93,7 +93,7 @@ def add_columns(A: array2, length: int, rows: ints2, count: int, factors: array2
     }}
 #endif
 """)
-def put_answers(W: array2, places: ints2, index: indices, D: array2, c: int, A: array2, stride: int, w: int):
+def put_contact_delassus(W: array2, places: ints2, index: indices, D: array2, c: int, A: array2, stride: int, w: int):
     """Blocks of A = W Wᵀ of contact c and those before it, on both sides of the diagonal. places: of both halves of a
     contact's rows, where they start in W, how long they are, where their entries start in `index`; D[4 k + j]: row j of
     contact c, dense."""
@@ -113,7 +113,9 @@ def put_answers(W: array2, places: ints2, index: indices, D: array2, c: int, A: 
     for (int k = 0; k < length; ++k) *(four*)(D.data + 4*at[k]) = four{{x[k], y[k], z[k], 0}} * sign;
 #endif
 """)
-def spread(W: array2, start: int, length: int, rows: int, index: indices, first: int, sign: real, D: array2, w: int):
+def scatter_interleaved(
+    W: array2, start: int, length: int, rows: int, index: indices, first: int, sign: real, D: array2, w: int
+):
     """D[4 k + j] ← a sparse row of W, or three side by side, times a sign: dense; sign 0 clears it."""
     ...
 
@@ -136,7 +138,7 @@ def spread(W: array2, start: int, length: int, rows: int, index: indices, first:
     return wp::vec_t<3,{C_REAL}>(a[0], a[1], a[2]);
 #endif
 """)
-def product_with(W: array2, start: int, length: int, index: indices, first: int, D: array2, w: int) -> vec3:
+def dot_interleaved(W: array2, start: int, length: int, index: indices, first: int, D: array2, w: int) -> vec3:
     """Products of a sparse row of W with the three dense rows D[4 k + j]."""
     ...
 
@@ -161,7 +163,7 @@ def product_with(W: array2, start: int, length: int, index: indices, first: int,
         for (; i < stride; ++i) h[i*n] = 0;
     }}
 """)
-def choose(A: array2, length: int, rows: ints2, threes: int, size: int, H: array2, stride: int, w: int):
+def extract_submatrix(A: array2, length: int, rows: ints2, threes: int, size: int, H: array2, stride: int, w: int):
     """H ← rows and columns `rows` of A, whose columns have `length` entries; of the first `threes` rows three follow
     each other. Columns of H are padded to `stride` with zeros."""
     ...
@@ -180,7 +182,7 @@ def choose(A: array2, length: int, rows: ints2, threes: int, size: int, H: array
     }}
 #else
     {FOUR}
-    {C_REAL} below[{MOST}];
+    {C_REAL} below[{MAX_LU_ROWS}];
     for (int j = 0; j < size; ++j) {{
         {C_REAL}* column = H.data + j*stride;
         const {C_REAL} inverse = 1 / column[j];
@@ -197,7 +199,7 @@ def choose(A: array2, length: int, rows: ints2, threes: int, size: int, H: array
     }}
 #endif
 """)
-def eliminate(H: array2, size: int, stride: int, w: int):
+def factor_lu(H: array2, size: int, stride: int, w: int):
     """Factors of a square matrix of at most MOST rows in place: L without its ones, U with inverse pivots; no row
     changes its place. Columns follow each other and are padded to a multiple of four with zeros."""
     ...
@@ -247,6 +249,6 @@ def eliminate(H: array2, size: int, stride: int, w: int):
     }}
 #endif
 """)
-def substitute(H: array2, x: array2, size: int, stride: int, w: int):
+def solve_lu(H: array2, x: array2, size: int, stride: int, w: int):
     """x ← H⁻¹ x by these factors."""
     ...

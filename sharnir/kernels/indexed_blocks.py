@@ -7,7 +7,7 @@ import warp as wp
 from sharnir.kernels.columns import ints2
 from sharnir.kernels.types import C_REAL, array2, real
 
-_EACH = """
+_EACH_ITEM_NATIVE = """
 #if defined(__CUDA_ARCH__)
     const long long n = x.shape[1];
     const int* item = chosen.data + w;
@@ -28,20 +28,20 @@ _EACH = """
 """
 
 
-@wp.func_native(_EACH.replace("BODY", "old.data[at] = x.data[at];"))
-def keep_listed(x: array2, old: array2, chosen: ints2, first: int, stride: int, size: int, w: int):
+@wp.func_native(_EACH_ITEM_NATIVE.replace("BODY", "old.data[at] = x.data[at];"))
+def copy_indexed_blocks(x: array2, old: array2, chosen: ints2, first: int, stride: int, size: int, w: int):
     """old ← x of the first `size` items of every chosen block of `stride` items from `first` on."""
     ...
 
 
 @wp.func_native(
-    _EACH.replace(
+    _EACH_ITEM_NATIVE.replace(
         "BODY",
         f"""const {C_REAL} now = x.data[at], ahead = beta * way.data[at];
             way.data[at] = now - old.data[at] + ahead; x.data[at] = now + ahead;""",
     )
 )
-def extrapolate_listed(
+def extrapolate_indexed_blocks(
     x: array2, old: array2, way: array2, beta: real, chosen: ints2, first: int, stride: int, size: int, w: int
 ):
     """`spans.extrapolate` of those."""

@@ -6,7 +6,7 @@ import io
 import math
 from typing import Any
 
-from sharnir.scenes.demonstrators.goals import Curve
+from sharnir.scenes.goals import Curve
 
 WIDE, HIGH = 7.5, 2.2  # inches, of one plot
 OURS, PEER, BOUND = "#2a6f97", "#b8b8b8", "#c1121f"

@@ -8,7 +8,7 @@ import numpy as np
 
 from sharnir.enums import HELICAL
 from sharnir.errors import fail
-from sharnir.model.joint_rows import ABOUT_C, ABOUT_P, ALONG, CONSTRAINED, ROWS
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, ROW_ABOUT_C, ROW_ABOUT_P, ROW_ALONG
 from sharnir.rotations import Array, cross, matrix_to_quat, quat_to_matrix
 from sharnir.spec.elements import Box, Capsule, Cylinder, Shape, Sphere
 from sharnir.spec.scene import WORLD
@@ -95,11 +95,11 @@ def along_coordinate(sim: Simulation, joint: str, coordinate: int) -> float:
     kind = int(model.joint_kind[k])
     P, C = joint_frame(sim, k, 0), joint_frame(sim, k, 1)
     force, torque = exerted(sim, joint, C.x)
-    form, axis, _ = ROWS[kind, CONSTRAINED[kind] + coordinate]
-    e = (C if form == ABOUT_C else P).R[:, axis]
-    if form == ALONG:
+    form, axis, _ = JOINT_ROW_TABLE[kind, CONSTRAINT_COUNT[kind] + coordinate]
+    e = (C if form == ROW_ABOUT_C else P).R[:, axis]
+    if form == ROW_ALONG:
         return float(e @ force)
-    assert form in (ABOUT_P, ABOUT_C)
+    assert form in (ROW_ABOUT_P, ROW_ABOUT_C)
     return float(e @ torque + (model.joint_pitch[k] * (e @ force) if kind == HELICAL else 0.0))
 
 

@@ -35,15 +35,15 @@ def contacts_of(sim: Simulation, body: str | None, other: str | None, world: int
     if isinstance(world, bool) or not isinstance(world, int) or not 0 <= world < sim.worlds:
         raise fail("contacts", "world is out of range", shown(world), f"a whole number from 0 to {sim.worlds - 1}")
     state, shapes, host = sim.impulses.state, len(sim.inner.shape_kind), sim.impulses.host
-    touched = host(state.touched)[:, world]
-    count, h = int(touched[0]), float(host(state.clock)[1, world])
+    touched = host(state.prev_contact_keys)[:, world]
+    count, h = int(touched[0]), float(host(state.prev_step)[1, world])
     links, out = sim.inner.shape_link.tolist(), []
     for c, code in enumerate(touched[1 : 1 + 2 * count : 2].tolist()):
         first, second = divmod(code, shapes)
         pair = (names[links[first]], names[links[second]])
         if (body is None or body in pair) and (other is None or other in pair):
-            x = host(state.touched_at)[10 * c : 10 * c + 7, world].astype(float)
-            push = host(state.touched_p)[6 * c : 6 * c + 6, world] / h
+            x = host(state.prev_contact_geometry)[10 * c : 10 * c + 7, world].astype(float)
+            push = host(state.prev_contact_impulse)[6 * c : 6 * c + 6, world] / h
             out.append(Contact(pair, (first, second), x[:3], x[3:6], float(x[6]), push[:3], push[3:]))
     return out
 
@@ -52,7 +52,7 @@ def check_room(sim: Simulation, needed: np.ndarray) -> None:
     """Whether there was room for all. needed: points of contact there are, or minus the pairs of shapes near each other
     where those are too many."""
     points, pairs = int(needed.max()), -int(needed.min())
-    room, shapes = sim.impulses.plan.contacts, len(sim.inner.shape_kind)
+    room, shapes = sim.impulses.plan.max_contacts, len(sim.inner.shape_kind)
     if pairs > 0:
         raise SimulationError(
             f"t = {sim.time:.6g} s: {pairs} pairs of shapes near each other: there is room for {sim.impulses.pairs}; "

@@ -36,7 +36,7 @@ class DCMotorView(ActuatorView):
         what = f"brake of DC motor {self.name!r}"
         if not ((np.asarray(value, dtype=float) >= 0) & (np.asarray(value, dtype=float) <= 1)).all():
             raise fail(what, "is out of range", shown(value), "numbers from 0 to 1, or True and False")
-        array = self._simulation.impulses.state.drive_brake
+        array = self._simulation.impulses.state.actuator_brake
         written(self._simulation, array, self._number, what, np.asarray(value, dtype=float))
 
     @property

@@ -298,7 +298,7 @@ class Simulation:
         if name in ("wrench", "loop_wrench"):
             if not self._reacted:
                 self.impulses.react(self.settings, self._dt)
-                check_room(self, self.impulses.host(self.impulses.state.touch.count)[1])
+                check_room(self, self.impulses.host(self.impulses.state.contacts.count)[1])
                 self._reacted = True
         elif name in ("position", "rotation"):
             if not (self._placed or self._observed):
@@ -306,7 +306,7 @@ class Simulation:
                 self._placed = True
         elif not self._observed:
             self.impulses.observe()
-            check_room(self, self.impulses.host(self.impulses.state.touch.count)[1])
+            check_room(self, self.impulses.host(self.impulses.state.contacts.count)[1])
             self._observed = True
         return self._column(self.impulses.seen[name])
 

@@ -52,18 +52,18 @@ def judged(sim: Simulation, reports: np.ndarray) -> Report:
     from sharnir.impulse.engine import ticks_per_second
 
     worst = reports.max(axis=2)
-    if not np.isfinite(worst[:, places.RESIDUAL]).all() or not np.isfinite(worst[:, places.POSITION_ERROR]).all():
+    if not np.isfinite(worst[:, places.SWEEP_RESIDUAL]).all() or not np.isfinite(worst[:, places.POSITION_ERROR]).all():
         raise SimulationError(f"t = {sim.time:.6g} s: {what_diverged(sim)}")
-    check_room(sim, reports[:, places.TOUCHING])
-    seconds = worst[:, places.TICKS] / ticks_per_second()
-    weakest = reports[:, places.WEAKEST].min(axis=1)
+    check_room(sim, reports[:, places.CONTACT_POINTS])
+    seconds = worst[:, places.STEP_TICKS] / ticks_per_second()
+    weakest = reports[:, places.MIN_RELATIVE_PIVOT].min(axis=1)
     folded = (weakest < FOLDED) & (sim.inner.loops > 0) & (sim.settings.method == "default")
     c = sim.counts
     c.steps += len(reports)
-    c.capped += int((worst[:, places.REASON] == places.CAPPED).sum())
-    c.out_of_time += int((worst[:, places.REASON] == places.OUT_OF_TIME).sum())
+    c.capped += int((worst[:, places.STOP_REASON] == places.CAPPED).sum())
+    c.out_of_time += int((worst[:, places.STOP_REASON] == places.OUT_OF_TIME).sum())
     c.overruns += 0 if sim.settings.budget is None else int((seconds > sim.settings.budget).sum())
-    c.guarded += int((worst[:, places.GUARDED] > 0).sum())
+    c.guarded += int((worst[:, places.FALLBACK_USED] > 0).sum())
     c.warned += int((folded | (worst[:, places.POSITION_ERROR] > TORN * sim._size)).sum())
     last = worst[-1]
     warning = None
@@ -72,10 +72,10 @@ def judged(sim: Simulation, reports: np.ndarray) -> Report:
     elif folded[-1]:
         warning = f"loops hold {weakest[-1]:.1e} as firmly as before: near a fold, where the branch may change"
     return Report(
-        time=sim.time, iterations=int(last[places.SWEPT]), residual=float(last[places.RESIDUAL]),
-        position_error=float(last[places.POSITION_ERROR]), reason=REASONS[int(last[places.REASON])],
-        seconds=float(seconds[-1]), passes=int(last[places.PASSED]), guarded=bool(last[places.GUARDED]),
-        warning=warning, counts=tuple(float(x) for x in last[: places.CORRECTED + 1]),
+        time=sim.time, iterations=int(last[places.SWEEP_COUNT]), residual=float(last[places.SWEEP_RESIDUAL]),
+        position_error=float(last[places.POSITION_ERROR]), reason=REASONS[int(last[places.STOP_REASON])],
+        seconds=float(seconds[-1]), passes=int(last[places.PASS_COUNT]), guarded=bool(last[places.FALLBACK_USED]),
+        warning=warning, counts=tuple(float(x) for x in last[: places.CORRECTION_COUNT + 1]),
     )  # fmt: skip
 
 

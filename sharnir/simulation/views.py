@@ -11,7 +11,7 @@ import numpy as np
 
 from sharnir.enums import TURN
 from sharnir.errors import fail, shown
-from sharnir.impulse.row_kinds import ACT_FRICTION, ACT_HOLD, ACT_MOTOR, ACTIONS
+from sharnir.impulse.row_kinds import BOUND_ROW, FRICTION_ROW, MOTOR_ROW, SCALAR_IMPULSES
 from sharnir.model.model import Reals
 from sharnir.rotations import cross
 
@@ -109,12 +109,12 @@ class JointView:
     @property
     def limit_force(self) -> Reals:
         """Forces of its limits in the last step, by coordinate, N or N m."""
-        return self._forces(ACT_HOLD)
+        return self._forces(BOUND_ROW)
 
     @property
     def friction_force(self) -> Reals:
         """Forces of dry friction in the last step, by coordinate, N or N m."""
-        return self._forces(ACT_FRICTION)
+        return self._forces(FRICTION_ROW)
 
     def _forces(self, act: int) -> Reals:
         coordinates = range(self._coordinates.start, self._coordinates.stop)
@@ -122,21 +122,21 @@ class JointView:
 
     def _line(self, c: int, act: int) -> int | None:
         lines = self._simulation.impulses.lines
-        if act == ACT_HOLD and self._simulation.inner.coordinate_positions[c] < 0:
+        if act == BOUND_ROW and self._simulation.inner.coordinate_positions[c] < 0:
             for l, row in enumerate(lines.rows):
                 if row["kind"] == TURN and row["of"][0] <= c == row["of"][0] + row["of"][1] % 3:
                     return l
             return None
-        return lines.of_coordinate.get(c)
+        return lines.scalar_of_coordinate.get(c)
 
 
 def line_force(simulation: Simulation, line: int | None, act: int) -> Any:
     """Force of one of the actions on a line in the last step."""
     impulses = simulation.impulses
-    acted = simulation._column(impulses.state.clock)[1]
+    acted = simulation._column(impulses.state.prev_step)[1]
     if line is None:
         return np.zeros_like(acted)
-    p = simulation._column(impulses.state.p)[impulses.plan.first_line + ACTIONS * line + act]
+    p = simulation._column(impulses.state.p)[impulses.plan.scalar_p_start + SCALAR_IMPULSES * line + act]
     return np.divide(p, acted, out=np.zeros_like(p), where=acted > 0)
 
 
@@ -150,18 +150,18 @@ class MotorView:
     @property
     def target(self) -> Any:
         """What it seeks: rad/s or m/s, or rad or m."""
-        return self._simulation._column(self._simulation.impulses.state.target)[self._number]
+        return self._simulation._column(self._simulation.impulses.state.motor_target)[self._number]
 
     @target.setter
     def target(self, value: Any) -> None:
         state = self._simulation.impulses.state
-        written(self._simulation, state.target, self._number, f"target of motor {self.name!r}", value)
+        written(self._simulation, state.motor_target, self._number, f"target of motor {self.name!r}", value)
 
     @property
     def force(self) -> Any:
         """What it gave in the last step, N or N m."""
         c = int(self._simulation.inner.motor_coordinate[self._number])
-        return line_force(self._simulation, self._simulation.impulses.lines.of_coordinate.get(c), ACT_MOTOR)
+        return line_force(self._simulation, self._simulation.impulses.lines.scalar_of_coordinate.get(c), MOTOR_ROW)
 
 
 class ActuatorView:
@@ -174,17 +174,17 @@ class ActuatorView:
     @property
     def input(self) -> Any:
         """What it is given, held until changed."""
-        return self._simulation._column(self._simulation.impulses.state.drive_input)[self._number]
+        return self._simulation._column(self._simulation.impulses.state.actuator_input)[self._number]
 
     @input.setter  # noqa: A003
     def input(self, value: Any) -> None:
-        array = self._simulation.impulses.state.drive_input
+        array = self._simulation.impulses.state.actuator_input
         written(self._simulation, array, self._number, f"input of actuator {self.name!r}", value)
 
     @property
     def force(self) -> Any:
         """What it gave in the last step along its path, N or N m."""
-        return self._simulation._column(self._simulation.impulses.state.drive_force)[self._number]
+        return self._simulation._column(self._simulation.impulses.state.actuator_force)[self._number]
 
 
 class BodyView:

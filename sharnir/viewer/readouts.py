@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sharnir.enums import COMPOUND, FREE, POSITION, SHIFT, SLIDE
-from sharnir.model.joint_rows import ALONG, CONSTRAINED, ROWS
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, ROW_ALONG
 from sharnir.model.model import Ints, Model
 
 WIDE = np.pi  # m or rad, of a position without limits
@@ -33,8 +33,8 @@ class Drive(NamedTuple):
 
     name: str
     unit: str
-    low: float
-    high: float
+    force_low: float
+    force_high: float
     start: float
     mechanism: int
 
@@ -114,8 +114,8 @@ def unit_of(model: Model, c: int, joint: int) -> str:
         part = int(np.searchsorted(model.part_v, c, side="right")) - 1
         return "m" if model.part_kind[part] in (SLIDE, SHIFT) else "rad"
     where = model.joint(model.joint_names[joint])
-    row = CONSTRAINED[kind] + c - where.v.start - (model.nv if where.closes_loop else 0)
-    return "m" if ROWS[kind, row, 0] == ALONG else "rad"
+    row = CONSTRAINT_COUNT[kind] + c - where.v.start - (model.nv if where.closes_loop else 0)
+    return "m" if JOINT_ROW_TABLE[kind, row, 0] == ROW_ALONG else "rad"
 
 
 def motor(model: Model, number: int, owner: dict[int, int]) -> Drive:

@@ -11,8 +11,8 @@ import sharnir as sh
 from sharnir import scenes, viewer
 from sharnir.errors import SharnirError
 from sharnir.scenes import demonstrators
-from sharnir.scenes.demonstrators.goals import Figure
 from sharnir.scenes.demonstrators.trailer_task import euler_xyz
+from sharnir.scenes.goals import Figure
 from sharnir.scenes.trailer_robot import LIMITS
 
 

@@ -38,7 +38,7 @@ def going_on(saved: Saved, name: str, n: int, **settings: float) -> sharnir.Simu
 def sweeps(sim: sharnir.Simulation, steps: int) -> Iterator[float]:
     for _ in range(steps):
         sim.impulses.step(1)
-        yield float(sim.impulses.reports(1)[0, work.SWEPT, 0])
+        yield float(sim.impulses.reports(1)[0, work.SWEEP_COUNT, 0])
 
 
 def test_contacts_go_on_under_other_names() -> None:
@@ -78,8 +78,8 @@ def pulled(**settings: float) -> sharnir.Simulation:
 
 def test_few_contacts_of_a_pile_are_swept_where_one_box_is_pulled() -> None:
     sim = pulled()
-    contacts = int(sim.impulses.state.touched.numpy()[0, 0])
-    assert 0 < int(sim.impulses._work.awake.numpy()[0, 0]) < contacts / 2
+    contacts = int(sim.impulses.state.prev_contact_keys.numpy()[0, 0])
+    assert 0 < int(sim.impulses._work.active_contacts.numpy()[0, 0]) < contacts / 2
 
 
 def test_what_rests_is_solved_as_well() -> None:

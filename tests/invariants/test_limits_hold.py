@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import sharnir as sh
 from sharnir.enums import ANGLE_LIMIT, CONE_LIMIT, EULER_LIMIT, TWIST_LIMIT
-from sharnir.impulse.row_kinds import ACT_HOLD, ACTIONS
+from sharnir.impulse.row_kinds import BOUND_ROW, SCALAR_IMPULSES
 from sharnir.impulse.rows.ball_angles import ball_angle
 from sharnir.kernels.types import array2, real
 
@@ -273,8 +273,8 @@ def test_impulses_of_limits_are_complementary(solver, bilateral):
     sim = sh.Simulation(scene, solver=solver, dt=dt, bilateral=bilateral)
     epsilon = sim.settings.change(sim.inner, dt)
     names = [f"j{n}" for n in range(3)]
-    lines = [sim.joint(n)._line(sim.joint(n)._coordinates.start, ACT_HOLD) for n in names]
-    at = [sim.impulses.plan.first_line + ACTIONS * line + ACT_HOLD for line in lines]
+    lines = [sim.joint(n)._line(sim.joint(n)._coordinates.start, BOUND_ROW) for n in names]
+    at = [sim.impulses.plan.scalar_p_start + SCALAR_IMPULSES * line + BOUND_ROW for line in lines]
     low, high = np.array(limits).T
     K = 2 / 0.02 + 2 * 0.15**2 * 2  # no row weighs more: two bodies, both turned
     old = np.array([sim.joint(n).position[0] for n in names])

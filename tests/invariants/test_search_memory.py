@@ -16,11 +16,11 @@ def test_a_simulation_that_remembers_nothing_goes_on_to_the_bit() -> None:
     sim = sh.Simulation(model, dt=DT)
     sim.step(150)
     saved = sim.save()
-    assert np.abs(sim.impulses._work.places.apart.numpy()).max() > 0
+    assert np.abs(sim.impulses._work.collision.apart.numpy()).max() > 0
     sim.step(150)
     fresh = sh.Simulation(model, dt=DT)
     fresh.restore(saved)
-    assert np.abs(fresh.impulses._work.places.apart.numpy()).max() == 0
+    assert np.abs(fresh.impulses._work.collision.apart.numpy()).max() == 0
     fresh.step(150)
     assert np.array_equal(fresh.q, sim.q) and np.array_equal(fresh.v, sim.v)
 
@@ -52,4 +52,4 @@ def test_points_are_sought_as_far_as_bodies_approach(first: float, second: float
     """0.02 m apart, at 4 m/s each and 5 ms a step: 0.04 m nearer at most."""
     sim = two_cylinders(0.02, first, second)
     sim.step()
-    assert (int(sim.impulses.state.touch.count.numpy()[0, 0]) > 0) == seen
+    assert (int(sim.impulses.state.contacts.count.numpy()[0, 0]) > 0) == seen

@@ -71,8 +71,8 @@ def test_every_way_to_change_a_run_is_replayed(tmp_path, solver):
         sim.configure(method="paper")
         sim.step(5)
         sim.configure(method="default", bilateral="sweep")
-        sim.impulses.state.drive_lagged.numpy()[0] = 0.7
-        sim.impulses.state.touched_p.numpy()[:6] = 0.0
+        sim.impulses.state.actuator_activation.numpy()[0] = 0.7
+        sim.impulses.state.prev_contact_impulse.numpy()[:6] = 0.0
         sim.step(5)
         sim.reset()
         sim.step(20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
-from sharnir.impulse.solve.coulomb_cone import within_cone
+from sharnir.impulse.solve.coulomb_cone import solve_cone
 from sharnir.kernels.types import array2, np_real, real, vec3
 
 SWEEPS = 6
@@ -23,7 +23,7 @@ def solved_kernel(K: array2, A: array2, mu: array2, s: array2, p: array2):
             speed[i] = s[3 * c + i, 0]
             for j in range(3):
                 speed[i] = speed[i] + A[9 * c + 3 * i + j, 0] * old[j]
-        old = within_cone(K, SIZE * c, mu[c, 0], old, speed, 0)
+        old = solve_cone(K, SIZE * c, mu[c, 0], old, speed, 0)
     for i in range(3):
         p[3 * c + i, 0] = old[i]
 

@@ -8,7 +8,7 @@ import pytest
 
 from sharnir.report.page import Section, page
 from sharnir.report.plots import curves_svg
-from sharnir.scenes.demonstrators.goals import Curve, Figure
+from sharnir.scenes.goals import Curve, Figure
 
 
 def test_names_are_text_and_replays_are_whole():

@@ -393,10 +393,10 @@ def test_reset_forgets_the_speed_of_a_limited_joint():
     scene.add(sh.Body(name="a", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(0.5, 0, 0)))
     scene.add(sh.Revolute(name="hinge", parent="world", child="a", axis=(0, 1, 0), limits=(-50, 50)))
     sim = sh.Simulation(scene)
-    first = sim.impulses.state.speed.numpy().copy()
+    first = sim.impulses.state.scalar_velocity.numpy().copy()
     sim.step(100)
     sim.reset()
-    np.testing.assert_array_equal(sim.impulses.state.speed.numpy(), first)
+    np.testing.assert_array_equal(sim.impulses.state.scalar_velocity.numpy(), first)
 
 
 # --- runs that cannot go on ------------------------------------------------------------------------------------------

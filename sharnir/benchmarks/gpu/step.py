@@ -120,15 +120,15 @@ def ours(model: sharnir.Model, worlds: int, passes: int) -> dict[str, Any]:
     report = impulses.reports(32)
     q = impulses.state.q.numpy()
     assert np.isfinite(q).all()
-    count = impulses.state.touched.numpy()[0]
-    pressed = impulses.state.touched_p.numpy().reshape(ROOM, 6, worlds)[:, :3]
+    count = impulses.state.prev_contact_keys.numpy()[0]
+    pressed = impulses.state.prev_contact_impulse.numpy().reshape(ROOM, 6, worlds)[:, :3]
     acting = (np.abs(pressed).max(axis=1) > 0) & (np.arange(ROOM)[:, None] < count)
-    assert report[:, places.TOUCHING].max() <= ROOM, "more contacts than there is room for"
+    assert report[:, places.CONTACT_POINTS].max() <= ROOM, "more contacts than there is room for"
     return {
-        "steps_per_s": worlds * 32 / float(np.median(seconds)), "contacts": float(report[:, places.TOUCHING].mean()),
-        "acting contacts": float(acting.sum(axis=0).mean()), "sweeps": float(report[:, places.SWEPT].mean()),
-        "sweeps p99": float(np.percentile(report[:, places.SWEPT], 99)),
-        "passes": float(report[:, places.PASSED].mean()), "lowest root, m": float(q[2].min()),
+        "steps_per_s": worlds * 32 / float(np.median(seconds)), "contacts": float(report[:, places.CONTACT_POINTS].mean()),
+        "acting contacts": float(acting.sum(axis=0).mean()), "sweeps": float(report[:, places.SWEEP_COUNT].mean()),
+        "sweeps p99": float(np.percentile(report[:, places.SWEEP_COUNT], 99)),
+        "passes": float(report[:, places.PASS_COUNT].mean()), "lowest root, m": float(q[2].min()),
         "profile": profile(impulses),
     }  # fmt: skip
 

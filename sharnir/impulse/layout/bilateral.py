@@ -6,62 +6,74 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sharnir.impulse.layout.scalar_rows import Lines
-from sharnir.impulse.row_kinds import ACT_HOLD, ACT_MOTOR, ACT_SOFT, ACTIONS, BOUNDED, HOLD, MOTOR, OF_JOINT, SOFT
-from sharnir.model.joint_rows import ALONG, CONSTRAINED, HELIX, ROWS
+from sharnir.impulse.layout.scalar_rows import ScalarRowBuilder
+from sharnir.impulse.row_kinds import (
+    BOUND,
+    BOUND_ROW,
+    COMPLIANT,
+    COMPLIANT_ROW,
+    JOINT_ROW,
+    MOTOR,
+    MOTOR_ROW,
+    SATURATED,
+    SCALAR_IMPULSES,
+)
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, ROW_ALONG, ROW_HELIX
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model
 
 ROW_FIELDS = {
-    "bind_start": "start", "bind_first": "first", "bind_p": "p", "bind_act": "act", "bind_of": "of",
-    "bind_weight": "weight",
+    "bilateral_W_start": "start", "bilateral_index_start": "first", "bilateral_p": "p", "bilateral_kind": "act", "bilateral_source": "of",
+    "bilateral_free_K": "weight",
 }  # fmt: skip
 
 
-def bound_arrays(model: Model, lines: Lines, joints: list[list[int]], at: dict[str, Any]) -> dict[str, Any]:
+def lay_out_bilateral(
+    model: Model, builder: ScalarRowBuilder, joints: list[list[int]], at: dict[str, Any]
+) -> dict[str, Any]:
     """Rows solved directly, in the order of elimination, with the envelope of their factor."""
     rows: list[dict[str, Any]] = []
     for k, entries in enumerate(joints):
-        for j in range(CONSTRAINED[model.loop_kind[k]]):
-            start = at["joint_start"][k] + j * len(entries)
-            rows.append({"start": start, "first": at["joint_first"][k], "p": 6 * k + j, "act": OF_JOINT,
-                         "of": 6 * k + j, "entries": entries, "weight": free_weight(model, k, j)})  # fmt: skip
-    first_line = 6 * model.loops
-    loose = []
-    for l, r in enumerate(lines.rows):
-        binding = binding_acts(model, r)
-        loose.append(r["acts"] & ~sum(1 << act for act in binding))
-        rows += [{"start": r["start"], "first": r["first"], "p": first_line + ACTIONS * l + act, "act": act, "of": l,
-                  "entries": r["entries"], "weight": 0.0} for act in binding]  # fmt: skip
+        for j in range(CONSTRAINT_COUNT[model.loop_kind[k]]):
+            start = at["joint_W_start"][k] + j * len(entries)
+            rows.append({"start": start, "first": at["joint_index_start"][k], "p": 6 * k + j, "act": JOINT_ROW,
+                         "of": 6 * k + j, "entries": entries, "weight": free_body_K(model, k, j)})  # fmt: skip
+    scalar_p_start = 6 * model.loops
+    bounded = []
+    for l, r in enumerate(builder.rows):
+        kinds = bilateral_kinds(model, r)
+        bounded.append(r["acts"] & ~sum(1 << act for act in kinds))
+        rows += [{"start": r["start"], "first": r["first"], "p": scalar_p_start + SCALAR_IMPULSES * l + act, "act": act, "of": l,
+                  "entries": r["entries"], "weight": 0.0} for act in kinds]  # fmt: skip
     if not rows or not model.loops + len(model.coupling_names):
-        rows, loose = [], [r["acts"] for r in lines.rows]  # nothing but lines of their own: a sweep does as well
-    rows = [rows[b] for b in elimination_order([r["entries"] for r in rows])]
-    rows.sort(key=lambda r: {ACT_HOLD: 1, ACT_MOTOR: 2}.get(r["act"], 0))  # where they conflict, joints hold
-    near = neighbours([r["entries"] for r in rows])
-    left = [min([b, *near[b]]) for b in range(len(rows))]
-    slacks = np.cumsum([r["act"] == ACT_SOFT for r in rows])
+        rows, bounded = [], [r["acts"] for r in builder.rows]  # nothing but lines of their own: a sweep does as well
+    rows = [rows[b] for b in find_elimination_order([r["entries"] for r in rows])]
+    rows.sort(key=lambda r: {BOUND_ROW: 1, MOTOR_ROW: 2}.get(r["act"], 0))  # where they conflict, joints hold
+    coupled = find_coupled_rows([r["entries"] for r in rows])
+    first_column = [min([b, *coupled[b]]) for b in range(len(rows))]
+    slacks = np.cumsum([r["act"] == COMPLIANT_ROW for r in rows])
     width = model.nv + (int(slacks[-1]) if rows else 0)
-    sizes = [b - left[b] for b in range(len(rows))]
+    sizes = [b - first_column[b] for b in range(len(rows))]
     return {
         **{field: [r[fact] for r in rows] for field, fact in ROW_FIELDS.items()},
-        "bind_length": [len(r["entries"]) for r in rows],
-        "bind_slack": [model.nv + slacks[b] - 1 if r["act"] == ACT_SOFT else -1 for b, r in enumerate(rows)],
-        "envelope_left": left, "envelope_start": np.cumsum([0, *sizes])[:-1],
-        "near_start": np.cumsum([0, *(len(n) for n in near)]), "near": [j for n in near for j in n],
-        "line_loose": loose,
-        "facts": {"bound": len(rows), "width": width, "every": lines.pattern(list(range(width))), "L_size": sum(sizes)},
+        "bilateral_row_length": [len(r["entries"]) for r in rows],
+        "bilateral_slack": [model.nv + slacks[b] - 1 if r["act"] == COMPLIANT_ROW else -1 for b, r in enumerate(rows)],
+        "envelope_first_column": first_column, "envelope_row_start": np.cumsum([0, *sizes])[:-1],
+        "coupled_row_start": np.cumsum([0, *(len(n) for n in coupled)]), "coupled_rows": [j for n in coupled for j in n],
+        "scalar_bounded_kinds": bounded,
+        "facts": {"bilaterals": len(rows), "z_size": width, "identity_index_start": builder.append_index(list(range(width))), "L_size": sum(sizes)},
     }  # fmt: skip
 
 
-def free_islands(model: Model) -> list[list[int]]:
+def find_floating_groups(model: Model) -> list[list[int]]:
     """Groups of bodies in maximal coordinates that joints connect with each other and nothing with the world."""
     if not (model.implicit_free == 1).all() or not model.loops:
         return []
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    holding = model.loop_link[CONSTRAINED[model.loop_kind] > 0]
+    holding = model.loop_link[CONSTRAINT_COUNT[model.loop_kind] > 0]
     pairs = np.concatenate([holding, model.spring_link]) % (model.nb + 1)  # the world is the last
     graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(model.nb + 1,) * 2)
     _, group = connected_components(graph, directed=False)
@@ -69,27 +81,27 @@ def free_islands(model: Model) -> list[list[int]]:
     return [[int(link) for link in links] for links in members if len(links) > 1]
 
 
-def free_weight(model: Model, k: int, j: int) -> float:
+def free_body_K(model: Model, k: int, j: int) -> float:
     """|W|² that row j of loop joint k would have between two free bodies, about."""
-    force = ROWS[model.loop_kind[k], j, 0] in (ALONG, HELIX)
+    force = JOINT_ROW_TABLE[model.loop_kind[k], j, 0] in (ROW_ALONG, ROW_HELIX)
     inertias = [model.mass[link] if force else np.linalg.eigvalsh(model.inertia[link])[-1]
                 for link in model.loop_link[k] if link >= 0]  # fmt: skip
     return float(sum(1 / x for x in inertias if x > 0))
 
 
-def binding_acts(model: Model, row: dict[str, Any]) -> list[int]:
+def bilateral_kinds(model: Model, row: dict[str, Any]) -> list[int]:
     """What on a line binds both ways."""
     out = []
-    if row["acts"] & HOLD and row["lower"] == row["upper"]:
-        out.append(ACT_HOLD)
+    if row["acts"] & BOUND and row["lower"] == row["upper"]:
+        out.append(BOUND_ROW)
     if row["acts"] & MOTOR and np.isinf(model.motor_max_force[row["motor"]]):
-        out.append(ACT_MOTOR)
-    if row["acts"] & (SOFT | BOUNDED) == SOFT:
-        out.append(ACT_SOFT)
+        out.append(MOTOR_ROW)
+    if row["acts"] & (COMPLIANT | SATURATED) == COMPLIANT:
+        out.append(COMPLIANT_ROW)
     return out
 
 
-def neighbours(entries: list[list[int]]) -> list[list[int]]:
+def find_coupled_rows(entries: list[list[int]]) -> list[list[int]]:
     """For every row the rows before it that share a velocity coordinate."""
     users: dict[int, list[int]] = {}
     out = []
@@ -100,21 +112,21 @@ def neighbours(entries: list[list[int]]) -> list[list[int]]:
     return out
 
 
-def elimination_order(entries: list[list[int]]) -> list[int]:
+def find_elimination_order(entries: list[list[int]]) -> list[int]:
     """The order with the smaller envelope: from the tips inward, or that of Cuthill and McKee."""
-    inward = sorted(range(len(entries)), key=lambda b: (-max(entries[b], default=0), b))
-    near = neighbours(entries)
-    pairs = np.array([(b, j) for b, n in enumerate(near) for j in n]).reshape(-1, 2)
+    tips_first = sorted(range(len(entries)), key=lambda b: (-max(entries[b], default=0), b))
+    coupled = find_coupled_rows(entries)
+    pairs = np.array([(b, j) for b, n in enumerate(coupled) for j in n]).reshape(-1, 2)
     if not len(pairs):
-        return inward
+        return tips_first
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(len(entries),) * 2)
     banded = [int(b) for b in reverse_cuthill_mckee((graph + graph.T).tocsr(), symmetric_mode=True)]
-    return min((inward, banded), key=lambda order: _work(entries, order))
+    return min((tips_first, banded), key=lambda order: _factor_cost(entries, order))
 
 
-def _work(entries: list[list[int]], order: list[int]) -> int:
-    near = neighbours([entries[b] for b in order])
-    return sum((b - min([b, *n])) ** 2 for b, n in enumerate(near))
+def _factor_cost(entries: list[list[int]], order: list[int]) -> int:
+    coupled = find_coupled_rows([entries[b] for b in order])
+    return sum((b - min([b, *n])) ** 2 for b, n in enumerate(coupled))

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sharnir.enums import ANGLE_LIMIT, BALL, CONE_LIMIT, COUPLING, LOOP_ROW, NO_LIMIT, PATH, SPRING, TREE_DOF, TURN
-from sharnir.impulse.layout.actuators import add_drive_lines, path_coordinates, rubbed_coordinates
-from sharnir.impulse.row_kinds import FRICTION, HOLD, MOTOR, SOFT
-from sharnir.model.joint_rows import CONSTRAINED
+from sharnir.impulse.layout.actuators import add_actuator_scalars, coordinates_of_row_paths, find_lossy_coordinates
+from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR
+from sharnir.model.joint_rows import CONSTRAINT_COUNT
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model
 
 
-class Lines:
+class ScalarRowBuilder:
     """Collects the lines of a model."""
 
     def __init__(self, model: Model) -> None:
@@ -23,17 +23,17 @@ class Lines:
         self.index: list[int] = []
         self.W_size = 0
         self.rows: list[dict[str, Any]] = []
-        self.of_coordinate: dict[int, int] = {}
-        self._rubbed = rubbed_coordinates(model)
+        self.scalar_of_coordinate: dict[int, int] = {}
+        self._lossy = find_lossy_coordinates(model)
         self._motor = {int(c): m for m, c in enumerate(model.motor_coordinate)}
 
-    def pattern(self, entries: list[int]) -> int:
+    def append_index(self, entries: list[int]) -> int:
         """Append entries to the index; where they start."""
         first = len(self.index)
         self.index += entries
         return first
 
-    def space(self, size: int) -> int:
+    def reserve_W(self, size: int) -> int:
         """Room for a row in W."""
         start = self.W_size
         self.W_size += size
@@ -45,57 +45,57 @@ class Lines:
             "kind": kind, "of": (0, 0), "q": 0, "link": 0, "measured": 1, "acts": 0, "motor": -1, "needed": 0,
             "lower": -np.inf, "upper": np.inf,
             "friction": 0.0, "ratio": (0.0, 0.0), "map": 0, "entries": entries,
-            "first": self.pattern(entries), "start": self.space(len(entries)), **facts,
+            "first": self.append_index(entries), "start": self.reserve_W(len(entries)), **facts,
         }  # fmt: skip
         self.rows.append(row)
         return len(self.rows) - 1
 
-    def coordinate(self, c: int) -> int:
+    def add_coordinate(self, c: int) -> int:
         """The line of scalar coordinate c, with all that acts on it."""
         m = self.model
-        if c in self.of_coordinate:
-            return self.of_coordinate[c]
+        if c in self.scalar_of_coordinate:
+            return self.scalar_of_coordinate[c]
         measured = int(m.coordinate_positions[c] >= 0)
         facts: dict[str, Any] = {"q": max(int(m.coordinate_positions[c]), 0), "friction": m.friction[c]}
         facts["measured"] = measured
-        acts = FRICTION if m.friction[c] > 0 or c in self._rubbed else 0
+        acts = FRICTION if m.friction[c] > 0 or c in self._lossy else 0
         if m.limit_angles[c] != NO_LIMIT and m.coordinate_positions[c] >= 0:
-            acts |= HOLD
+            acts |= BOUND
             facts |= {"lower": m.limit_lower[c], "upper": m.limit_upper[c]}
         if c in self._motor:
             acts |= MOTOR
             facts["motor"] = self._motor[c]
         if c < m.nv:
-            link, entries = self.tree_walk(c)
+            link, entries = self.tree_dof_entries(c)
             kind = TREE_DOF
             facts |= {"of": (c, 0), "link": link}
         else:
-            k, row = loop_row(m, c - m.nv)
-            entries, kind = walk(m, *(int(x) for x in m.loop_link[k])), LOOP_ROW
+            k, row = loop_row_of(m, c - m.nv)
+            entries, kind = relative_dofs(m, *(int(x) for x in m.loop_link[k])), LOOP_ROW
             facts |= {"of": (row, c - m.nv), "link": k}
             facts["q"] -= m.nq if m.coordinate_positions[c] >= 0 else 0
             if m.loop_armature[c - m.nv] > 0 or m.loop_stiffness[c - m.nv] > 0 or m.loop_damping[c - m.nv] > 0:
-                acts |= SOFT
-        self.of_coordinate[c] = self.add(kind, entries, acts=acts, **facts)
-        return self.of_coordinate[c]
+                acts |= COMPLIANT
+        self.scalar_of_coordinate[c] = self.add(kind, entries, acts=acts, **facts)
+        return self.scalar_of_coordinate[c]
 
-    def tree_walk(self, c: int) -> tuple[int, list[int]]:
+    def tree_dof_entries(self, c: int) -> tuple[int, list[int]]:
         """Link of tree coordinate c, and the coordinates that a walk from there to the root meets."""
         m = self.model
         link = int(np.searchsorted(m.dof_start, c, side="right")) - 1
-        return link, list(range(c, m.dof_start[link] - 1, -1)) + walk(m, int(m.parent[link]), -1)
+        return link, list(range(c, m.dof_start[link] - 1, -1)) + relative_dofs(m, int(m.parent[link]), -1)
 
-    def turns(self, c: int) -> None:
+    def add_ball_limits(self, c: int) -> None:
         """Limits on the three angles of the ball whose coordinates start at c."""
         m = self.model
         kind = int(m.limit_angles[c])
         if c < m.nv:
             link = int(np.searchsorted(m.dof_start, c, side="right")) - 1
-            entries = walk(m, link, int(m.parent[link]))
+            entries = relative_dofs(m, link, int(m.parent[link]))
             q = int(m.part_q[(m.part_kind == BALL) & (m.part_v == c)][0])
         else:
-            k, _ = loop_row(m, c - m.nv)
-            link, entries = k, walk(m, *(int(x) for x in m.loop_link[k]))
+            k, _ = loop_row_of(m, c - m.nv)
+            link, entries = k, relative_dofs(m, *(int(x) for x in m.loop_link[k]))
             q = int(m.loop_q_start[k + 1]) - 4
         axes = {CONE_LIMIT: (0, 2), ANGLE_LIMIT: (0,)}  # the swing of a cone is one line, and so is a whole angle
         for axis in axes.get(kind, (0, 1, 2)):
@@ -103,40 +103,40 @@ class Lines:
             if kind == CONE_LIMIT and axis == 0:
                 swing = (m.limit_upper[c], m.limit_upper[c + 1])
                 if np.isfinite(swing).all():
-                    self.add(TURN, entries, of=(c, 3 * kind), q=q, link=link, acts=HOLD, upper=0.0, ratio=swing)
+                    self.add(TURN, entries, of=(c, 3 * kind), q=q, link=link, acts=BOUND, upper=0.0, ratio=swing)
             elif np.isfinite([lower, upper]).any():
-                self.add(TURN, entries, of=(c, 3 * kind + axis), q=q, link=link, acts=HOLD, lower=lower, upper=upper)
+                self.add(TURN, entries, of=(c, 3 * kind + axis), q=q, link=link, acts=BOUND, lower=lower, upper=upper)
 
-    def coupling(self, n: int) -> None:
+    def add_coupling(self, n: int) -> None:
         m = self.model
-        lines = [self.coordinate(int(c)) for c in m.coupling_coordinate[n]]
-        union, places = self.combined(lines)
+        lines = [self.add_coordinate(int(c)) for c in m.coupling_coordinate[n]]
+        union, places = self.combine_entries(lines)
         ratio = (m.coupling_ratio[n], m.coupling_offset[n])
-        self.add(COUPLING, union, of=tuple(lines), acts=HOLD, lower=0.0, upper=0.0, ratio=ratio, map=places)
+        self.add(COUPLING, union, of=tuple(lines), acts=BOUND, lower=0.0, upper=0.0, ratio=ratio, map=places)
 
-    def path(self, a: int, coordinates: list[int], term: int, acts: int) -> None:
+    def add_path(self, a: int, coordinates: list[int], term: int, acts: int) -> None:
         """The line of actuator a, whose terms start at `term`."""
-        lines = [self.coordinate(c) for c in coordinates]
-        union, places = self.combined(lines)
+        lines = [self.add_coordinate(c) for c in coordinates]
+        union, places = self.combine_entries(lines)
         measured = int((self.model.coordinate_positions[coordinates] >= 0).all())
         of = (term, len(coordinates))
         self.add(PATH, union, of=of, acts=acts, measured=measured, motor=a, map=places)
 
-    def combined(self, lines: list[int]) -> tuple[list[int], int]:
+    def combine_entries(self, lines: list[int]) -> tuple[list[int], int]:
         """Entries of a row that is a sum of others, and where their places in those start in the index: -1 for none.
         These rows are then needed whether anything acts on them or not."""
         entries = [self.rows[k]["entries"] for k in lines]
         for k in lines:
             self.rows[k]["needed"] = 1
         union = sorted({d for e in entries for d in e}, reverse=True)
-        return union, self.pattern([e.index(d) if d in e else -1 for d in union for e in entries])
+        return union, self.append_index([e.index(d) if d in e else -1 for d in union for e in entries])
 
-    def spring(self, s: int) -> None:
+    def add_spring(self, s: int) -> None:
         a, b = (int(x) for x in self.model.spring_link[s])
-        self.add(SPRING, walk(self.model, a, b), of=(s, 0), acts=SOFT)
+        self.add(SPRING, relative_dofs(self.model, a, b), of=(s, 0), acts=COMPLIANT)
 
 
-def walk(model: Model, a: int, b: int) -> list[int]:
+def relative_dofs(model: Model, a: int, b: int) -> list[int]:
     """Velocity coordinates that move link a against link b, as a walk from both up the tree meets them."""
     out: list[int] = []
     while a >= 0 or b >= 0:
@@ -149,42 +149,44 @@ def walk(model: Model, a: int, b: int) -> list[int]:
     return out
 
 
-def loop_row(model: Model, lv: int) -> tuple[int, int]:
+def loop_row_of(model: Model, lv: int) -> tuple[int, int]:
     """Loop joint and row of loop velocity coordinate lv."""
     k = int(np.searchsorted(model.loop_v_start, lv, side="right")) - 1
-    return k, 6 * k + int(CONSTRAINED[model.loop_kind[k]]) + lv - int(model.loop_v_start[k])
+    return k, 6 * k + int(CONSTRAINT_COUNT[model.loop_kind[k]]) + lv - int(model.loop_v_start[k])
 
 
-def collect(model: Model) -> tuple[Lines, list[int]]:
+def collect_scalars(model: Model) -> tuple[ScalarRowBuilder, list[int]]:
     """All lines, those of loop joints first; where each joint's lines start."""
-    lines = Lines(model)
+    builder = ScalarRowBuilder(model)
     driven = {*(int(c) for c in model.motor_coordinate), *(int(c) for c in model.coupling_coordinate.reshape(-1))}
-    driven |= path_coordinates(model) | rubbed_coordinates(model)
-    soft = (model.loop_armature > 0) | (model.loop_stiffness > 0) | (model.loop_damping > 0)
+    driven |= coordinates_of_row_paths(model) | find_lossy_coordinates(model)
+    compliant = (model.loop_armature > 0) | (model.loop_stiffness > 0) | (model.loop_damping > 0)
     wanted = (model.friction > 0) | (model.limit_angles != NO_LIMIT)
-    wanted[model.nv :] |= soft
+    wanted[model.nv :] |= compliant
     starts = []
     for k in range(model.loops):
-        starts.append(len(lines.rows))
-        _coordinates(lines, model.nv + np.arange(model.loop_v_start[k], model.loop_v_start[k + 1]), wanted, driven)
-    starts.append(len(lines.rows))
-    _coordinates(lines, np.arange(model.nv), wanted, driven)
+        starts.append(len(builder.rows))
+        _add_coordinates(
+            builder, model.nv + np.arange(model.loop_v_start[k], model.loop_v_start[k + 1]), wanted, driven
+        )
+    starts.append(len(builder.rows))
+    _add_coordinates(builder, np.arange(model.nv), wanted, driven)
     for n in range(len(model.coupling_names)):
-        lines.coupling(n)
+        builder.add_coupling(n)
     for s in range(len(model.spring_names)):
-        lines.spring(s)
-    add_drive_lines(lines)
-    return lines, starts
+        builder.add_spring(s)
+    add_actuator_scalars(builder)
+    return builder, starts
 
 
-def _coordinates(lines: Lines, coordinates: np.ndarray, wanted: np.ndarray, driven: set[int]) -> None:
-    m = lines.model
+def _add_coordinates(builder: ScalarRowBuilder, coordinates: np.ndarray, wanted: np.ndarray, driven: set[int]) -> None:
+    m = builder.model
     balls: set[int] = set()
     for c in (int(c) for c in coordinates):
         scalar = m.coordinate_positions[c] >= 0
-        soft_ball = c >= m.nv and max(x[c - m.nv] for x in (m.loop_armature, m.loop_stiffness, m.loop_damping)) > 0
-        if c in driven or (wanted[c] and (scalar or m.friction[c] > 0)) or soft_ball:
-            lines.coordinate(c)
+        compliant_ball = c >= m.nv and max(x[c - m.nv] for x in (m.loop_armature, m.loop_stiffness, m.loop_damping)) > 0
+        if c in driven or (wanted[c] and (scalar or m.friction[c] > 0)) or compliant_ball:
+            builder.add_coordinate(c)
         if not scalar and m.limit_angles[c] != NO_LIMIT and c - 1 not in balls and c - 2 not in balls:
             balls.add(c)
-            lines.turns(c)
+            builder.add_ball_limits(c)

@@ -11,18 +11,20 @@ import warp as wp
 from sharnir.dynamics.momenta import rotation_vector
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.impulse.data import State
-from sharnir.impulse.layout.layout import Plan
-from sharnir.impulse.row_kinds import FEW, MANY
-from sharnir.impulse.rows.whitened_rows import climbing
+from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.row_kinds import LANES_4, LANES_8
+from sharnir.impulse.rows.whitened_rows import climb_native
 from sharnir.kernels.columns import get, get3, get33, item_int
 from sharnir.kernels.types import array2, real, vec3
 from sharnir.kernels.vector_ops import indices
 
-FLANK = wp.constant(real(0.5))  # sine of the angle between normal and axis below which a belt's edge is its flank
+MIN_BELT_SINE = wp.constant(
+    real(0.5)
+)  # sine of the angle between normal and axis below which a belt's edge is its flank
 
 
 @wp.struct
-class Pull:
+class BeltMotion:
     """How a belt moves at a contact. sprocket: its link, −1 where no belt runs. axis: of the sprocket, world axes.
     way: m/rad, how the surface moves over its shape for a turn of the sprocket, world axes."""
 
@@ -32,31 +34,31 @@ class Pull:
 
 
 @wp.func
-def is_belt(plan: Plan, state: State, c: int, w: int):
+def has_belt(layout: Layout, state: State, c: int, w: int):
     """Whether a belt runs round one of the shapes of contact c."""
-    a = plan.surfaces.sprocket[item_int(state.touch.shape, 2 * c, w)]
-    b = plan.surfaces.sprocket[item_int(state.touch.shape, 2 * c + 1, w)]
+    a = layout.contact_model.sprocket[item_int(state.contacts.shape, 2 * c, w)]
+    b = layout.contact_model.sprocket[item_int(state.contacts.shape, 2 * c + 1, w)]
     return a >= 0 or b >= 0
 
 
 @wp.func
-def pull_of(ws: Workspace, plan: Plan, shape: int, outward: vec3, w: int):
+def find_belt_motion(ws: Workspace, layout: Layout, shape: int, outward: vec3, w: int):
     """The belt of a shape where its outward normal is this: along axis × normal, at the flanks less and less (M-77)."""
-    out = Pull()
-    out.sprocket = plan.surfaces.sprocket[shape]
+    out = BeltMotion()
+    out.sprocket = layout.contact_model.sprocket[shape]
     if out.sprocket >= 0:
-        run = plan.surfaces.run[shape]
-        link = plan.surfaces.geo.link[shape]
+        run = layout.contact_model.run[shape]
+        link = layout.contact_model.geo.link[shape]
         if link >= 0:
             run = get33(ws.R, link, w) * run
         out.axis = wp.normalize(run)
         across = wp.cross(out.axis, outward)
-        out.way = across * (wp.length(run) / wp.max(wp.length(across), FLANK))
+        out.way = across * (wp.length(run) / wp.max(wp.length(across), MIN_BELT_SINE))
     return out
 
 
 @wp.func
-def turned_against(ws: Workspace, link: int, other: int, axis: vec3, w: int):
+def relative_rotation(ws: Workspace, link: int, other: int, axis: vec3, w: int):
     """rad, by which a link turns about an axis against another in the step whose displacements are in the workspace."""
     u = get3(ws.Qu, link, w)
     s = get(ws.Qs, link, w)
@@ -69,27 +71,27 @@ def turned_against(ws: Workspace, link: int, other: int, axis: vec3, w: int):
 
 
 @wp.func
-def run_of_belts(ws: Workspace, plan: Plan, state: State, c: int, normal: vec3, w: int):
+def measure_belt_travel(ws: Workspace, layout: Layout, state: State, c: int, normal: vec3, w: int):
     """m, how far belts run at contact c in the step whose displacements are in the workspace: the second body's surface
     against the first's."""
     out = vec3()
     side = int(0)
     while side < 2:
-        shape = item_int(state.touch.shape, 2 * c + side, w)
+        shape = item_int(state.contacts.shape, 2 * c + side, w)
         sign = wp.where(side == 0, real(1.0), real(-1.0))
-        pull = pull_of(ws, plan, shape, normal * sign, w)
-        if pull.sprocket >= 0:
-            turn = turned_against(ws, pull.sprocket, plan.surfaces.geo.link[shape], pull.axis, w)
-            out = out - pull.way * (sign * turn)
+        belt = find_belt_motion(ws, layout, shape, normal * sign, w)
+        if belt.sprocket >= 0:
+            turn = relative_rotation(ws, belt.sprocket, layout.contact_model.geo.link[shape], belt.axis, w)
+            out = out - belt.way * (sign * turn)
         side += 1
     return out
 
 
-def _walk_belts(lanes: int) -> str:
+def _belt_rows_native(lanes: int) -> str:
     """Rows of a contact with belts, a lane each, for up to four links: both bodies and their sprockets. Links are
     visited from the tips inward; where walks meet they go on as one. What is visited from the first body or its
     sprocket belongs to the first half, the rest to the second. Returns the entries of that."""
-    return climbing(
+    return climb_native(
         """
     lanes f[4][6];  // of the first body, its sprocket, the second body, its sprocket
     int at[4] = {a, pull_a.sprocket, b, pull_b.sprocket};
@@ -147,33 +149,33 @@ def _walk_belts(lanes: int) -> str:
     )
 
 
-@wp.func_native(_walk_belts(FEW))
-def walk_sliding_belts(
+@wp.func_native(_belt_rows_native(LANES_4))
+def whiten_belt_contact_3(
     parent: indices, dof: indices, S: array2, U: array2, rsD: array2, normal: vec3, t1: vec3, t2: vec3, ra: vec3,
-    rb: vec3, a: int, b: int, pull_a: Pull, pull_b: Pull, W: array2, start: int, length: int, rows: int, w: int,
+    rb: vec3, a: int, b: int, pull_a: BeltMotion, pull_b: BeltMotion, W: array2, start: int, length: int, rows: int, w: int,
 ) -> int: ...  # fmt: skip
 
 
-@wp.func_native(_walk_belts(MANY))
-def walk_rolling_belts(
+@wp.func_native(_belt_rows_native(LANES_8))
+def whiten_belt_contact_6(
     parent: indices, dof: indices, S: array2, U: array2, rsD: array2, normal: vec3, t1: vec3, t2: vec3, ra: vec3,
-    rb: vec3, a: int, b: int, pull_a: Pull, pull_b: Pull, W: array2, start: int, length: int, rows: int, w: int,
+    rb: vec3, a: int, b: int, pull_a: BeltMotion, pull_b: BeltMotion, W: array2, start: int, length: int, rows: int, w: int,
 ) -> int: ...  # fmt: skip
 
 
 @wp.func
-def walk_belts(
-    tree: Tree, ws: Workspace, normal: vec3, t1: vec3, t2: vec3, a: int, ra: vec3, b: int, rb: vec3, pull_a: Pull,
-    pull_b: Pull, W: array2, start: int, length: int, rows: int, w: int,
+def whiten_belt_contact(
+    tree: Tree, ws: Workspace, normal: vec3, t1: vec3, t2: vec3, a: int, ra: vec3, b: int, rb: vec3, pull_a: BeltMotion,
+    pull_b: BeltMotion, W: array2, start: int, length: int, rows: int, w: int,
 ):  # fmt: skip
     """Rows as of `walk_contact`, where belts run (M-78). The first half has `length` entries a row, of the first body
     and its sprocket; returns how many the second has."""
     if rows == 3:
-        return walk_sliding_belts(
+        return whiten_belt_contact_3(
             tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, pull_a, pull_b, W, start, length,
             rows, w,
         )  # fmt: skip
-    return walk_rolling_belts(
+    return whiten_belt_contact_6(
         tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, pull_a, pull_b, W, start, length, rows,
         w,
     )  # fmt: skip

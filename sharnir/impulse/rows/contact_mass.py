@@ -4,73 +4,79 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_K, MEAN_MASS, STRICT, State, Work
-from sharnir.impulse.layout.layout import Plan
-from sharnir.impulse.row_kinds import CONTACT_P
-from sharnir.impulse.tolerances import NOTHING, REDUNDANT
+from sharnir.impulse.data import CONTACT_MASS_SIZE, MEAN_MASS, WEIGH_BY_MASS, Scratch, State
+from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.tolerances import MIN_ROW_K, TOL_REDUNDANT
 from sharnir.kernels.columns import get_int, put
 from sharnir.kernels.types import mat33, real
 from sharnir.kernels.vector_ops import three_gram
 
-STRICTEST = wp.constant(real(1000.0))
-FIRMER = wp.constant(real(1.0e-3))  # of their own weight, to rows that imply each other: a step that is a little short
+MAX_MASS_WEIGHT = wp.constant(real(1000.0))
+REDUNDANT_ROW_REGULARISATION = wp.constant(
+    real(1.0e-3)
+)  # of their own weight, to rows that imply each other: a step that is a little short
 
 
 @wp.func
-def products(plan: Plan, work: Work, c: int, row: int, held: int, w: int):
+def contact_gram(layout: Layout, work: Scratch, c: int, row: int, direct: int, w: int):
     """Products (aa, bb, cc, bc, ac, ab) of three rows of contact c from `row` on."""
-    if held == 1:
-        return three_gram(work.W, plan.dense_contact + (CONTACT_P * c + row) * plan.width, plan.width, w)
-    return half_products(work, 6 * c, row, w) + half_products(work, 6 * c + 3, row, w)
+    if direct == 1:
+        return three_gram(
+            work.W, layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * layout.z_size, layout.z_size, w
+        )
+    return contact_half_gram(work, 6 * c, row, w) + contact_half_gram(work, 6 * c + 3, row, w)
 
 
 @wp.func
-def half_products(work: Work, at: int, row: int, w: int):
+def contact_half_gram(work: Scratch, at: int, row: int, w: int):
     """The same of one half, which `contact_at` describes from place `at` on."""
-    length = get_int(work.contact_at, at + 1, w)
-    return three_gram(work.W, get_int(work.contact_at, at, w) + row * length, length, w)
+    length = get_int(work.contact_halves, at + 1, w)
+    return three_gram(work.W, get_int(work.contact_halves, at, w) + row * length, length, w)
 
 
 @wp.func
-def block_of_contact(plan: Plan, state: State, work: Work, c: int, held: int, w: int):
+def compute_contact_mass(layout: Layout, state: State, work: Scratch, c: int, direct: int, w: int):
     """What the solve of contact c needs of its block W Wᵀ; and how many times lighter than the mean of all bodies what
     it moves is: that many times more its changes count."""
-    k = products(plan, work, c, 0, held, w)
+    k = contact_gram(layout, work, c, 0, direct, w)
     K = mat33(k[0], k[5], k[4], k[5], k[1], k[3], k[4], k[3], k[2])
     inverse = mat33()
     normal = k[0]
-    if wp.min(k[0], wp.min(k[1], k[2])) > NOTHING:
-        if wp.determinant(K) <= REDUNDANT * k[0] * k[1] * k[2]:
-            normal = k[0] * (real(1.0) + FIRMER)
-            side = real(1.0) + FIRMER
-            K = mat33(normal, k[5], k[4], k[5], k[1] * side, k[3], k[4], k[3], k[2] * side)
+    if wp.min(k[0], wp.min(k[1], k[2])) > MIN_ROW_K:
+        if wp.determinant(K) <= TOL_REDUNDANT * k[0] * k[1] * k[2]:
+            normal = k[0] * (real(1.0) + REDUNDANT_ROW_REGULARISATION)
+            tangent_scale = real(1.0) + REDUNDANT_ROW_REGULARISATION
+            K = mat33(normal, k[5], k[4], k[5], k[1] * tangent_scale, k[3], k[4], k[3], k[2] * tangent_scale)
         inverse = wp.inverse(K)
-    at = CONTACT_K * c
+    at = CONTACT_MASS_SIZE * c
     i = int(0)
     while i < 9:
-        put(work.contact_K, at + i, w, inverse[i / 3, i % 3])
+        put(work.contact_mass, at + i, w, inverse[i / 3, i % 3])
         i += 1
-    put(work.contact_K, at + 9, w, inverse_of(normal))
-    put(work.contact_K, at + 10, w, inverse_of(largest_of(k[1], k[3], k[2])))
-    put(work.contact_K, at + 11, w, k[5])
-    put(work.contact_K, at + 12, w, k[4])
-    light = state.settings[MEAN_MASS, 0] * k[0]
-    strict = wp.where(state.settings[STRICT, 0] > real(0.0), wp.clamp(light, real(1.0), STRICTEST), real(1.0))
-    put(work.contact_K, at + 15, w, strict)
-    put(work.contact_K, at + 16, w, light)
-    if get_int(work.contact_rows, c, w) == 6:
-        t = products(plan, work, c, 3, held, w)
-        put(work.contact_K, at + 13, w, inverse_of(t[0]))
-        put(work.contact_K, at + 14, w, inverse_of(largest_of(t[1], t[3], t[2])))
+    put(work.contact_mass, at + 9, w, inverse_or_zero(normal))
+    put(work.contact_mass, at + 10, w, inverse_or_zero(largest_eigenvalue(k[1], k[3], k[2])))
+    put(work.contact_mass, at + 11, w, k[5])
+    put(work.contact_mass, at + 12, w, k[4])
+    lightness = state.settings[MEAN_MASS, 0] * k[0]
+    mass_weight = wp.where(
+        state.settings[WEIGH_BY_MASS, 0] > real(0.0), wp.clamp(lightness, real(1.0), MAX_MASS_WEIGHT), real(1.0)
+    )
+    put(work.contact_mass, at + 15, w, mass_weight)
+    put(work.contact_mass, at + 16, w, lightness)
+    if get_int(work.contact_row_count, c, w) == 6:
+        t = contact_gram(layout, work, c, 3, direct, w)
+        put(work.contact_mass, at + 13, w, inverse_or_zero(t[0]))
+        put(work.contact_mass, at + 14, w, inverse_or_zero(largest_eigenvalue(t[1], t[3], t[2])))
 
 
 @wp.func
-def inverse_of(weight: real):
-    return wp.where(weight > NOTHING, real(1.0) / weight, real(0.0))
+def inverse_or_zero(weight: real):
+    return wp.where(weight > MIN_ROW_K, real(1.0) / weight, real(0.0))
 
 
 @wp.func
-def largest_of(a: real, b: real, c: real):
+def largest_eigenvalue(a: real, b: real, c: real):
     """Largest eigenvalue of [a b; b c]."""
-    spread = real(0.5) * (a - c)
-    return real(0.5) * (a + c) + wp.sqrt(spread * spread + b * b)
+    half_difference = real(0.5) * (a - c)
+    return real(0.5) * (a + c) + wp.sqrt(half_difference * half_difference + b * b)

@@ -14,24 +14,24 @@ from sharnir.kernels.vector_ops import added, batched
 
 
 @wp.func
-def order_of(series: array2, n: int, w: int):
+def extrapolation_order_of(history: array2, n: int, w: int):
     """Order of extrapolation of n values."""
-    return item(series, 3 * n, w)
+    return item(history, 3 * n, w)
 
 
 @wp.func
-def expected(series: array2, i: int, n: int, w: int):
+def predict_value(history: array2, i: int, n: int, w: int):
     """Value i of n in the step to come."""
-    order = order_of(series, n, w)
-    value = item(series, i, w)
+    order = extrapolation_order_of(history, n, w)
+    value = item(history, i, w)
     if order > real(0.5):
-        value = value + item(series, n + i, w)
+        value = value + item(history, n + i, w)
     if order > real(1.5):
-        value = value + item(series, 2 * n + i, w)
+        value = value + item(history, 2 * n + i, w)
     return value
 
 
-_SERIES = f"""
+_SERIES_NATIVE = f"""
 #if defined(__CUDA_ARCH__)
     const long long m = series.shape[1];
     {C_REAL}* last = series.data + w;
@@ -43,45 +43,45 @@ _SERIES = f"""
 #endif
     {C_REAL} a = 0, b = 0, c = 0;
 """
-_SEEN = """
+_DIFFERENCES_NATIVE = """
     y[j] = now[k*m]; v[j] = y[j] - last[k*m]; u[j] = v[j] - last[(n + k)*m];
     const REAL curve = u[j] - last[(2*n + k)*m];
     a += v[j]*v[j]; b += u[j]*u[j]; c += curve*curve;
 """
-_NOTED = "last[k*m] = y[j]; last[(n + k)*m] = v[j]; last[(2*n + k)*m] = u[j];"
-_BOTH = "REAL y[1], v[1], u[1]; const int j = 0;" + _SEEN + _NOTED
+_STORE_NATIVE = "last[k*m] = y[j]; last[(n + k)*m] = v[j]; last[(2*n + k)*m] = u[j];"
+_DIFFERENCES_AND_STORE_NATIVE = "REAL y[1], v[1], u[1]; const int j = 0;" + _DIFFERENCES_NATIVE + _STORE_NATIVE
 
 
 @wp.func_native(
-    _SERIES
-    + batched("n", _SEEN, _NOTED, _BOTH).replace("REAL", C_REAL)
+    _SERIES_NATIVE
+    + batched("n", _DIFFERENCES_NATIVE, _STORE_NATIVE, _DIFFERENCES_AND_STORE_NATIVE).replace("REAL", C_REAL)
     + f"""
 #if {TEAMED}
     {added("a", "b", "c")}
 #endif
     return wp::vec_t<3,{C_REAL}>(a, b, c);"""
 )
-def note(series: array2, values: array2, n: int, w: int) -> vec3:
+def record_values(series: array2, values: array2, n: int, w: int) -> vec3:
     """Take note of values; how far extrapolations of order 0, 1 and 2 were from them, squared."""
     ...
 
 
 @wp.func
-def follow(series: array2, values: array2, n: int, w: int):
+def update_series(history: array2, values: array2, n: int, w: int):
     """Take note of the values of a step."""
-    misses = note(series, values, n, w)
+    misses = record_values(history, values, n, w)
     order = real(0.0)
     if misses[1] < misses[0]:
         order = real(1.0)
     if misses[2] < wp.min(misses[0], misses[1]):
         order = real(2.0)
-    set_item(series, 3 * n, w, order)
+    set_item(history, 3 * n, w, order)
 
 
 @wp.func
-def forget(series: array2, size: int, w: int):
+def reset_series(history: array2, size: int, w: int):
     """Start anew."""
     i = int(0)
     while i < size:
-        set_item(series, i, w, real(0.0))
+        set_item(history, i, w, real(0.0))
         i += 1

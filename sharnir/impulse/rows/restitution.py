@@ -6,28 +6,28 @@ import warp as wp
 
 from sharnir.dynamics.momenta import whitened_momentum
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import State, Work
-from sharnir.impulse.layout.layout import Plan
-from sharnir.impulse.row_kinds import CONTACT_P
-from sharnir.impulse.rows.contact_frame import contact_count, contact_speed
+from sharnir.impulse.data import Scratch, State
+from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.rows.contact_frame import contact_count, contact_velocity
 from sharnir.kernels.columns import get, get3, item, item3, put, put3, set_item
 from sharnir.kernels.types import array2, real, vec3
 
 
 @wp.func
-def bounces(work: Work, w: int):
+def has_restitution(work: Scratch, w: int):
     """1 if anything is about to bounce."""
-    any = int(0)
+    found = int(0)
     c = int(0)
     while c < contact_count(work, w):
-        if get(work.bounce, c, w) > real(0.0):
-            any = 1
+        if get(work.restitution_velocity, c, w) > real(0.0):
+            found = 1
         c += 1
-    return any
+    return found
 
 
 @wp.func
-def momenta_before(tree: Tree, ws: Workspace, state: State, work: Work, w: int):
+def whiten_momenta_before(tree: Tree, ws: Workspace, state: State, work: Scratch, w: int):
     """zv: of the momenta before the forces of this step."""
     i = int(0)
     while i < tree.links:
@@ -38,42 +38,46 @@ def momenta_before(tree: Tree, ws: Workspace, state: State, work: Work, w: int):
     while d < tree.dof[tree.links]:
         set_item(state.v_next, d, w, tree.armature[d] * item(state.v, d, w))
         d += 1
-    whitened_momentum(tree, ws, state.v_next, work.zv, w)
+    whitened_momentum(tree, ws, state.v_next, work.z_before, w)
 
 
 @wp.func
-def beyond_impact(plan: Plan, work: Work, c: int, w: int):
+def velocity_gain_after_impact(layout: Layout, work: Scratch, c: int, w: int):
     """What the speed of contact c in the step has beyond the one right after an impact: half of the step's forces, and
     the way from tangent to chord momenta."""
-    bend = contact_speed(plan, work, c, 0, 0, work.base, w) - contact_speed(plan, work, c, 0, 0, work.zP, w)
-    return get3(work.contact_kick, c, w) + bend
+    chord = contact_velocity(layout, work, c, 0, 0, work.z_base, w) - contact_velocity(
+        layout, work, c, 0, 0, work.z_momentum, w
+    )
+    return get3(work.impact_velocity_gain, c, w) + chord
 
 
 @wp.func
-def impact_work(plan: Plan, work: Work, z: array2, w: int):
+def impact_work(layout: Layout, work: Scratch, z: array2, w: int):
     """Σ p·s of bouncing contacts (J), with the speeds s after and before the impact; half the sum of both is the energy
     that the impacts add."""
     after = real(0.0)
     before = real(0.0)
     c = int(0)
     while c < contact_count(work, w):
-        if get(work.bounce, c, w) > real(0.0):
-            at = plan.first_contact + CONTACT_P * c
+        if get(work.restitution_velocity, c, w) > real(0.0):
+            at = layout.contact_p_start + CONTACT_IMPULSES * c
             p = vec3(get(work.p, at, w), get(work.p, at + 1, w), get(work.p, at + 2, w))
-            after = after + wp.dot(p, contact_speed(plan, work, c, 0, 0, z, w) - beyond_impact(plan, work, c, w))
-            before = before + wp.dot(p, get3(work.contact_now, c, w))
+            after = after + wp.dot(
+                p, contact_velocity(layout, work, c, 0, 0, z, w) - velocity_gain_after_impact(layout, work, c, w)
+            )
+            before = before + wp.dot(p, get3(work.impact_velocity, c, w))
         c += 1
     return after, before
 
 
 @wp.func
-def aim_bounces(plan: Plan, work: Work, share: real, dt: real, w: int):
+def set_restitution_targets(layout: Layout, work: Scratch, share: real, dt: real, w: int):
     """Let what bounces leave with a share of its speed."""
     c = int(0)
     while c < contact_count(work, w):
-        bounce = get(work.bounce, c, w)
-        if bounce > real(0.0):
-            beyond = beyond_impact(plan, work, c, w)
+        restitution = get(work.restitution_velocity, c, w)
+        if restitution > real(0.0):
+            gain = velocity_gain_after_impact(layout, work, c, w)
             closing = -wp.max(get(work.contact_gap, c, w), real(0.0)) / dt
-            put(work.contact_target, 3 * c, w, wp.max(share * bounce + beyond[0], closing))
+            put(work.contact_target, 3 * c, w, wp.max(share * restitution + gain[0], closing))
         c += 1

@@ -5,14 +5,14 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.row_kinds import FEW, MANY
+from sharnir.impulse.row_kinds import LANES_4, LANES_8
 from sharnir.kernels.columns import get, get3, put
 from sharnir.kernels.types import DOUBLE, array2, vec3
 from sharnir.kernels.vector_ops import indices
 
 
 @wp.func
-def walk_row(
+def whiten_pair_row(
     tree: Tree, ws: Workspace, a: int, fa: vec3, na: vec3, b: int, fb: vec3, nb: vec3, W: array2, start: int, w: int
 ):
     """Row of the impulses (fa, na) on link a and (fb, nb) on link b, each about its own pivot; −1 for none."""
@@ -59,7 +59,7 @@ def walk_row(
 
 
 @wp.func
-def walk_coordinate(tree: Tree, ws: Workspace, link: int, coordinate: int, W: array2, start: int, w: int):
+def whiten_dof_row(tree: Tree, ws: Workspace, link: int, coordinate: int, W: array2, start: int, w: int):
     """Row of a unit impulse on velocity coordinate `coordinate` of a link: from there to the root."""
     w_d = get(ws.rsD, coordinate, w)
     put(W, start, w, w_d)
@@ -83,14 +83,14 @@ def walk_coordinate(tree: Tree, ws: Workspace, link: int, coordinate: int, W: ar
             d = tree.dof[i + 1] - 1
 
 
-_PUT_WRENCHES = """
+_LOAD_WRENCHES_NATIVE = """
     for (int c = 0; c < 6; ++c)
         for (int j = 0; j < LANES; ++j) {
             p[c][j] = wrench.data[(c * LANES + j) * n + w];
             o[c][j] = wrench.data[((6 + c) * LANES + j) * n + w];
         }
 """
-_OF_CONTACT = """
+_LOAD_CONTACT_NATIVE = """
     const REAL axes[3][3] = {{normal[0], normal[1], normal[2]}, {t1[0], t1[1], t1[2]}, {t2[0], t2[1], t2[2]}};
     for (int c = 0; c < 6; ++c) for (int j = 0; j < LANES; ++j) p[c][j] = o[c][j] = 0;
     for (int j = 0; j < 3; ++j)
@@ -108,7 +108,7 @@ _OF_CONTACT = """
 """
 
 
-_CLIMB = """
+_CLIMB_NATIVE = """
 #if defined(__CUDA_ARCH__)
     const long long n = W.shape[1];
     struct lanes {
@@ -148,18 +148,18 @@ _CLIMB = """
 """
 
 
-def climbing(code: str, lanes: int) -> str:
+def climb_native(code: str, lanes: int) -> str:
     """Code over `lanes`, that many rows side by side, with `climb(f, link, to, step)`: wrenches f on a link go inward
     over its coordinates and leave their entries from `to` on, rows `step` apart."""
-    return (_CLIMB + code).replace("LANES", str(lanes)).replace("REAL", "double" if DOUBLE else "float")
+    return (_CLIMB_NATIVE + code).replace("LANES", str(lanes)).replace("REAL", "double" if DOUBLE else "float")
 
 
-def _walk_block(lanes: int, of_contact: bool = False) -> str:
+def _whiten_block_native(lanes: int, of_contact: bool = False) -> str:
     """Some rows at once, a lane each: axes are read once, and on the CPU lanes are vector registers (measured: half the
     time of a joint's rows). of_contact: entries of b before the walks meet have rows of their own, after those of a."""
-    load, where = _OF_CONTACT, ("out + rows * next", "length_b", "other, other_next")
+    load, where = _LOAD_CONTACT_NATIVE, ("out + rows * next", "length_b", "other, other_next")
     if not of_contact:
-        load, where = _PUT_WRENCHES, ("out", "length", "out, next")
+        load, where = _LOAD_WRENCHES_NATIVE, ("out", "length", "out, next")
     code = """
     lanes p[6], o[6];
 LOAD
@@ -175,41 +175,41 @@ LOAD
     while (a >= 0) { climb(p, a, out, next); a = parent.data[a]; }
 """
     code = code.replace("LOAD", load).replace("WHERE", where[0]).replace("OTHER", where[1]).replace("SECOND", where[2])
-    return climbing(code, lanes)
+    return climb_native(code, lanes)
 
 
-@wp.func_native(_walk_block(FEW))
-def walk_few(
+@wp.func_native(_whiten_block_native(LANES_4))
+def whiten_joint_rows_4(
     parent: indices, dof: indices, S: array2, U: array2, rsD: array2, wrench: array2, a: int, b: int, W: array2,
     start: int, length: int, rows: int, w: int,
 ): ...  # fmt: skip
 
 
-@wp.func_native(_walk_block(MANY))
-def walk_many(
+@wp.func_native(_whiten_block_native(LANES_8))
+def whiten_joint_rows_8(
     parent: indices, dof: indices, S: array2, U: array2, rsD: array2, wrench: array2, a: int, b: int, W: array2,
     start: int, length: int, rows: int, w: int,
 ): ...  # fmt: skip
 
 
-@wp.func_native(_walk_block(FEW, of_contact=True))
-def walk_sliding(
+@wp.func_native(_whiten_block_native(LANES_4, of_contact=True))
+def whiten_contact_3(
     parent: indices, dof: indices, S: array2, U: array2, rsD: array2, normal: vec3, t1: vec3, t2: vec3, ra: vec3,
     rb: vec3, a: int, b: int, W: array2, start: int, length: int, length_b: int, rows: int, w: int,
 ): ...  # fmt: skip
 
 
-@wp.func_native(_walk_block(MANY, of_contact=True))
-def walk_rolling(
+@wp.func_native(_whiten_block_native(LANES_8, of_contact=True))
+def whiten_contact_6(
     parent: indices, dof: indices, S: array2, U: array2, rsD: array2, normal: vec3, t1: vec3, t2: vec3, ra: vec3,
     rb: vec3, a: int, b: int, W: array2, start: int, length: int, length_b: int, rows: int, w: int,
 ): ...  # fmt: skip
 
 
 @wp.func
-def put_wrenches(wrench: array2, row: int, rows: int, fa: vec3, na: vec3, fb: vec3, nb: vec3, w: int):
+def store_row_wrenches(wrench: array2, row: int, rows: int, fa: vec3, na: vec3, fb: vec3, nb: vec3, w: int):
     """Impulses of one of `rows` rows on links a and b, for `walk_rows`."""
-    lanes = wp.where(rows <= FEW, FEW, MANY)
+    lanes = wp.where(rows <= LANES_4, LANES_4, LANES_8)
     c = int(0)
     while c < 3:
         put(wrench, c * lanes + row, w, fa[c])
@@ -220,18 +220,18 @@ def put_wrenches(wrench: array2, row: int, rows: int, fa: vec3, na: vec3, fb: ve
 
 
 @wp.func
-def walk_rows(
+def whiten_joint_rows(
     tree: Tree, ws: Workspace, wrench: array2, a: int, b: int, W: array2, start: int, length: int, rows: int, w: int
 ):
     """At most MANY rows, one after the other, of the wrenches put on link a and on link b; −1 for none."""
-    if rows <= FEW:
-        walk_few(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, rows, w)
+    if rows <= LANES_4:
+        whiten_joint_rows_4(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, rows, w)
     else:
-        walk_many(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, rows, w)
+        whiten_joint_rows_8(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, rows, w)
 
 
 @wp.func
-def walk_contact(
+def whiten_contact_pair(
     tree: Tree, ws: Workspace, normal: vec3, t1: vec3, t2: vec3, a: int, ra: vec3, b: int, rb: vec3, W: array2,
     start: int, length: int, length_b: int, rows: int, w: int,
 ):  # fmt: skip
@@ -239,10 +239,10 @@ def walk_contact(
     rows, turning about them. In two halves: entries of a up to the root, rows × `length`, then those of b up to where
     the walks meet, rows × `length_b`."""
     if rows == 3:
-        walk_sliding(
+        whiten_contact_3(
             tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, W, start, length, length_b, rows, w
         )
     else:
-        walk_rolling(
+        whiten_contact_6(
             tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, W, start, length, length_b, rows, w
         )

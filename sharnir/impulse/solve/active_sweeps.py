@@ -4,77 +4,88 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CHANGE, SWEEPS, State, Work
-from sharnir.impulse.layout.layout import Plan
+from sharnir.impulse.data import MAX_SWEEPS, SWEEP_TOLERANCE, Scratch, State
+from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.solve.active_contacts import (
-    extrapolate_stirred,
-    look_at_resting,
-    rest_all,
-    start_anew,
-    stir_resting,
-    sweep_stirred,
-    wake,
+    activate_changed_frozen,
+    extrapolate_active,
+    freeze_contacts,
+    restart_acceleration,
+    sweep_active,
+    sweep_frozen,
+    unfreeze_contacts,
 )
 from sharnir.impulse.solve.island_newton import solve_islands
-from sharnir.impulse.solve.pgs import CRAWLING, QUICK, ahead, reason_of, time_is_up, verdict
+from sharnir.impulse.solve.pgs import (
+    ISLAND_NEWTON_EVERY,
+    PGS_CHECK_EVERY_ACCEPTED,
+    acceleration_factor,
+    check_convergence,
+    is_out_of_time,
+    stop_reason,
+)
 from sharnir.kernels.columns import get, get_int
-from sharnir.kernels.indexed_blocks import keep_listed
+from sharnir.kernels.indexed_blocks import copy_indexed_blocks
 from sharnir.kernels.types import DOUBLE, array2, real
 
-SLIGHT = wp.constant(real(0.03))  # of the largest change: less need not be followed yet
-UNFELT = wp.constant(real(0.1))  # of ε: less need not be followed at all
+ACTIVATE_SHARE_OF_LARGEST = wp.constant(real(0.03))  # of the largest change: less need not be followed yet
+ACTIVATE_SHARE_OF_EPSILON = wp.constant(real(0.1))  # of ε: less need not be followed at all
 
 
 @wp.func
-def to_follow(work: Work, epsilon: real, worst: real, w: int):
+def activation_threshold(work: Scratch, epsilon: real, worst: real, w: int):
     """Change of an impulse that wakes the neighbours of a contact, after a sweep that changed one by `worst`; none does
     where all are awake."""
-    awake = get_int(work.awake, 0, w) == contact_count(work, w)
-    return wp.where(awake, real(wp.inf), wp.max(UNFELT * epsilon, SLIGHT * worst))
+    all_active = get_int(work.active_contacts, 0, w) == contact_count(work, w)
+    return wp.where(
+        all_active, real(wp.inf), wp.max(ACTIVATE_SHARE_OF_EPSILON * epsilon, ACTIVATE_SHARE_OF_LARGEST * worst)
+    )
 
 
 @wp.func
-def sweeps_where_stirred(plan: Plan, state: State, work: Work, z: array2, end: wp.float64, w: int):
+def run_pgs_active(plan: Layout, state: State, work: Scratch, z: array2, end: wp.float64, w: int):
     """`sweeps` of contacts alone: those rest whose bodies others leave as they are, but for the first sweep, each tenth
     and the last one, which look at all."""
-    most = int(state.settings[SWEEPS, 0])
-    epsilon = get(work.pace, CHANGE, w)
+    max_sweeps = int(state.settings[MAX_SWEEPS, 0])
+    epsilon = get(work.status_real, SWEEP_TOLERANCE, w)
     worst = real(0.0)
-    last = real(0.0)
-    checked = real(1.0e30)
+    last_change2 = real(0.0)
+    change_at_check = real(1.0e30)
     n = int(0)
-    going = int(1)
-    look = int(1)
-    more = int(0)  # bodies stirred whose contacts still rest
-    rest_all(plan, work, w)
-    while going == 1 and n < most:
-        least = to_follow(work, epsilon, worst, w)
+    status = int(1)
+    include_frozen = int(1)
+    newly_active = int(0)  # bodies stirred whose contacts still rest
+    freeze_contacts(plan, work, w)
+    while status == 1 and n < max_sweeps:
+        threshold = activation_threshold(work, epsilon, worst, w)
         worst = real(0.0)
-        if look == 1:
-            worst = look_at_resting(plan, work, z, work.p, w)
-            more += stir_resting(plan, work, to_follow(work, epsilon, worst, w), w)
-        gone = real(0.0)
+        if include_frozen == 1:
+            worst = sweep_frozen(plan, work, z, work.p, w)
+            newly_active += activate_changed_frozen(plan, work, activation_threshold(work, epsilon, worst, w), w)
+        change2 = real(0.0)
         if n > 0:
-            if more > 0:
-                wake(plan, work, work.p, w)
-            keep_listed(z, work.z_old, work.moved, 0, 1, 1, w)
-            change, square, stirred = sweep_stirred(plan, work, least, z, work.p, w)
+            if newly_active > 0:
+                unfreeze_contacts(plan, work, work.p, w)
+            copy_indexed_blocks(z, work.z_old, work.touched_dofs, 0, 1, 1, w)
+            change, active_change2, activated = sweep_active(plan, work, threshold, z, work.p, w)
             worst = wp.max(worst, change)
-            gone = square
-            more = stirred
+            change2 = active_change2
+            newly_active = activated
         n += 1
-        if look == 1:
-            going, checked = verdict(state, n, worst, epsilon, checked, 1, end, w)
-        elif time_is_up(state, real(n), end, w):
-            going = 2
+        if include_frozen == 1:
+            status, change_at_check = check_convergence(state, n, worst, epsilon, change_at_check, 1, end, w)
+        elif is_out_of_time(state, real(n), end, w):
+            status = 2
         if wp.static(DOUBLE):
-            if going == 1 and n % CRAWLING == 0:
+            if status == 1 and n % ISLAND_NEWTON_EVERY == 0:
                 solve_islands(plan, state, work, epsilon, z, work.p, w)
-                start_anew(plan, work, z, work.p, w)
-                gone = real(0.0)
-        if going == 1 and n < most:
-            look = wp.where(worst <= epsilon or (n + 1) % QUICK == 0 or n + 1 == most, 1, 0)
-            extrapolate_stirred(plan, work, ahead(last, gone), z, work.p, w)
-            last = gone
-    return n, worst, reason_of(state, going, worst, epsilon)
+                restart_acceleration(plan, work, z, work.p, w)
+                change2 = real(0.0)
+        if status == 1 and n < max_sweeps:
+            include_frozen = wp.where(
+                worst <= epsilon or (n + 1) % PGS_CHECK_EVERY_ACCEPTED == 0 or n + 1 == max_sweeps, 1, 0
+            )
+            extrapolate_active(plan, work, acceleration_factor(last_change2, change2), z, work.p, w)
+            last_change2 = change2
+    return n, worst, stop_reason(state, status, worst, epsilon)

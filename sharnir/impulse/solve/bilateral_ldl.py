@@ -8,52 +8,62 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import State, Work
-from sharnir.impulse.layout.layout import Plan
-from sharnir.impulse.row_kinds import ACT_HOLD, ACT_MOTOR, ACT_SOFT, OF_JOINT
-from sharnir.impulse.tolerances import ASKEW, DEPENDENT, FIRM_AGAIN, HOPELESS, LOOSE, MEMORY, NOTHING, VAGUE, WEAK
+from sharnir.impulse.data import Scratch, State
+from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.row_kinds import BOUND_ROW, COMPLIANT_ROW, JOINT_ROW, MOTOR_ROW
+from sharnir.impulse.tolerances import (
+    DEAD_END_RATIO,
+    MIN_PIVOT_RATIO,
+    MIN_ROW_K,
+    MIN_STORED_RATIO,
+    PIVOT_DAMPING,
+    PIVOT_RATIO_DECAY,
+    PIVOT_RATIO_RESUME,
+    TOL_DEPENDENT,
+    TOL_MISALIGNED,
+)
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import column_add, column_dot, row_add, row_dot, row_product
 
 
 @wp.func
-def scatter(plan: Plan, work: Work, start: int, length: int, first: int, factor: real, w: int):
+def scatter(plan: Layout, work: Scratch, start: int, length: int, first: int, factor: real, w: int):
     """Add a row to the dense scratch."""
-    row_add(work.W, start, length, plan.index, first, factor, work.dense, w)
+    row_add(work.W, start, length, plan.index, first, factor, work.dense_row, w)
 
 
 @wp.func
-def wipe(plan: Plan, work: Work, length: int, first: int, w: int):
+def wipe(plan: Layout, work: Scratch, length: int, first: int, w: int):
     """Clear the dense scratch where a row has entries."""
     k = int(0)
     while k < length:
-        put(work.dense, plan.index[first + k], w, real(0.0))
+        put(work.dense_row, plan.index[first + k], w, real(0.0))
         k += 1
 
 
 @wp.func
-def give_of(plan: Plan, work: Work, b: int, w: int):
+def compliance_of(plan: Layout, work: Scratch, b: int, w: int):
     """γ of a soft row, else 0."""
-    give = real(0.0)
-    if plan.bind_act[b] == ACT_SOFT:
-        give = get(work.soft_give, plan.bind_of[b], w)
-    return give
+    gamma = real(0.0)
+    if plan.bilateral_kind[b] == COMPLIANT_ROW:
+        gamma = get(work.compliant_gamma, plan.bilateral_source[b], w)
+    return gamma
 
 
 @wp.func
-def firmness(now: real, before: real):
+def filter_pivot_ratio(ratio: real, previous: real):
     """How firmly a row is held, fading slowly; negative while it is too loose to count, until it is clearly firm."""
-    firm = wp.max(now, MEMORY * wp.abs(before))
-    if before < real(0.0):
-        firm = now
-    if firm <= LOOSE or (before < real(0.0) and now <= FIRM_AGAIN):
-        firm = -wp.max(firm, VAGUE)
-    return firm
+    filtered = wp.max(ratio, PIVOT_RATIO_DECAY * wp.abs(previous))
+    if previous < real(0.0):
+        filtered = ratio
+    if filtered <= MIN_PIVOT_RATIO or (previous < real(0.0) and ratio <= PIVOT_RATIO_RESUME):
+        filtered = -wp.max(filtered, MIN_STORED_RATIO)
+    return filtered
 
 
 @wp.func
-def factor_bound(plan: Plan, state: State, work: Work, learn: int, w: int):
+def factor_bilateral(plan: Layout, state: State, work: Scratch, update_history: int, w: int):
     """LDLᵀ of W_B W_Bᵀ + Γ over the rows that act: each row of L within the envelope, inverse pivots apart.
 
     Returns how weak the weakest joint is against its own past; learn: this is the past of the steps to come.
@@ -61,68 +71,74 @@ def factor_bound(plan: Plan, state: State, work: Work, learn: int, w: int):
     weakest = real(1.0)
     rank = int(0)
     b = int(0)
-    while b < plan.bound:
-        put_int(work.before, b, w, rank)
-        start = plan.bind_start[b]
-        weight = row_product(work.W, start, start, plan.bind_length[b], w) + give_of(plan, work, b, w)
+    while b < plan.bilaterals:
+        put_int(work.rank_before, b, w, rank)
+        start = plan.bilateral_W_start[b]
+        diagonal = row_product(work.W, start, start, plan.bilateral_row_length[b], w) + compliance_of(plan, work, b, w)
         inverse = real(0.0)
-        if weight > NOTHING:
-            pivot = eliminate(plan, work, b, rank, weight, w)
-            weakest = wp.min(weakest, weakness(plan, state, b, weight, pivot, learn, w))
-            inverse = inverse_pivot(plan, state, b, weight, pivot, w)
+        if diagonal > MIN_ROW_K:
+            pivot = eliminate_row(plan, work, b, rank, diagonal, w)
+            weakest = wp.min(weakest, track_pivot_ratio(plan, state, b, diagonal, pivot, update_history, w))
+            inverse = inverse_pivot(plan, state, b, diagonal, pivot, w)
         if inverse > real(0.0):
-            put(work.pivot, rank, w, inverse)
-            put_int(work.acting, rank, w, b)
-            left = get_int(work.before, plan.envelope_left[b], w)
-            put_int(work.L_left, rank, w, left)
-            put_int(work.L_start, rank, w, plan.envelope_start[b] - left)
+            put(work.L_inverse_pivot, rank, w, inverse)
+            put_int(work.active_bilateral, rank, w, b)
+            left = get_int(work.rank_before, plan.envelope_first_column[b], w)
+            put_int(work.L_first_column, rank, w, left)
+            put_int(work.L_row_start, rank, w, plan.envelope_row_start[b] - left)
             rank += 1
-        elif plan.bind_act[b] == ACT_MOTOR:
-            put(work.motor_bound, plan.bind_of[b], w, real(0.0))
-        if plan.bind_act[b] == OF_JOINT:
-            firm = item(state.firm, b, w)
-            immobile = weight <= LOOSE * plan.bind_weight[b]
-            off = firm < real(0.0) and (immobile or firm < -ASKEW)
-            put(work.off, plan.bind_of[b], w, wp.where(off, real(1.0), real(0.0)))
+        elif plan.bilateral_kind[b] == MOTOR_ROW:
+            put(work.motor_bound, plan.bilateral_source[b], w, real(0.0))
+        if plan.bilateral_kind[b] == JOINT_ROW:
+            pivot_ratio = item(state.pivot_ratio, b, w)
+            immobile = diagonal <= MIN_PIVOT_RATIO * plan.bilateral_free_K[b]
+            dropped = pivot_ratio < real(0.0) and (immobile or pivot_ratio < -TOL_MISALIGNED)
+            put(work.joint_row_dropped, plan.bilateral_source[b], w, wp.where(dropped, real(1.0), real(0.0)))
         b += 1
-    put_int(work.before, plan.bound, w, rank)
+    put_int(work.rank_before, plan.bilaterals, w, rank)
     return weakest
 
 
 @wp.func
-def eliminate(plan: Plan, work: Work, b: int, rank: int, weight: real, w: int):
+def eliminate_row(plan: Layout, work: Scratch, b: int, rank: int, diagonal: real, w: int):
     """Row of L that b would have among the `rank` rows acting before it; returns its pivot."""
-    left = get_int(work.before, plan.envelope_left[b], w)
-    at = plan.envelope_start[b] - left
+    left = get_int(work.rank_before, plan.envelope_first_column[b], w)
+    at = plan.envelope_row_start[b] - left
     c = int(left)
     while c < rank:
         put(work.L, at + c, w, real(0.0))
         c += 1
-    length = plan.bind_length[b]
-    first = plan.bind_first[b]
-    scatter(plan, work, plan.bind_start[b], length, first, real(1.0), w)
-    n = plan.near_start[b]
-    while n < plan.near_start[b + 1]:
-        j = plan.near[n]
-        c = get_int(work.before, j, w)
-        if get_int(work.before, j + 1, w) > c:
+    length = plan.bilateral_row_length[b]
+    first = plan.bilateral_index_start[b]
+    scatter(plan, work, plan.bilateral_W_start[b], length, first, real(1.0), w)
+    n = plan.coupled_row_start[b]
+    while n < plan.coupled_row_start[b + 1]:
+        j = plan.coupled_rows[n]
+        c = get_int(work.rank_before, j, w)
+        if get_int(work.rank_before, j + 1, w) > c:
             value = row_dot(
-                work.W, plan.bind_start[j], plan.bind_length[j], plan.index, plan.bind_first[j], work.dense, w
+                work.W,
+                plan.bilateral_W_start[j],
+                plan.bilateral_row_length[j],
+                plan.index,
+                plan.bilateral_index_start[j],
+                work.dense_row,
+                w,
             )
             put(work.L, at + c, w, value)
         n += 1
     wipe(plan, work, length, first, w)
     c = int(left)
     while c < rank:
-        from_ = wp.max(left, get_int(work.L_left, c, w))
-        done = column_dot(work.L, at + from_, work.L, get_int(work.L_start, c, w) + from_, c - from_, w)
-        put(work.L, at + c, w, get(work.L, at + c, w) - done)
+        overlap = wp.max(left, get_int(work.L_first_column, c, w))
+        product = column_dot(work.L, at + overlap, work.L, get_int(work.L_row_start, c, w) + overlap, c - overlap, w)
+        put(work.L, at + c, w, get(work.L, at + c, w) - product)
         c += 1
-    pivot = weight
+    pivot = diagonal
     c = int(left)
     while c < rank:
         entry = get(work.L, at + c, w)
-        scaled = entry * get(work.pivot, c, w)
+        scaled = entry * get(work.L_inverse_pivot, c, w)
         pivot = pivot - entry * scaled
         put(work.L, at + c, w, scaled)
         c += 1
@@ -130,121 +146,142 @@ def eliminate(plan: Plan, work: Work, b: int, rank: int, weight: real, w: int):
 
 
 @wp.func
-def weakness(plan: Plan, state: State, b: int, weight: real, pivot: real, learn: int, w: int):
+def track_pivot_ratio(plan: Layout, state: State, b: int, diagonal: real, pivot: real, update_history: int, w: int):
     """How weakly row b is held against its own past, 1 for what is no joint's; with `learn` the past takes note."""
-    free = plan.bind_weight[b]
-    if plan.bind_act[b] == ACT_MOTOR:
-        free = weight
-    weak = real(1.0)
-    if free > real(0.0):
-        now = wp.max(pivot, real(0.0)) / free
-        if learn == 1:
-            set_item(state.firm, b, w, firmness(now, item(state.firm, b, w)))
-        firm = item(state.firm, b, w)
-        if firm > LOOSE and plan.bind_act[b] == OF_JOINT:
-            weak = now / firm
-    return weak
+    free_diagonal = plan.bilateral_free_K[b]
+    if plan.bilateral_kind[b] == MOTOR_ROW:
+        free_diagonal = diagonal
+    relative = real(1.0)
+    if free_diagonal > real(0.0):
+        ratio = wp.max(pivot, real(0.0)) / free_diagonal
+        if update_history == 1:
+            set_item(state.pivot_ratio, b, w, filter_pivot_ratio(ratio, item(state.pivot_ratio, b, w)))
+        remembered = item(state.pivot_ratio, b, w)
+        if remembered > MIN_PIVOT_RATIO and plan.bilateral_kind[b] == JOINT_ROW:
+            relative = ratio / remembered
+    return relative
 
 
 @wp.func
-def inverse_pivot(plan: Plan, state: State, b: int, weight: real, pivot: real, w: int):
+def inverse_pivot(plan: Layout, state: State, b: int, diagonal: real, pivot: real, w: int):
     """1/pivot of a row that acts, else 0.
 
     A row of a joint that has long been held by others but for less than LOOSE of its weight gets no impulse: a planar
     linkage whose axes are a little off keeps moving, and its errors are reported. A motor without bound gives up where
     loops run into a dead end. In maximal coordinates a row that is held less than ever, as at a fold, gives way.
     """
-    firm = real(1.0)
-    least = DEPENDENT * weight
-    weak = real(0.0)
-    if plan.bind_act[b] == ACT_MOTOR:
-        firm = wp.max(item(state.firm, b, w), real(0.0))
-        least = wp.max(least, HOPELESS * firm * weight)
-    elif plan.bind_weight[b] > real(0.0):
-        firm = wp.max(item(state.firm, b, w), real(0.0))
-        weak = real(plan.bodies) * WEAK * firm * plan.bind_weight[b]
+    pivot_ratio = real(1.0)
+    min_pivot = TOL_DEPENDENT * diagonal
+    regularisation = real(0.0)
+    if plan.bilateral_kind[b] == MOTOR_ROW:
+        pivot_ratio = wp.max(item(state.pivot_ratio, b, w), real(0.0))
+        min_pivot = wp.max(min_pivot, DEAD_END_RATIO * pivot_ratio * diagonal)
+    elif plan.bilateral_free_K[b] > real(0.0):
+        pivot_ratio = wp.max(item(state.pivot_ratio, b, w), real(0.0))
+        regularisation = real(plan.is_maximal) * PIVOT_DAMPING * pivot_ratio * plan.bilateral_free_K[b]
     inverse = real(0.0)
-    if pivot > least and firm > LOOSE:
-        inverse = pivot / (pivot * pivot + weak * weak)
+    if pivot > min_pivot and pivot_ratio > MIN_PIVOT_RATIO:
+        inverse = pivot / (pivot * pivot + regularisation * regularisation)
     return inverse
 
 
 @wp.func
-def rank_of(plan: Plan, work: Work, w: int):
+def bilateral_rank(plan: Layout, work: Scratch, w: int):
     """How many rows of B act."""
-    return get_int(work.before, plan.bound, w)
+    return get_int(work.rank_before, plan.bilaterals, w)
 
 
 @wp.func
-def solve_bound(plan: Plan, work: Work, w: int):
+def solve_ldl(plan: Layout, work: Scratch, w: int):
     """x ← (W_B W_Bᵀ + Γ)⁻¹ x, over the rows that act."""
-    rank = rank_of(plan, work, w)
+    rank = bilateral_rank(plan, work, w)
     c = int(0)
     while c < rank:
-        left = get_int(work.L_left, c, w)
-        done = column_dot(work.L, get_int(work.L_start, c, w) + left, work.x, left, c - left, w)
-        put(work.x, c, w, get(work.x, c, w) - done)
+        left = get_int(work.L_first_column, c, w)
+        product = column_dot(work.L, get_int(work.L_row_start, c, w) + left, work.bilateral_x, left, c - left, w)
+        put(work.bilateral_x, c, w, get(work.bilateral_x, c, w) - product)
         c += 1
     c = int(0)
     while c < rank:
-        put(work.x, c, w, get(work.x, c, w) * get(work.pivot, c, w))
+        put(work.bilateral_x, c, w, get(work.bilateral_x, c, w) * get(work.L_inverse_pivot, c, w))
         c += 1
     c = rank - 1
     while c > 0:
-        left = get_int(work.L_left, c, w)
-        column_add(work.L, get_int(work.L_start, c, w) + left, -get(work.x, c, w), work.x, left, c - left, w)
+        left = get_int(work.L_first_column, c, w)
+        column_add(
+            work.L,
+            get_int(work.L_row_start, c, w) + left,
+            -get(work.bilateral_x, c, w),
+            work.bilateral_x,
+            left,
+            c - left,
+            w,
+        )
         c -= 1
 
 
 @wp.func
-def missing_of(plan: Plan, work: Work, b: int, z: array2, p: array2, w: int):
+def bilateral_velocity_error(plan: Layout, work: Scratch, b: int, z: array2, p: array2, w: int):
     """What a bound row's speed lacks."""
-    act = plan.bind_act[b]
-    of = plan.bind_of[b]
-    sought = real(0.0)
-    if act == OF_JOINT:
-        sought = get(work.joint_target, of, w)
-    elif act == ACT_HOLD:
-        sought = get(work.lower, of, w)
-    elif act == ACT_MOTOR:
-        sought = get(work.motor_speed, of, w)
+    kind = plan.bilateral_kind[b]
+    source = plan.bilateral_source[b]
+    target = real(0.0)
+    if kind == JOINT_ROW:
+        target = get(work.joint_target, source, w)
+    elif kind == BOUND_ROW:
+        target = get(work.velocity_lower, source, w)
+    elif kind == MOTOR_ROW:
+        target = get(work.motor_velocity, source, w)
     else:
-        sought = get(work.soft_speed, of, w) - get(work.soft_give, of, w) * get(p, plan.bind_p[b], w)
-    s = row_dot(work.W, plan.bind_start[b], plan.bind_length[b], plan.index, plan.bind_first[b], z, w)
-    return sought - s
+        target = get(work.compliant_velocity, source, w) - get(work.compliant_gamma, source, w) * get(
+            p, plan.bilateral_p[b], w
+        )
+    s = row_dot(
+        work.W, plan.bilateral_W_start[b], plan.bilateral_row_length[b], plan.index, plan.bilateral_index_start[b], z, w
+    )
+    return target - s
 
 
 @wp.func
-def bind(plan: Plan, work: Work, z: array2, p: array2, positions: int, w: int):
+def solve_bilateral(plan: Layout, work: Scratch, z: array2, p: array2, positions_only: int, w: int):
     """Give all bound rows the speeds sought; positions: only joints and equalities, the others hold no position."""
-    rank = rank_of(plan, work, w)
+    rank = bilateral_rank(plan, work, w)
     c = int(0)
     while c < rank:
-        b = get_int(work.acting, c, w)
-        lack = real(0.0)
-        if positions == 0 or plan.bind_act[b] < ACT_MOTOR:
-            lack = missing_of(plan, work, b, z, p, w)
-        put(work.x, c, w, lack)
+        b = get_int(work.active_bilateral, c, w)
+        error = real(0.0)
+        if positions_only == 0 or plan.bilateral_kind[b] < MOTOR_ROW:
+            error = bilateral_velocity_error(plan, work, b, z, p, w)
+        put(work.bilateral_x, c, w, error)
         c += 1
-    solve_bound(plan, work, w)
+    solve_ldl(plan, work, w)
     c = int(0)
     while c < rank:
-        b = get_int(work.acting, c, w)
-        value = get(work.x, c, w)
-        row_add(work.W, plan.bind_start[b], plan.bind_length[b], plan.index, plan.bind_first[b], value, z, w)
-        put(p, plan.bind_p[b], w, get(p, plan.bind_p[b], w) + value)
+        b = get_int(work.active_bilateral, c, w)
+        value = get(work.bilateral_x, c, w)
+        row_add(
+            work.W,
+            plan.bilateral_W_start[b],
+            plan.bilateral_row_length[b],
+            plan.index,
+            plan.bilateral_index_start[b],
+            value,
+            z,
+            w,
+        )
+        put(p, plan.bilateral_p[b], w, get(p, plan.bilateral_p[b], w) + value)
         c += 1
 
 
 @wp.func
-def largest_lack(plan: Plan, work: Work, z: array2, p: array2, w: int):
+def bilateral_residual(plan: Layout, work: Scratch, z: array2, p: array2, w: int):
     """The largest impulse that bound rows, each by itself, still lack."""
     worst = real(0.0)
     c = int(0)
-    while c < rank_of(plan, work, w):
-        b = get_int(work.acting, c, w)
-        start = plan.bind_start[b]
-        weight = row_product(work.W, start, start, plan.bind_length[b], w) + give_of(plan, work, b, w)
-        worst = wp.max(worst, wp.abs(missing_of(plan, work, b, z, p, w)) / weight)
+    while c < bilateral_rank(plan, work, w):
+        b = get_int(work.active_bilateral, c, w)
+        start = plan.bilateral_W_start[b]
+        diagonal = row_product(work.W, start, start, plan.bilateral_row_length[b], w) + compliance_of(plan, work, b, w)
+        worst = wp.max(worst, wp.abs(bilateral_velocity_error(plan, work, b, z, p, w)) / diagonal)
         c += 1
     return worst

@@ -7,150 +7,180 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import State, Work
-from sharnir.impulse.layout.layout import Plan
-from sharnir.impulse.row_kinds import CONTACT_P
-from sharnir.impulse.rows.contact_frame import contact_count, contact_speed
-from sharnir.impulse.rows.contact_mass import block_of_contact
-from sharnir.impulse.solve.bilateral_ldl import give_of, rank_of, scatter, solve_bound
-from sharnir.impulse.tolerances import DEPENDENT
+from sharnir.impulse.data import Scratch, State
+from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.rows.contact_frame import contact_count, contact_velocity
+from sharnir.impulse.rows.contact_mass import compute_contact_mass
+from sharnir.impulse.solve.bilateral_ldl import bilateral_rank, compliance_of, scatter, solve_ldl
+from sharnir.impulse.tolerances import TOL_DEPENDENT
 from sharnir.kernels.columns import get, get_int, put
 from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import row_dot, row_product
 
 
 @wp.func
-def answer(plan: Plan, work: Work, w: int):
+def solve_bilateral_response(plan: Layout, work: Scratch, w: int):
     """x ← (W_B W_Bᵀ + Γ)⁻¹ W_B d of the dense scratch d."""
     c = int(0)
-    while c < rank_of(plan, work, w):
-        b = get_int(work.acting, c, w)
-        value = row_dot(work.W, plan.bind_start[b], plan.bind_length[b], plan.index, plan.bind_first[b], work.dense, w)
-        put(work.x, c, w, value)
+    while c < bilateral_rank(plan, work, w):
+        b = get_int(work.active_bilateral, c, w)
+        value = row_dot(
+            work.W,
+            plan.bilateral_W_start[b],
+            plan.bilateral_row_length[b],
+            plan.index,
+            plan.bilateral_index_start[b],
+            work.dense_row,
+            w,
+        )
+        put(work.bilateral_x, c, w, value)
         c += 1
-    solve_bound(plan, work, w)
+    solve_ldl(plan, work, w)
 
 
 @wp.func
-def project_scratch(plan: Plan, work: Work, target: int, w: int):
+def project_dense_row(plan: Layout, work: Scratch, target: int, w: int):
     """W[target…] ← Ŵ of the row in the dense scratch: dense over the velocity coordinates and one slack per soft row of
     B; the scratch is cleared."""
-    answer(plan, work, w)
+    solve_bilateral_response(plan, work, w)
     c = int(0)
-    while c < rank_of(plan, work, w):
-        b = get_int(work.acting, c, w)
-        value = get(work.x, c, w)
-        scatter(plan, work, plan.bind_start[b], plan.bind_length[b], plan.bind_first[b], -value, w)
-        if plan.bind_slack[b] >= 0:
-            put(work.dense, plan.bind_slack[b], w, -value * wp.sqrt(give_of(plan, work, b, w)))
+    while c < bilateral_rank(plan, work, w):
+        b = get_int(work.active_bilateral, c, w)
+        value = get(work.bilateral_x, c, w)
+        scatter(
+            plan,
+            work,
+            plan.bilateral_W_start[b],
+            plan.bilateral_row_length[b],
+            plan.bilateral_index_start[b],
+            -value,
+            w,
+        )
+        if plan.bilateral_slack[b] >= 0:
+            put(work.dense_row, plan.bilateral_slack[b], w, -value * wp.sqrt(compliance_of(plan, work, b, w)))
         c += 1
     d = int(0)
-    while d < plan.width:
-        put(work.W, target + d, w, get(work.dense, d, w))
-        put(work.dense, d, w, real(0.0))
+    while d < plan.z_size:
+        put(work.W, target + d, w, get(work.dense_row, d, w))
+        put(work.dense_row, d, w, real(0.0))
         d += 1
 
 
 @wp.func
-def project_rows(plan: Plan, state: State, work: Work, w: int):
+def project_rows(plan: Layout, state: State, work: Scratch, w: int):
     """Ŵ of all lines and contacts that act one way or within bounds."""
     l = int(0)
-    while l < plan.lines:
-        if get(work.K, l, w) > real(0.0) and plan.line_loose[l] != 0:
-            target = plan.dense_line + l * plan.width
-            scatter(plan, work, plan.line_start[l], plan.line_length[l], plan.line_first[l], real(1.0), w)
-            project_scratch(plan, work, target, w)
-            K = row_product(work.W, target, target, plan.width, w)
-            if K <= DEPENDENT * get(work.K, l, w):
+    while l < plan.scalars:
+        if get(work.scalar_K, l, w) > real(0.0) and plan.scalar_bounded_kinds[l] != 0:
+            target = plan.scalar_projected_start + l * plan.z_size
+            scatter(
+                plan, work, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.scalar_index_start[l], real(1.0), w
+            )
+            project_dense_row(plan, work, target, w)
+            K = row_product(work.W, target, target, plan.z_size, w)
+            if K <= TOL_DEPENDENT * get(work.scalar_K, l, w):
                 K = real(0.0)
-            put(work.K_held, l, w, K)
+            put(work.scalar_K_projected, l, w, K)
         l += 1
     c = int(0)
     while c < contact_count(work, w):
         j = int(0)
-        while j < get_int(work.contact_rows, c, w):
-            scatter_contact(plan, work, c, j, real(1.0), w)
-            project_scratch(plan, work, plan.dense_contact + (CONTACT_P * c + j) * plan.width, w)
+        while j < get_int(work.contact_row_count, c, w):
+            scatter_contact_row(plan, work, c, j, real(1.0), w)
+            project_dense_row(plan, work, plan.contact_projected_start + (CONTACT_IMPULSES * c + j) * plan.z_size, w)
             j += 1
-        block_of_contact(plan, state, work, c, 1, w)
+        compute_contact_mass(plan, state, work, c, 1, w)
         c += 1
 
 
 @wp.func
-def scatter_contact(plan: Plan, work: Work, c: int, row: int, factor: real, w: int):
+def scatter_contact_row(plan: Layout, work: Scratch, c: int, row: int, factor: real, w: int):
     """Add a row of a contact to the dense scratch."""
     at = 6 * c
     side = int(0)
     while side < 2:
-        length = get_int(work.contact_at, at + 1, w)
-        start = get_int(work.contact_at, at, w) + row * length
-        scatter(plan, work, start, length, get_int(work.contact_at, at + 2, w), factor, w)
+        length = get_int(work.contact_halves, at + 1, w)
+        start = get_int(work.contact_halves, at, w) + row * length
+        scatter(plan, work, start, length, get_int(work.contact_halves, at + 2, w), factor, w)
         at += 3
         side += 1
 
 
 @wp.func
-def set_offsets(plan: Plan, work: Work, z: array2, w: int):
+def set_velocity_offsets(plan: Layout, work: Scratch, z: array2, w: int):
     """What the speed of a projected row is beyond Ŵ·z, now that B has the speeds sought; slacks start at 0."""
     d = plan.dofs
-    while d < plan.width:
+    while d < plan.z_size:
         put(z, d, w, real(0.0))
         d += 1
     l = int(0)
-    while l < plan.lines:
-        if get(work.K, l, w) > real(0.0) and plan.line_loose[l] != 0:
-            full = row_dot(work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], z, w)
-            held = row_dot(work.W, plan.dense_line + l * plan.width, plan.width, plan.index, plan.every, z, w)
-            put(work.offset, l, w, full - held)
+    while l < plan.scalars:
+        if get(work.scalar_K, l, w) > real(0.0) and plan.scalar_bounded_kinds[l] != 0:
+            velocity = row_dot(
+                work.W, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.index, plan.scalar_index_start[l], z, w
+            )
+            projected = row_dot(
+                work.W,
+                plan.scalar_projected_start + l * plan.z_size,
+                plan.z_size,
+                plan.index,
+                plan.identity_index_start,
+                z,
+                w,
+            )
+            put(work.projected_velocity_offset, l, w, velocity - projected)
         l += 1
     c = int(0)
     while c < contact_count(work, w):
         row = int(0)
-        while row < get_int(work.contact_rows, c, w):
-            at = plan.lines + CONTACT_P * c + row
-            put(work.offset, at, w, real(0.0))
-            put(work.offset, at + 1, w, real(0.0))
-            put(work.offset, at + 2, w, real(0.0))
-            beyond = contact_speed(plan, work, c, row, 0, z, w) - contact_speed(plan, work, c, row, 1, z, w)
-            put(work.offset, at, w, beyond[0])
-            put(work.offset, at + 1, w, beyond[1])
-            put(work.offset, at + 2, w, beyond[2])
+        while row < get_int(work.contact_row_count, c, w):
+            at = plan.scalars + CONTACT_IMPULSES * c + row
+            put(work.projected_velocity_offset, at, w, real(0.0))
+            put(work.projected_velocity_offset, at + 1, w, real(0.0))
+            put(work.projected_velocity_offset, at + 2, w, real(0.0))
+            offset = contact_velocity(plan, work, c, row, 0, z, w) - contact_velocity(plan, work, c, row, 1, z, w)
+            put(work.projected_velocity_offset, at, w, offset[0])
+            put(work.projected_velocity_offset, at + 1, w, offset[1])
+            put(work.projected_velocity_offset, at + 2, w, offset[2])
             row += 3
         c += 1
 
 
 @wp.func
-def answer_of_bound(plan: Plan, work: Work, p: array2, w: int):
+def update_bilateral_impulses(plan: Layout, work: Scratch, p: array2, w: int):
     """p of B ← with what it answered to the change of the loose impulses since p_start:
     (W_B W_Bᵀ + Γ) Δp_B = −W_B Σ W_uᵀ Δp_u."""
     l = int(0)
-    while l < plan.lines:
-        loose = plan.line_loose[l]
-        if get(work.K, l, w) > real(0.0) and loose != 0:
+    while l < plan.scalars:
+        bounded_kinds = plan.scalar_bounded_kinds[l]
+        if get(work.scalar_K, l, w) > real(0.0) and bounded_kinds != 0:
             change = real(0.0)
             j = int(0)
             while j < 4:
-                if (loose & (1 << j)) != 0:
-                    at = plan.first_line + 4 * l + j
-                    change = change + get(p, at, w) - get(work.p_start, at, w)
+                if (bounded_kinds & (1 << j)) != 0:
+                    at = plan.scalar_p_start + 4 * l + j
+                    change = change + get(p, at, w) - get(work.p_initial, at, w)
                 j += 1
-            scatter(plan, work, plan.line_start[l], plan.line_length[l], plan.line_first[l], change, w)
+            scatter(
+                plan, work, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.scalar_index_start[l], change, w
+            )
         l += 1
     k = int(0)
     while k < contact_count(work, w):
         row = int(0)
-        while row < get_int(work.contact_rows, k, w):
-            at = plan.first_contact + CONTACT_P * k + row
-            scatter_contact(plan, work, k, row, get(p, at, w) - get(work.p_start, at, w), w)
+        while row < get_int(work.contact_row_count, k, w):
+            at = plan.contact_p_start + CONTACT_IMPULSES * k + row
+            scatter_contact_row(plan, work, k, row, get(p, at, w) - get(work.p_initial, at, w), w)
             row += 1
         k += 1
-    answer(plan, work, w)
+    solve_bilateral_response(plan, work, w)
     c = int(0)
-    while c < rank_of(plan, work, w):
-        at = plan.bind_p[get_int(work.acting, c, w)]
-        put(p, at, w, get(p, at, w) - get(work.x, c, w))
+    while c < bilateral_rank(plan, work, w):
+        at = plan.bilateral_p[get_int(work.active_bilateral, c, w)]
+        put(p, at, w, get(p, at, w) - get(work.bilateral_x, c, w))
         c += 1
     d = int(0)
-    while d < plan.width:
-        put(work.dense, d, w, real(0.0))
+    while d < plan.z_size:
+        put(work.dense_row, d, w, real(0.0))
         d += 1

@@ -10,23 +10,23 @@ from sharnir.kernels.types import C_REAL, FOUR, array2, real, vec3
 # New impulse (p0, p1, p2) from the old one (o0, o1, o2) and the speeds (s0, s1, s2) beyond those sought: sticking if
 # the cone allows it; otherwise open, if the normal alone would pull, or sliding (M-82). k: see `block_of_contact`.
 OPEN, STICKS, SLIDES = range(3)  # what a contact does
-TURNS = 8  # of Newton's method on λ, at most; one is usual
-NEAR = 0.2  # of |p_t|²: so near the cone one more is the last
+MAX_CONE_ITERATIONS = 8  # of Newton's method on λ, at most; one is usual
+TOL_CONE = 0.2  # of |p_t|²: so near the cone one more is the last
 # Sliding: p_t = (E + λ M)⁻¹ p_t of sticking, M the tangents' block of the inverse, and λ = |s_t|/|p_t| so that
 # |p_t| = μ p_n. x, y and `normal` are these impulses times det(E + λ M): polynomials in λ.
-_SLIDING = f"""
+_SLIP_NATIVE = f"""
             const {C_REAL} a = k[4*n], b = k[5*n], c = k[8*n], trace = a + c, det = a*c - b*b;
             const {C_REAL} dx = c*p1 - b*p2, dy = a*p2 - b*p1, square = alone*det;
             const {C_REAL} linear = alone*trace - (k[11*n]*dx + k[12*n]*dy)*k[9*n];
             const {C_REAL} power = -(s1*o1 + s2*o2);
             {C_REAL} lambda = power > 0 ? power / (o1*o1 + o2*o2) : 0;
             bool near = false;
-            for (int turn = 0; turn < {TURNS} && !near; ++turn) {{
+            for (int turn = 0; turn < {MAX_CONE_ITERATIONS} && !near; ++turn) {{
                 const {C_REAL} x = p1 + lambda*dx, y = p2 + lambda*dy, normal = p0 + lambda*(linear + lambda*square);
                 const {C_REAL} most = mu*mu*normal, size = x*x + y*y, off = size - most*normal;
                 const {C_REAL} slope = 2*(x*dx + y*dy - most*(linear + 2*lambda*square));
                 const bool sound = normal > 0 && slope < 0;
-                near = sound && (off < 0 ? -off : off) <= ({C_REAL}){NEAR}*size;
+                near = sound && (off < 0 ? -off : off) <= ({C_REAL}){TOL_CONE}*size;
                 if (sound) {{
                     const {C_REAL} next = lambda - off/slope;
                     lambda = next > 0 ? next : lambda/2;
@@ -47,7 +47,7 @@ _SLIDING = f"""
 """
 # Where that fails, or the block has no inverse since bodies cannot move along all three rows: the normal, then the
 # tangents with the step 1/λ_max of their block.
-_ONE_BY_ONE = f"""
+_SEQUENTIAL_NATIVE = f"""
         const {C_REAL} along = o0 - s0*k[9*n];
         p0 = along > 0 ? along : 0;
         p1 = o1 - (s1 + k[11*n]*(p0 - o0))*k[10*n];
@@ -61,7 +61,7 @@ _ONE_BY_ONE = f"""
             p2 *= scale;
         }}
 """
-_LAW = f"""
+_CONE_NATIVE = f"""
     bool slides = mu == 0;
     {C_REAL} p0 = o0 - (k[0]*s0 + k[n]*s1 + k[2*n]*s2);
     {C_REAL} p1 = o1 - (k[3*n]*s0 + k[4*n]*s1 + k[5*n]*s2);
@@ -71,7 +71,7 @@ _LAW = f"""
     if (whole && !done) {{
         const {C_REAL} alone = p0 + (k[11*n]*p1 + k[12*n]*p2)*k[9*n];  // of the normal without tangents
         if (alone > 0 && mu > 0) {{
-            {_SLIDING}
+            {_SLIP_NATIVE}
         }} else {{
             p0 = alone > 0 ? alone : 0;
             p1 = 0;
@@ -80,10 +80,10 @@ _LAW = f"""
         }}
     }}
     if (!done) {{
-        {_ONE_BY_ONE}
+        {_SEQUENTIAL_NATIVE}
     }}
 """
-_BLOCK = f"""
+_BLOCK_POINTER_NATIVE = f"""
 #if defined(__CUDA_ARCH__)
     const long long n = K.shape[1];
     const {C_REAL}* k = K.data + (long long)(first) * n + w;
@@ -95,12 +95,12 @@ _BLOCK = f"""
 
 
 @wp.func_native(f"""
-    {_BLOCK}
+    {_BLOCK_POINTER_NATIVE}
     const {C_REAL} o0 = old[0], o1 = old[1], o2 = old[2], s0 = s[0], s1 = s[1], s2 = s[2];
-    {_LAW}
+    {_CONE_NATIVE}
     return wp::vec_t<3,{C_REAL}>(p0, p1, p2);
 """)
-def within_cone(K: array2, first: int, mu: real, old: vec3, s: vec3, w: int) -> vec3:
+def solve_cone(K: array2, first: int, mu: real, old: vec3, s: vec3, w: int) -> vec3:
     """Impulse of a contact instead of the old one, for speeds s beyond those sought."""
     ...
 
@@ -109,16 +109,16 @@ def within_cone(K: array2, first: int, mu: real, old: vec3, s: vec3, w: int) -> 
     const int n = 1;
     const {C_REAL}* k = pool.data + first;
     const {C_REAL} o0 = old[0], o1 = old[1], o2 = old[2], s0 = s[0], s1 = s[1], s2 = s[2], mu = k[13];
-    {_LAW}
+    {_CONE_NATIVE}
     return wp::vec_t<3,{C_REAL}>(p0, p1, p2);
 """)
-def within_cone_at_hand(pool: array2, first: int, old: vec3, s: vec3) -> vec3:
+def solve_cone_shared(pool: array2, first: int, old: vec3, s: vec3) -> vec3:
     """The same by a block and a coefficient of friction in memory that a team of threads shares."""
     ...
 
 
 @wp.func_native(f"""
-    {_BLOCK}
+    {_BLOCK_POINTER_NATIVE}
 #if defined(__CUDA_ARCH__)
     const long long m = (long long)(3*c)*n + w;
 #else
@@ -129,7 +129,7 @@ def within_cone_at_hand(pool: array2, first: int, old: vec3, s: vec3) -> vec3:
     const {C_REAL}* sought = target.data + m;
     const {C_REAL} o0 = p[0], o1 = p[n], o2 = p[2*n];
     const {C_REAL} s0 = s[0] - sought[0], s1 = s[n] - sought[n], s2 = s[2*n] - sought[2*n];
-    {_LAW}
+    {_CONE_NATIVE}
     p[0] = p0; p[n] = p1; p[2*n] = p2;
     const {C_REAL} d0 = p0 - o0, d1 = p1 - o1, d2 = p2 - o2;
 #if defined(__CUDA_ARCH__)
@@ -153,7 +153,7 @@ def within_cone_at_hand(pool: array2, first: int, old: vec3, s: vec3) -> vec3:
     const {C_REAL} xy = x > y ? x : y, sum = x + y + z;
     return sum - sum == 0 ? (xy > z ? xy : z) * k[15*n] : ({C_REAL})1e30;  // what is no number counts
 """)
-def sweep_cone(
+def solve_cone_dense(
     A: array2, rows: int, K: array2, first: int, mu: real, target: array2, c: int, row_s: array2, row_p: array2,
     deeds: ints2, w: int,
 ) -> real:  # fmt: skip

@@ -9,252 +9,273 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import ANSWERS, CONTACT_K, FACTORED, Work
-from sharnir.impulse.layout.layout import MOST_ROWS, Plan
-from sharnir.impulse.row_kinds import CONTACT_P
-from sharnir.impulse.rows.contact_frame import contact_count, contact_product, push_contact
-from sharnir.impulse.solve.coulomb_cone import sweep_cone
-from sharnir.impulse.solve.islands import LIGHT
-from sharnir.impulse.solve.pgs_sweep import change_line, list_lines
+from sharnir.impulse.data import CONTACT_MASS_SIZE, DELASSUS_STATE, LU_VALID, Scratch
+from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_count, multiply_contact_rows
+from sharnir.impulse.solve.coulomb_cone import solve_cone_dense
+from sharnir.impulse.solve.islands import MASS_RATIO
+from sharnir.impulse.solve.pgs_sweep import list_active_scalars, update_scalar
 from sharnir.kernels.columns import get, get3, get_int, put, put_int
-from sharnir.kernels.dense import add_column, product_with, put_answers, spread
+from sharnir.kernels.dense import add_column, dot_interleaved, put_contact_delassus, scatter_interleaved
 from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import row_add, row_dot
 
-CONTRADICTION = wp.constant(real(1.0e-5))
+TOL_SELF_STRESS = wp.constant(real(1.0e-5))
 UNKNOWN, KNOWN, MANY = range(3)  # of A: rows have changed; it is there; there are too many rows for it
 
 
 @wp.func
-def line_count(work: Work, w: int):
-    return get_int(work.lively, 0, w)
+def active_scalar_count(work: Scratch, w: int):
+    return get_int(work.active_scalars, 0, w)
 
 
 @wp.func
-def row_count(work: Work, w: int):
-    return 3 * contact_count(work, w) + line_count(work, w)
+def row_count(work: Scratch, w: int):
+    return 3 * contact_count(work, w) + active_scalar_count(work, w)
 
 
 @wp.func
-def padded(rows: int):
+def pad_to_four(rows: int):
     """Rows of a column of A: a multiple of four."""
     return (rows + 3) & ~3
 
 
 @wp.func
-def few_rows(plan: Plan, work: Work, w: int):
+def ensure_delassus(plan: Layout, work: Scratch, w: int):
     """Whether the rows are few enough; A ← W Wᵀ if they are and it is not known yet."""
-    if get_int(work.flow, ANSWERS, w) == UNKNOWN:
-        list_lines(plan, work, 0, w)
+    if get_int(work.status, DELASSUS_STATE, w) == UNKNOWN:
+        list_active_scalars(plan, work, 0, w)
         contacts = contact_count(work, w)
         rows = row_count(work, w)
-        known = int(KNOWN)
-        if contacts == 0 or rows > MOST_ROWS:
-            known = MANY
+        readiness = int(KNOWN)
+        if contacts == 0 or rows > MAX_DELASSUS_ROWS:
+            readiness = MANY
         else:
             c = int(0)
             while c < contacts:
-                if get_int(work.contact_rows, c, w) != 3:
-                    known = MANY
+                if get_int(work.contact_row_count, c, w) != 3:
+                    readiness = MANY
                 c += 1
-        if known == KNOWN:
-            find_answers(plan, work, contacts, rows, w)
-        put_int(work.flow, ANSWERS, w, known)
-        put_int(work.flow, FACTORED, w, 0)
-    return get_int(work.flow, ANSWERS, w) == KNOWN
+        if readiness == KNOWN:
+            build_delassus(plan, work, contacts, rows, w)
+        put_int(work.status, DELASSUS_STATE, w, readiness)
+        put_int(work.status, LU_VALID, w, 0)
+    return get_int(work.status, DELASSUS_STATE, w) == KNOWN
 
 
 @wp.func
-def spread_contact(plan: Plan, work: Work, c: int, sign: real, w: int):
+def scatter_contact_interleaved(plan: Layout, work: Scratch, c: int, sign: real, w: int):
     """Rows of contact c, side by side, to the dense scratch; sign 0 clears it."""
     side = int(0)
     while side < 2:
         at = 6 * c + 3 * side
-        start = get_int(work.contact_at, at, w)
-        length = get_int(work.contact_at, at + 1, w)
-        first = get_int(work.contact_at, at + 2, w)
-        spread(work.W, start, length, 3, plan.index, first, sign, work.dense, w)
+        start = get_int(work.contact_halves, at, w)
+        length = get_int(work.contact_halves, at + 1, w)
+        first = get_int(work.contact_halves, at + 2, w)
+        scatter_interleaved(work.W, start, length, 3, plan.index, first, sign, work.dense_row, w)
         side += 1
 
 
 @wp.func
-def spread_line(plan: Plan, work: Work, l: int, sign: real, w: int):
-    spread(work.W, plan.line_start[l], plan.line_length[l], 1, plan.index, plan.line_first[l], sign, work.dense, w)
+def scatter_scalar_interleaved(plan: Layout, work: Scratch, l: int, sign: real, w: int):
+    scatter_interleaved(
+        work.W,
+        plan.scalar_W_start[l],
+        plan.scalar_row_length[l],
+        1,
+        plan.index,
+        plan.scalar_index_start[l],
+        sign,
+        work.dense_row,
+        w,
+    )
 
 
 @wp.func
-def answer_of_line(plan: Plan, work: Work, l: int, w: int):
-    return product_with(
-        work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], work.dense, w
+def dot_scalar_interleaved(plan: Layout, work: Scratch, l: int, w: int):
+    return dot_interleaved(
+        work.W, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.index, plan.scalar_index_start[l], work.dense_row, w
     )  # fmt: skip
 
 
 @wp.func
-def find_answers(plan: Plan, work: Work, contacts: int, rows: int, w: int):
+def build_delassus(plan: Layout, work: Scratch, contacts: int, rows: int, w: int):
     """A ← W Wᵀ, by columns."""
-    n = padded(rows)
+    n = pad_to_four(rows)
     c = int(0)
     while c < contacts:
-        spread_contact(plan, work, c, real(1.0), w)
-        put_answers(work.W, work.contact_at, plan.index, work.dense, c, work.answer, n, w)
+        scatter_contact_interleaved(plan, work, c, real(1.0), w)
+        put_contact_delassus(work.W, work.contact_halves, plan.index, work.dense_row, c, work.delassus, n, w)
         k = int(0)
-        while k < line_count(work, w):
-            l = get_int(work.lively, 1 + k, w)
+        while k < active_scalar_count(work, w):
+            l = get_int(work.active_scalars, 1 + k, w)
             row = 3 * contacts + k
-            three = answer_of_line(plan, work, l, w)
+            entries = dot_scalar_interleaved(plan, work, l, w)
             j = int(0)
             while j < 3:
-                put(work.answer, (3 * c + j) * n + row, w, three[j])
-                put(work.answer, row * n + 3 * c + j, w, three[j])
+                put(work.delassus, (3 * c + j) * n + row, w, entries[j])
+                put(work.delassus, row * n + 3 * c + j, w, entries[j])
                 j += 1
             k += 1
-        spread_contact(plan, work, c, real(0.0), w)
+        scatter_contact_interleaved(plan, work, c, real(0.0), w)
         c += 1
-    answers_of_lines(plan, work, contacts, n, w)
+    build_scalar_delassus(plan, work, contacts, n, w)
 
 
 @wp.func
-def answers_of_lines(plan: Plan, work: Work, contacts: int, n: int, w: int):
+def build_scalar_delassus(plan: Layout, work: Scratch, contacts: int, n: int, w: int):
     """A of lines to each other."""
     k = int(0)
-    while k < line_count(work, w):
-        l = get_int(work.lively, 1 + k, w)
-        spread_line(plan, work, l, real(1.0), w)
+    while k < active_scalar_count(work, w):
+        l = get_int(work.active_scalars, 1 + k, w)
+        scatter_scalar_interleaved(plan, work, l, real(1.0), w)
         row = 3 * contacts + k
         i = int(0)
         while i <= k:
-            three = answer_of_line(plan, work, get_int(work.lively, 1 + i, w), w)
-            put(work.answer, row * n + 3 * contacts + i, w, three[0])
-            put(work.answer, (3 * contacts + i) * n + row, w, three[0])
+            entries = dot_scalar_interleaved(plan, work, get_int(work.active_scalars, 1 + i, w), w)
+            put(work.delassus, row * n + 3 * contacts + i, w, entries[0])
+            put(work.delassus, (3 * contacts + i) * n + row, w, entries[0])
             i += 1
-        spread_line(plan, work, l, real(0.0), w)
+        scatter_scalar_interleaved(plan, work, l, real(0.0), w)
         k += 1
 
 
 @wp.func
-def load_rows(plan: Plan, work: Work, z: array2, p: array2, w: int):
+def gather_delassus_rows(plan: Layout, work: Scratch, z: array2, p: array2, w: int):
     """Speeds and impulses of all rows; how many impulses."""
     contacts = contact_count(work, w)
     c = int(0)
     while c < contacts:
-        s = contact_product(plan, work, c, 0, 0, z, w)
-        at = plan.first_contact + CONTACT_P * c
+        s = multiply_contact_rows(plan, work, c, 0, 0, z, w)
+        at = plan.contact_p_start + CONTACT_IMPULSES * c
         k = int(0)
         while k < 3:
-            put(work.row_s, 3 * c + k, w, s[k])
-            put(work.row_p, 3 * c + k, w, get(p, at + k, w))
-            put(work.p_start, 3 * c + k, w, get(p, at + k, w))
+            put(work.row_velocity, 3 * c + k, w, s[k])
+            put(work.row_impulse, 3 * c + k, w, get(p, at + k, w))
+            put(work.p_initial, 3 * c + k, w, get(p, at + k, w))
             k += 1
         c += 1
     k = int(0)
-    while k < line_count(work, w):
-        l = get_int(work.lively, 1 + k, w)
-        speed = row_dot(work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], z, w)
-        put(work.row_s, 3 * contacts + k, w, speed)
+    while k < active_scalar_count(work, w):
+        l = get_int(work.active_scalars, 1 + k, w)
+        velocity = row_dot(
+            work.W, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.index, plan.scalar_index_start[l], z, w
+        )
+        put(work.row_velocity, 3 * contacts + k, w, velocity)
         at = 3 * contacts + 4 * k
         j = int(0)
         while j < 4:
-            put(work.row_p, at + j, w, get(p, plan.first_line + 4 * l + j, w))
-            put(work.p_start, at + j, w, get(p, plan.first_line + 4 * l + j, w))
+            put(work.row_impulse, at + j, w, get(p, plan.scalar_p_start + 4 * l + j, w))
+            put(work.p_initial, at + j, w, get(p, plan.scalar_p_start + 4 * l + j, w))
             j += 1
         k += 1
     k = row_count(work, w)
-    while k < padded(row_count(work, w)):
-        put(work.row_s, k, w, real(0.0))
+    while k < pad_to_four(row_count(work, w)):
+        put(work.row_velocity, k, w, real(0.0))
         k += 1
-    return 3 * contacts + 4 * line_count(work, w)
+    return 3 * contacts + 4 * active_scalar_count(work, w)
 
 
 @wp.func
-def unload_rows(plan: Plan, work: Work, z: array2, p: array2, w: int):
+def scatter_delassus_rows(plan: Layout, work: Scratch, z: array2, p: array2, w: int):
     """Impulses of all rows, and what they did to z."""
     contacts = contact_count(work, w)
     c = int(0)
     while c < contacts:
-        three = get3(work.row_p, c, w)
-        at = plan.first_contact + CONTACT_P * c
-        put(p, at, w, three[0])
-        put(p, at + 1, w, three[1])
-        put(p, at + 2, w, three[2])
-        push_contact(plan, work, c, 0, 0, three - get3(work.p_start, c, w), z, w)
+        impulse = get3(work.row_impulse, c, w)
+        at = plan.contact_p_start + CONTACT_IMPULSES * c
+        put(p, at, w, impulse[0])
+        put(p, at + 1, w, impulse[1])
+        put(p, at + 2, w, impulse[2])
+        apply_contact_impulse(plan, work, c, 0, 0, impulse - get3(work.p_initial, c, w), z, w)
         c += 1
     k = int(0)
-    while k < line_count(work, w):
-        l = get_int(work.lively, 1 + k, w)
+    while k < active_scalar_count(work, w):
+        l = get_int(work.active_scalars, 1 + k, w)
         at = 3 * contacts + 4 * k
         change = real(0.0)
         j = int(0)
         while j < 4:
-            new = get(work.row_p, at + j, w)
-            change = change + (new - get(work.p_start, at + j, w))
-            put(p, plan.first_line + 4 * l + j, w, new)
+            new = get(work.row_impulse, at + j, w)
+            change = change + (new - get(work.p_initial, at + j, w))
+            put(p, plan.scalar_p_start + 4 * l + j, w, new)
             j += 1
-        row_add(work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], change, z, w)
+        row_add(
+            work.W,
+            plan.scalar_W_start[l],
+            plan.scalar_row_length[l],
+            plan.index,
+            plan.scalar_index_start[l],
+            change,
+            z,
+            w,
+        )
         k += 1
 
 
 @wp.func
-def sweep_rows(plan: Plan, work: Work, w: int):
+def sweep_delassus(plan: Layout, work: Scratch, w: int):
     """All lines, then all contacts once; returns the largest change of an impulse (M-42)."""
     contacts = contact_count(work, w)
-    n = padded(row_count(work, w))
+    n = pad_to_four(row_count(work, w))
     worst = real(0.0)
     k = int(0)
-    while k < line_count(work, w):
-        l = get_int(work.lively, 1 + k, w)
+    while k < active_scalar_count(work, w):
+        l = get_int(work.active_scalars, 1 + k, w)
         row = 3 * contacts + k
-        K = get(work.K, l, w)
-        s = get(work.row_s, row, w)
-        total, change = change_line(plan, work, l, plan.line_acts[l], s, K, work.row_p, row + 3 * k, w)
+        K = get(work.scalar_K, l, w)
+        s = get(work.row_velocity, row, w)
+        total, change = update_scalar(plan, work, l, plan.scalar_row_kinds[l], s, K, work.row_impulse, row + 3 * k, w)
         worst = wp.max(worst, change)
         if change > real(0.0):
-            add_column(work.answer, row * n, n, total, work.row_s, w)
+            add_column(work.delassus, row * n, n, total, work.row_velocity, w)
         k += 1
     c = int(0)
     while c < contacts:
         mu = get(work.contact_mu, 3 * c, w)
-        most = sweep_cone(
-            work.answer,
+        contact_change = solve_cone_dense(
+            work.delassus,
             n,
-            work.contact_K,
-            CONTACT_K * c,
+            work.contact_mass,
+            CONTACT_MASS_SIZE * c,
             mu,
             work.contact_target,
             c,
-            work.row_s,
-            work.row_p,
-            work.deed,
+            work.row_velocity,
+            work.row_impulse,
+            work.contact_mode,
             w,
         )
-        put(work.contact_change, c, w, most)
-        worst = max(worst, most)
+        put(work.contact_impulse_change, c, w, contact_change)
+        worst = max(worst, contact_change)
         c += 1
     return worst
 
 
 @wp.func
-def only_impulses_change(work: Work, w: int):
+def change_is_self_stress(work: Scratch, w: int):
     """Whether the last sweep shifted impulses among rows that imply each other and hardly changed speeds: the energy of
     the change is next to nothing against that of each row's change alone. What is then sought of their speeds
     contradicts, and sweeps would go on until something else gives. Not where something is light: there sweeps crawl."""
     contacts = contact_count(work, w)
-    n = padded(row_count(work, w))
-    together = real(0.0)
-    alone = real(0.0)
-    light = real(0.0)
+    n = pad_to_four(row_count(work, w))
+    coupled_energy = real(0.0)
+    diagonal_energy = real(0.0)
+    mass_ratio = real(0.0)
     row = int(0)
     while row < row_count(work, w):
         change = real(0.0)
         if row < 3 * contacts:
-            light = wp.max(light, get(work.contact_K, CONTACT_K * (row / 3) + 16, w))
-            change = get(work.row_p, row, w) - get(work.p_old, row, w)
+            mass_ratio = wp.max(mass_ratio, get(work.contact_mass, CONTACT_MASS_SIZE * (row / 3) + 16, w))
+            change = get(work.row_impulse, row, w) - get(work.p_old, row, w)
         else:
             at = row + 3 * (row - 3 * contacts)
             k = int(0)
             while k < 4:
-                change = change + get(work.row_p, at + k, w) - get(work.p_old, at + k, w)
+                change = change + get(work.row_impulse, at + k, w) - get(work.p_old, at + k, w)
                 k += 1
-        together = together + change * (get(work.row_s, row, w) - get(work.z_old, row, w))
-        alone = alone + change * change * get(work.answer, row * n + row, w)
+        coupled_energy = coupled_energy + change * (get(work.row_velocity, row, w) - get(work.z_old, row, w))
+        diagonal_energy = diagonal_energy + change * change * get(work.delassus, row * n + row, w)
         row += 1
-    return together <= CONTRADICTION * alone and light <= LIGHT
+    return coupled_energy <= TOL_SELF_STRESS * diagonal_energy and mass_ratio <= MASS_RATIO

@@ -4,99 +4,114 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import ACCELERATE, ANSWERS, CHANGE, CONVERGED, STARTED, SWEEPS, State, Work
-from sharnir.impulse.layout.layout import MOST_ROWS, Plan
-from sharnir.impulse.solve.contact_block import start_contacts
+from sharnir.impulse.data import (
+    ACCELERATE,
+    CONVERGED,
+    DELASSUS_STATE,
+    MAX_SWEEPS,
+    SWEEP_TOLERANCE,
+    WARM_STARTED,
+    Scratch,
+    State,
+)
+from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
+from sharnir.impulse.solve.contact_block import warm_start_contacts
 from sharnir.impulse.solve.delassus import KNOWN, UNKNOWN
 from sharnir.impulse.solve.gpu_sweep import (
-    Share,
-    fill_pool,
-    keep_coordinates,
-    keep_loaded,
-    list_lines_together,
-    load_coordinates,
-    load_kept,
-    load_targets,
-    share_of,
-    spread_rows,
-    started,
-    sweep_kept,
+    LaneRows,
+    apply_warm_start,
+    assign_lane_rows,
+    fill_shared_memory,
+    list_active_scalars_lanes,
+    load_row_impulses,
+    load_row_targets,
+    load_z_registers,
+    scatter_dense_rows,
+    store_row_impulses,
+    store_z_registers,
+    sweep_registers,
 )
-from sharnir.impulse.solve.pgs import QUIET, ahead, reason_of, verdict
+from sharnir.impulse.solve.pgs import QUIET_SWEEPS, acceleration_factor, check_convergence, stop_reason
 from sharnir.kernels.columns import get, get_int, item, put_int
 from sharnir.kernels.lanes import ROWS, pool_of_team, team_sum
 from sharnir.kernels.types import array2, real, vec2, vec4
 
 
 @wp.func
-def sweeps_of_team(plan: Plan, state: State, work: Work, z: array2, end: wp.float64, w: int):
+def run_pgs_gpu(plan: Layout, state: State, work: Scratch, z: array2, end: wp.float64, w: int):
     """Sweeps, the last change of an impulse and the reason of stopping; −1 where a team cannot keep all rows."""
     n = int(0)
     worst = real(0.0)
     reason = int(CONVERGED)
-    list_lines_together(plan, work, w)
-    mine = share_of(plan, work, w)
-    if mine.rows > ROWS:
+    list_active_scalars_lanes(plan, work, w)
+    lane_rows = assign_lane_rows(plan, work, w)
+    if lane_rows.rows > ROWS:
         reason = -1
-        start_contacts(plan, work, z, w)
-    elif mine.rows > 0:
-        if get_int(work.flow, ANSWERS, w) == UNKNOWN:
-            spread_rows(plan, work, mine, w)
-            put_int(work.flow, ANSWERS, w, KNOWN)
-        n, worst, reason = team_sweeps(plan, state, work, mine, z, end, w)
+        warm_start_contacts(plan, work, z, w)
+    elif lane_rows.rows > 0:
+        if get_int(work.status, DELASSUS_STATE, w) == UNKNOWN:
+            scatter_dense_rows(plan, work, lane_rows, w)
+            put_int(work.status, DELASSUS_STATE, w, KNOWN)
+        n, worst, reason = run_pgs_registers(plan, state, work, lane_rows, z, end, w)
     return n, worst, reason
 
 
 @wp.func
-def team_sweeps(plan: Plan, state: State, work: Work, mine: Share, z: array2, end: wp.float64, w: int):
+def run_pgs_registers(
+    plan: Layout, state: State, work: Scratch, lane_rows: LaneRows, z: array2, end: wp.float64, w: int
+):
     """The same where all rows are kept."""
-    most = int(state.settings[SWEEPS, 0])
-    epsilon = get(work.pace, CHANGE, w)
-    anew = int(0)  # sweeps after which one thread, too, begins anew: it has first tried whether a few are enough
-    if 3 * mine.contacts <= MOST_ROWS and int(item(state.clock, 5, w)) <= QUIET:
-        anew = QUIET
-    p, four = load_kept(plan, work, mine, work.p, w)
-    x = load_coordinates(plan, z, w)
-    sought = load_targets(work, mine, w)
-    if get_int(work.flow, STARTED, w) == 0:
-        x = started(plan, work, mine, x, p, w)
-        put_int(work.flow, STARTED, w, 1)
-    p_way = vec2()
-    four_way = vec4()
-    x_way = vec2()
-    pool = pool_of_team(z)
-    fill_pool(plan, work, mine, pool, w)
+    max_sweeps = int(state.settings[MAX_SWEEPS, 0])
+    epsilon = get(work.status_real, SWEEP_TOLERANCE, w)
+    restart_at = int(0)  # sweeps after which one thread, too, begins anew: it has first tried whether a few are enough
+    if 3 * lane_rows.contacts <= MAX_DELASSUS_ROWS and int(item(state.prev_step, 5, w)) <= QUIET_SWEEPS:
+        restart_at = QUIET_SWEEPS
+    p, scalar_impulses = load_row_impulses(plan, work, lane_rows, work.p, w)
+    z_own = load_z_registers(plan, z, w)
+    targets = load_row_targets(work, lane_rows, w)
+    if get_int(work.status, WARM_STARTED, w) == 0:
+        z_own = apply_warm_start(plan, work, lane_rows, z_own, p, w)
+        put_int(work.status, WARM_STARTED, w, 1)
+    p_direction = vec2()
+    scalar_direction = vec4()
+    z_direction = vec2()
+    shared = pool_of_team(z)
+    fill_shared_memory(plan, work, lane_rows, shared, w)
     worst = real(0.0)
-    last = real(0.0)
-    checked = real(1.0e30)
+    last_change2 = real(0.0)
+    change_at_check = real(1.0e30)
     n = int(0)
-    going = int(1)
-    while going == 1 and n < most:
+    status = int(1)
+    while status == 1 and n < max_sweeps:
         p_old = p
-        four_old = four
-        x_old = x
-        worst, x, p, four = sweep_kept(plan, work, mine, pool, sought, x, p, four, w)
+        scalar_impulses_old = scalar_impulses
+        z_own_old = z_own
+        worst, z_own, p, scalar_impulses = sweep_registers(
+            plan, work, lane_rows, shared, targets, z_own, p, scalar_impulses, w
+        )
         n += 1
-        going, checked = verdict(state, n, worst, epsilon, checked, wp.where(mine.contacts > 0, 1, 0), end, w)
-        if n == anew:
-            last = real(0.0)
-            checked = real(1.0e30)
-            p_way = vec2()
-            four_way = vec4()
-            x_way = vec2()
-        elif going == 1 and state.settings[ACCELERATE, 0] > real(0.0) and n < most:
-            p_gone = p - p_old
-            four_gone = four - four_old
-            x_gone = x - x_old
-            gone = team_sum(wp.dot(p_gone, p_gone) + wp.dot(four_gone, four_gone))
-            beta = ahead(last, gone)
-            p = p + p_way * beta
-            four = four + four_way * beta
-            x = x + x_way * beta
-            p_way = p_gone + p_way * beta
-            four_way = four_gone + four_way * beta
-            x_way = x_gone + x_way * beta
-            last = gone
-    keep_loaded(plan, work, mine, p, four, work.p, w)
-    keep_coordinates(plan, x, z, w)
-    return n, worst, reason_of(state, going, worst, epsilon)
+        status, change_at_check = check_convergence(
+            state, n, worst, epsilon, change_at_check, wp.where(lane_rows.contacts > 0, 1, 0), end, w
+        )
+        if n == restart_at:
+            last_change2 = real(0.0)
+            change_at_check = real(1.0e30)
+            p_direction = vec2()
+            scalar_direction = vec4()
+            z_direction = vec2()
+        elif status == 1 and state.settings[ACCELERATE, 0] > real(0.0) and n < max_sweeps:
+            p_change = p - p_old
+            scalar_change = scalar_impulses - scalar_impulses_old
+            z_change = z_own - z_own_old
+            change2 = team_sum(wp.dot(p_change, p_change) + wp.dot(scalar_change, scalar_change))
+            beta = acceleration_factor(last_change2, change2)
+            p = p + p_direction * beta
+            scalar_impulses = scalar_impulses + scalar_direction * beta
+            z_own = z_own + z_direction * beta
+            p_direction = p_change + p_direction * beta
+            scalar_direction = scalar_change + scalar_direction * beta
+            z_direction = z_change + z_direction * beta
+            last_change2 = change2
+    store_row_impulses(plan, work, lane_rows, p, scalar_impulses, work.p, w)
+    store_z_registers(plan, z_own, z, w)
+    return n, worst, stop_reason(state, status, worst, epsilon)

@@ -4,39 +4,46 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_K, Work
-from sharnir.impulse.layout.layout import Plan
-from sharnir.impulse.rows.contact_frame import contact_product, contact_speed, push_contact
-from sharnir.impulse.solve.regularised_laws import SOFTNESS, cone_impulse, cone_slope, line_total
+from sharnir.impulse.data import CONTACT_MASS_SIZE, Scratch
+from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_velocity, multiply_contact_rows
+from sharnir.impulse.solve.regularised_laws import (
+    ISLAND_REGULARISATION,
+    cone_hessian,
+    cone_impulse,
+    scalar_total_impulse,
+)
 from sharnir.kernels.columns import get, get3, get_int, put
 from sharnir.kernels.types import array2, mat33, real, vec3
 from sharnir.kernels.vector_ops import row_add, row_dot
 
 
 @wp.func
-def weight_of(work: Work, c: int, w: int):
+def regularisation_of(work: Scratch, c: int, w: int):
     """R of contact c."""
-    inverse = get(work.contact_K, CONTACT_K * c + 9, w)
-    return SOFTNESS * wp.where(inverse > real(0.0), real(1.0) / inverse, real(1.0))
+    effective_mass = get(work.contact_mass, CONTACT_MASS_SIZE * c + 9, w)
+    return ISLAND_REGULARISATION * wp.where(effective_mass > real(0.0), real(1.0) / effective_mass, real(1.0))
 
 
 @wp.func
-def measure(plan: Plan, work: Work, z: array2, way: int, w: int):
+def evaluate_island_velocities(plan: Layout, work: Scratch, z: array2, direction: int, w: int):
     """Speeds of all rows of the island beyond those sought; or, of a direction, their change."""
     i = int(1)
-    while i <= get_int(work.island_contact, 0, w):
-        c = get_int(work.island_contact, i, w)
-        if way == 1:
-            put3_at(work.island_s, 7 * c + 3, contact_product(plan, work, c, 0, 0, z, w), w)
+    while i <= get_int(work.island_contacts, 0, w):
+        c = get_int(work.island_contacts, i, w)
+        if direction == 1:
+            put3_at(work.island_velocity, 7 * c + 3, multiply_contact_rows(plan, work, c, 0, 0, z, w), w)
         else:
-            s = contact_speed(plan, work, c, 0, 0, z, w) - get3(work.contact_target, c, w)
-            put3_at(work.island_s, 7 * c, s, w)
+            s = contact_velocity(plan, work, c, 0, 0, z, w) - get3(work.contact_target, c, w)
+            put3_at(work.island_velocity, 7 * c, s, w)
         i += 1
     i = int(1)
-    while i <= get_int(work.island_line, 0, w):
-        l = get_int(work.island_line, i, w)
-        speed = row_dot(work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], z, w)
-        put(work.island_l, 2 * l + way, w, speed)
+    while i <= get_int(work.island_scalars, 0, w):
+        l = get_int(work.island_scalars, i, w)
+        velocity = row_dot(
+            work.W, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.index, plan.scalar_index_start[l], z, w
+        )
+        put(work.island_scalar_velocity, 2 * l + direction, w, velocity)
         i += 1
 
 
@@ -48,65 +55,69 @@ def put3_at(target: array2, at: int, value: vec3, w: int):
 
 
 @wp.func
-def speed_at(work: Work, c: int, alpha: real, w: int):
+def contact_velocity_along(work: Scratch, c: int, alpha: real, w: int):
     """Speeds of contact c some way along the direction, with what sliding lifts."""
     at = 7 * c
-    s = vec3(get(work.island_s, at, w), get(work.island_s, at + 1, w), get(work.island_s, at + 2, w))
-    d = vec3(get(work.island_s, at + 3, w), get(work.island_s, at + 4, w), get(work.island_s, at + 5, w))
-    return s + d * alpha + vec3(get(work.island_s, at + 6, w), real(0.0), real(0.0))
+    s = vec3(
+        get(work.island_velocity, at, w), get(work.island_velocity, at + 1, w), get(work.island_velocity, at + 2, w)
+    )
+    d = vec3(
+        get(work.island_velocity, at + 3, w), get(work.island_velocity, at + 4, w), get(work.island_velocity, at + 5, w)
+    )
+    return s + d * alpha + vec3(get(work.island_velocity, at + 6, w), real(0.0), real(0.0))
 
 
 @wp.func
-def three_at(W: array2, at: int, length: int, w: int):
+def row_triple_at(W: array2, at: int, length: int, w: int):
     """Entries of three rows that follow each other."""
     return vec3(get(W, at, w), get(W, at + length, w), get(W, at + 2 * length, w))
 
 
 @wp.func
-def add_products(plan: Plan, work: Work, c: int, G: mat33, n: int, w: int):
+def add_contact_hessian(plan: Layout, work: Scratch, c: int, G: mat33, n: int, w: int):
     """H += Wᵀ G W of contact c."""
     side = int(0)
     while side < 2:
         at = 6 * c + 3 * side
-        start = get_int(work.contact_at, at, w)
-        length = get_int(work.contact_at, at + 1, w)
-        first = get_int(work.contact_at, at + 2, w)
+        start = get_int(work.contact_halves, at, w)
+        length = get_int(work.contact_halves, at + 1, w)
+        first = get_int(work.contact_halves, at + 2, w)
         i = int(0)
         while i < length:
-            Ga = G * three_at(work.W, start + i, length, w)
-            row = get_int(work.island_at, plan.index[first + i], w)
-            other = int(0)
-            while other < 2:
-                bt = 6 * c + 3 * other
-                start_b = get_int(work.contact_at, bt, w)
-                length_b = get_int(work.contact_at, bt + 1, w)
-                first_b = get_int(work.contact_at, bt + 2, w)
+            Ga = G * row_triple_at(work.W, start + i, length, w)
+            row = get_int(work.dof_in_island, plan.index[first + i], w)
+            other_side = int(0)
+            while other_side < 2:
+                other_at = 6 * c + 3 * other_side
+                start_b = get_int(work.contact_halves, other_at, w)
+                length_b = get_int(work.contact_halves, other_at + 1, w)
+                first_b = get_int(work.contact_halves, other_at + 2, w)
                 j = int(0)
                 while j < length_b:
-                    b = three_at(work.W, start_b + j, length_b, w)
-                    column = get_int(work.island_at, plan.index[first_b + j], w)
+                    b = row_triple_at(work.W, start_b + j, length_b, w)
+                    column = get_int(work.dof_in_island, plan.index[first_b + j], w)
                     if column <= row:
                         k = row * n + column
                         put(work.island_H, k, w, get(work.island_H, k, w) + wp.dot(Ga, b))
                     j += 1
-                other += 1
+                other_side += 1
             i += 1
         side += 1
 
 
 @wp.func
-def add_line(plan: Plan, work: Work, l: int, G: real, n: int, w: int):
+def add_scalar_hessian(plan: Layout, work: Scratch, l: int, G: real, n: int, w: int):
     """H += Wᵀ G W of a line."""
-    start = plan.line_start[l]
-    length = plan.line_length[l]
-    first = plan.line_first[l]
+    start = plan.scalar_W_start[l]
+    length = plan.scalar_row_length[l]
+    first = plan.scalar_index_start[l]
     i = int(0)
     while i < length:
         a = G * get(work.W, start + i, w)
-        row = get_int(work.island_at, plan.index[first + i], w)
+        row = get_int(work.dof_in_island, plan.index[first + i], w)
         j = int(0)
         while j < length:
-            column = get_int(work.island_at, plan.index[first + j], w)
+            column = get_int(work.dof_in_island, plan.index[first + j], w)
             if column <= row:
                 k = row * n + column
                 put(work.island_H, k, w, get(work.island_H, k, w) + a * get(work.W, start + j, w))
@@ -115,7 +126,7 @@ def add_line(plan: Plan, work: Work, l: int, G: real, n: int, w: int):
 
 
 @wp.func
-def assemble(plan: Plan, work: Work, n: int, z: array2, w: int):
+def assemble_newton_system(plan: Layout, work: Scratch, n: int, z: array2, w: int):
     """H and minus the gradient at z, whose speeds have been measured; the direction is used as scratch."""
     k = int(0)
     while k < n * n:
@@ -124,34 +135,43 @@ def assemble(plan: Plan, work: Work, n: int, z: array2, w: int):
     k = int(0)
     while k < n:
         put(work.island_H, k * n + k, w, real(1.0))
-        d = get_int(work.island_dof, k, w)
-        put(work.z_way, d, w, get(work.island_z, k, w) - get(z, d, w))
+        d = get_int(work.island_dofs, k, w)
+        put(work.z_direction, d, w, get(work.island_z_free, k, w) - get(z, d, w))
         k += 1
     i = int(1)
-    while i <= get_int(work.island_contact, 0, w):
-        c = get_int(work.island_contact, i, w)
+    while i <= get_int(work.island_contacts, 0, w):
+        c = get_int(work.island_contacts, i, w)
         mu = get(work.contact_mu, 3 * c, w)
-        R = weight_of(work, c, w)
-        s = speed_at(work, c, real(0.0), w)
-        push_contact(plan, work, c, 0, 0, cone_impulse(s, mu, R), work.z_way, w)
-        add_products(plan, work, c, cone_slope(s, mu, R), n, w)
+        R = regularisation_of(work, c, w)
+        s = contact_velocity_along(work, c, real(0.0), w)
+        apply_contact_impulse(plan, work, c, 0, 0, cone_impulse(s, mu, R), work.z_direction, w)
+        add_contact_hessian(plan, work, c, cone_hessian(s, mu, R), n, w)
         i += 1
     i = int(1)
-    while i <= get_int(work.island_line, 0, w):
-        l = get_int(work.island_line, i, w)
-        p, G = line_total(plan, work, l, get(work.island_l, 2 * l, w), w)
-        row_add(work.W, plan.line_start[l], plan.line_length[l], plan.index, plan.line_first[l], p, work.z_way, w)
+    while i <= get_int(work.island_scalars, 0, w):
+        l = get_int(work.island_scalars, i, w)
+        p, G = scalar_total_impulse(plan, work, l, get(work.island_scalar_velocity, 2 * l, w), w)
+        row_add(
+            work.W,
+            plan.scalar_W_start[l],
+            plan.scalar_row_length[l],
+            plan.index,
+            plan.scalar_index_start[l],
+            p,
+            work.z_direction,
+            w,
+        )
         if G > real(0.0):
-            add_line(plan, work, l, G, n, w)
+            add_scalar_hessian(plan, work, l, G, n, w)
         i += 1
     k = int(0)
     while k < n:
-        put(work.island_g, k, w, get(work.z_way, get_int(work.island_dof, k, w), w))
+        put(work.island_gradient, k, w, get(work.z_direction, get_int(work.island_dofs, k, w), w))
         k += 1
 
 
 @wp.func
-def solve_direction(work: Work, n: int, w: int):
+def solve_newton_direction(work: Scratch, n: int, w: int):
     """z_way ← H⁻¹ g by Cholesky's factors, in place."""
     i = int(0)
     while i < n:
@@ -171,20 +191,20 @@ def solve_direction(work: Work, n: int, w: int):
         i += 1
     i = int(0)
     while i < n:
-        value = get(work.island_g, i, w)
+        value = get(work.island_gradient, i, w)
         k = int(0)
         while k < i:
-            value = value - get(work.island_H, i * n + k, w) * get(work.island_g, k, w)
+            value = value - get(work.island_H, i * n + k, w) * get(work.island_gradient, k, w)
             k += 1
-        put(work.island_g, i, w, value / get(work.island_H, i * n + i, w))
+        put(work.island_gradient, i, w, value / get(work.island_H, i * n + i, w))
         i += 1
     i = n - 1
     while i >= 0:
-        value = get(work.island_g, i, w)
+        value = get(work.island_gradient, i, w)
         k = i + 1
         while k < n:
-            value = value - get(work.island_H, k * n + i, w) * get(work.island_g, k, w)
+            value = value - get(work.island_H, k * n + i, w) * get(work.island_gradient, k, w)
             k += 1
-        put(work.island_g, i, w, value / get(work.island_H, i * n + i, w))
-        put(work.z_way, get_int(work.island_dof, i, w), w, get(work.island_g, i, w))
+        put(work.island_gradient, i, w, value / get(work.island_H, i * n + i, w))
+        put(work.z_direction, get_int(work.island_dofs, i, w), w, get(work.island_gradient, i, w))
         i -= 1

@@ -8,63 +8,63 @@ import warp as wp
 
 from sharnir.dynamics.inward import inward_momentum
 from sharnir.dynamics.kinematics import poses
-from sharnir.dynamics.loop_joints import Loops
+from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import BUDGET, CUT, REPORTS, TICKS, State, Work
-from sharnir.impulse.layout.layout import Plan
-from sharnir.impulse.rows.assembly import joint_coordinates, prepare_lines
-from sharnir.impulse.step.step import finish, predictive_step, published_step
-from sharnir.impulse.step.velocity_phase import forget_correction
+from sharnir.impulse.data import CUT_AFTER, REPORT_SIZE, STEP_TICKS, TICK_BUDGET, Scratch, State
+from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.rows.assembly import assemble_scalars, measure_loop_coordinates
+from sharnir.impulse.step.step import commit_velocities, predictive_step, published_step
+from sharnir.impulse.step.velocity_phase import reset_chord
 from sharnir.kernels.columns import item, item_int, put, put_int, set_item, set_item_int
 from sharnir.kernels.types import KERNEL_OPTIONS, real, ticks
 from sharnir.kernels.vector_ops import clear
 
-NEVER = wp.constant(real(1.0e9))  # sweeps
+NO_CUT = wp.constant(real(1.0e9))  # sweeps
 wp.set_module_options(KERNEL_OPTIONS)
 
 
 @wp.func
-def begun(state: State, began: wp.float64, w: int):
+def begin_report(state: State, start_ticks: wp.float64, w: int):
     """Clear the report; the counter at which the step must end."""
-    budget = state.settings[BUDGET, 0]
-    tail = wp.min(item(state.clock, 2, w), real(0.5) * budget)
-    end = began + wp.float64(budget - tail)
+    budget = state.settings[TICK_BUDGET, 0]
+    tail = wp.min(item(state.prev_step, 2, w), real(0.5) * budget)
+    end = start_ticks + wp.float64(budget - tail)
     i = int(0)
-    while i < REPORTS:
+    while i < REPORT_SIZE:
         set_item(state.report, i, w, real(0.0))
         i += 1
-    set_item(state.report, CUT, w, NEVER)
+    set_item(state.report, CUT_AFTER, w, NO_CUT)
     return end
 
 
 @wp.func
-def ended(state: State, began: wp.float64, end: wp.float64, w: int):
+def finish_report(state: State, start_ticks: wp.float64, end: wp.float64, w: int):
     """Report the time a step took, in its turn."""
     now = ticks()
-    tail = wp.min(item(state.clock, 2, w), real(0.5) * state.settings[BUDGET, 0])
-    set_item(state.report, TICKS, w, real(now - began))
-    set_item(state.clock, 2, w, wp.max(real(0.9) * tail, item(state.clock, 3, w) - real(end - now)))
-    keep_report(state, w)
+    tail = wp.min(item(state.prev_step, 2, w), real(0.5) * state.settings[TICK_BUDGET, 0])
+    set_item(state.report, STEP_TICKS, w, real(now - start_ticks))
+    set_item(state.prev_step, 2, w, wp.max(real(0.9) * tail, item(state.prev_step, 3, w) - real(end - now)))
+    store_report(state, w)
 
 
 @wp.func
-def keep_report(state: State, w: int):
+def store_report(state: State, w: int):
     """The report of a step goes to the history, in its turn."""
-    n = item_int(state.turn, 0, w)
+    n = item_int(state.launch_step, 0, w)
     i = int(0)
-    while i < REPORTS:
-        set_item(state.history, REPORTS * n + i, w, item(state.report, i, w))
+    while i < REPORT_SIZE:
+        set_item(state.history, REPORT_SIZE * n + i, w, item(state.report, i, w))
         i += 1
-    set_item_int(state.turn, 0, w, n + 1)
+    set_item_int(state.launch_step, 0, w, n + 1)
 
 
-def _kernel(name: str, step: Any) -> Any:
+def _make_step_kernel(name: str, step: Any) -> Any:
     """Some steps of every world by one of the methods; their reports go to the history. Each is a module of its own:
     who uses one does not wait for the other to compile."""
 
     def steps_kernel(
-        tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work,
+        tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch,
         steps: wp.array(dtype=int),
     ):  # fmt: skip
         w = wp.tid()
@@ -72,9 +72,9 @@ def _kernel(name: str, step: Any) -> Any:
         n = int(0)
         while n < steps[0]:
             began = ticks()
-            end = begun(state, began, w)
-            step(tree, ws, trial, loops, plan, state, work, end, w)
-            ended(state, began, end, w)
+            end = begin_report(state, began, w)
+            step(tree, ws, trial, loops, layout, state, work, end, w)
+            finish_report(state, began, end, w)
             n += 1
 
     steps_kernel.__name__ = steps_kernel.__qualname__ = name
@@ -82,18 +82,18 @@ def _kernel(name: str, step: Any) -> Any:
     return wp.kernel(steps_kernel, module="unique", module_options=options)
 
 
-step_kernel = _kernel("step_kernel", predictive_step)
-published_kernel = _kernel("published_kernel", published_step)
+step_kernel = _make_step_kernel("step_kernel", predictive_step)
+published_step_kernel = _make_step_kernel("published_kernel", published_step)
 
 
 @wp.kernel
-def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work):
+def initialise_kernel(tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch):
     """Momenta, loop coordinates and line speeds of a state that has only positions and velocities."""
     w = wp.tid()
     poses(tree, ws, state.q, state.q, w)
-    joint_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
+    measure_loop_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
     d = int(0)
-    while d < plan.dofs:
+    while d < layout.dofs:
         put(ws.E, d, w, tree.armature[d])
         put(ws.hc, d, w, real(0.0))
         put(ws.hk, d, w, real(0.0))
@@ -102,23 +102,23 @@ def start_kernel(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: Sta
     inward_momentum(tree, ws, state.tau, state.v, 0, w)
     whitened_velocity(tree, ws, state.v, ws.z, w)
     tangent_momenta(tree, ws, w)
-    prepare_lines(tree, ws, loops, plan, state, work, real(1.0), real(1.0), real(1.0), 1, w)
-    put_int(work.touching, 0, w, 0)
-    clear(work.p, plan.first_contact, w)
+    assemble_scalars(tree, ws, loops, layout, state, work, real(1.0), real(1.0), real(1.0), 1, w)
+    put_int(work.contact_count, 0, w, 0)
+    clear(work.p, layout.contact_p_start, w)
     d = int(0)
-    while d < plan.lines:
-        set_item(state.speed, d, w, real(0.0))
+    while d < layout.scalars:
+        set_item(state.scalar_velocity, d, w, real(0.0))
         d += 1
     d = int(0)
     while d < 7:
-        set_item(state.clock, d, w, real(0.0))
+        set_item(state.prev_step, d, w, real(0.0))
         d += 1
-    forget_correction(plan, state, w)
+    reset_chord(layout, state, w)
     d = int(0)
-    while d < plan.bound:
-        set_item(state.firm, d, w, real(0.0))
+    while d < layout.bilaterals:
+        set_item(state.pivot_ratio, d, w, real(0.0))
         d += 1
-    finish(tree, ws, loops, plan, state, work, real(0.0), real(0.0), 0, w)
+    commit_velocities(tree, ws, loops, layout, state, work, real(0.0), real(0.0), 0, w)
 
 
 @wp.kernel

@@ -8,26 +8,26 @@ from sharnir.dynamics.aba import bias_of, inertia_of
 from sharnir.dynamics.forces import turn_vector
 from sharnir.dynamics.inward import inward_momentum
 from sharnir.dynamics.kinematics import kinematics
-from sharnir.dynamics.loop_joints import Loops, loop_ends, row_form
+from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
 from sharnir.dynamics.momenta import whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import BALL, SHIFT, STILL
-from sharnir.impulse.data import State, Work
-from sharnir.impulse.layout.layout import Plan
-from sharnir.impulse.rows.actuators import ask
+from sharnir.impulse.data import Scratch, State
+from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.rows.actuators import request_actuator_forces
 from sharnir.kernels.columns import get, get3, get33, item, item3, put, put3, set_item
 from sharnir.kernels.types import real, vec3
 
 
 @wp.func
-def kick(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, w: int):
+def load_momenta_after_forces(tree: Tree, ws: Workspace, loops: LoopJoints, state: State, h: real, w: int):
     """F: momenta of the links after external forces have acted for h, as wrenches about the pivots (M-30)."""
-    load_links(tree, ws, state, tree.gravity, real(1.0), h, w)
-    load_loops(tree, ws, loops, state, h, w)
+    load_link_momenta(tree, ws, state, tree.gravity, real(1.0), h, w)
+    load_loop_forces(tree, ws, loops, state, h, w)
 
 
 @wp.func
-def load_links(tree: Tree, ws: Workspace, state: State, gravity: vec3, share: real, h: real, w: int):
+def load_link_momenta(tree: Tree, ws: Workspace, state: State, gravity: vec3, momentum_share: real, h: real, w: int):
     """F: a share of the momenta, and gravity and applied wrenches times h, as wrenches about the pivots."""
     i = int(0)
     while i < tree.links:
@@ -36,26 +36,26 @@ def load_links(tree: Tree, ws: Workspace, state: State, gravity: vec3, share: re
         torque = item3(state.f_ext, 6 * i + 3, w)
         p = item3(state.P, 6 * i, w)
         L = item3(state.P, 6 * i + 3, w)
-        p = p * share + (gravity * tree.mass[i] + force) * h
+        p = p * momentum_share + (gravity * tree.mass[i] + force) * h
         put3(ws.F, 2 * i, w, p)
-        put3(ws.F, 2 * i + 1, w, L * share + torque * h + wp.cross(r, p))
+        put3(ws.F, 2 * i + 1, w, L * momentum_share + torque * h + wp.cross(r, p))
         i += 1
 
 
 @wp.func
-def load_loops(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, w: int):
+def load_loop_forces(tree: Tree, ws: Workspace, loops: LoopJoints, state: State, h: real, w: int):
     """Add constant efforts and control of the loop joints, and plain actuators of them, times h, to F."""
     k = int(0)
     while k < loops.count:
         kind = loops.kind[k]
-        j = loops.fixed[kind]
+        j = loops.constraint_count[kind]
         while j < 6:
-            lv = loops.v_start[k] + j - loops.fixed[kind]
+            lv = loops.v_start[k] + j - loops.constraint_count[kind]
             c = loops.dofs + lv
-            impulse = h * (loops.effort[lv] + item(state.control, c, w) + item(state.pull, 4 * c, w))
+            impulse = h * (loops.effort[lv] + item(state.control, c, w) + item(state.actuator_load, 4 * c, w))
             if impulse != real(0.0):
-                s = loop_ends(tree, ws, loops, k, w)
-                g, f, n = row_form(loops, s, k, (6 * kind + j) * 3)
+                s = loop_frames_of(tree, ws, loops, k, w)
+                g, f, n = evaluate_row(loops, s, k, (6 * kind + j) * 3)
                 if s.a >= 0:
                     put3(ws.F, 2 * s.a, w, get3(ws.F, 2 * s.a, w) - f * impulse)
                     moment = (n + wp.cross(s.ra, f)) * impulse
@@ -69,15 +69,15 @@ def load_loops(tree: Tree, ws: Workspace, loops: Loops, state: State, h: real, w
 
 
 @wp.func
-def joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, before: real, w: int):
+def compute_joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, dt_before: real, w: int):
     """tau: joint impulses of efforts, control, actuators and springs, with the momenta of rotors; E, hc: what rotors,
     springs, dampers and actuators add to the joints' inertia (M-31, M-70). h: time the forces act, dt: the step,
     before: the one that led here."""
-    acting = h
-    since = before
-    if before == real(0.0):  # half a kick from rest, but the spring swings over a whole step
-        acting = dt
-        since = dt
+    acting_time = h
+    dt_since = dt_before
+    if dt_before == real(0.0):  # half a kick from rest, but the spring swings over a whole step
+        acting_time = dt
+        dt_since = dt
     e = int(0)
     while e < tree.part[tree.links]:
         kind = tree.kind[e]
@@ -101,31 +101,37 @@ def joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, b
             if kind != BALL:
                 stretch = item(state.q, qi + k, w) - tree.rest[qi + k]
             put(ws.E, c, w, tree.armature[c])
-            total = stiffness + item(state.pull, 4 * c + 1, w)
-            put(ws.hk, c, w, acting * dt * total)
-            put(ws.hb, c, w, acting * since * total)
-            put(ws.hc, c, w, h * (tree.damping[c] + item(state.pull, 4 * c + 2, w)))
-            force = tree.effort[c] + item(state.control, c, w) + item(state.pull, 4 * c, w) - stiffness * stretch
+            total = stiffness + item(state.actuator_load, 4 * c + 1, w)
+            put(ws.hk, c, w, acting_time * dt * total)
+            put(ws.hb, c, w, acting_time * dt_since * total)
+            put(ws.hc, c, w, h * (tree.damping[c] + item(state.actuator_load, 4 * c + 2, w)))
+            force = (
+                tree.effort[c] + item(state.control, c, w) + item(state.actuator_load, 4 * c, w) - stiffness * stretch
+            )
             set_item(state.tau, c, w, h * force + tree.armature[c] * item(state.v, c, w))
             k += 1
         e += 1
 
 
 @wp.func
-def load_step(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, h: real, dt: real, w: int):
+def load_free_motion(
+    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, h: real, dt: real, w: int
+):
     """All that acts in a step, for the inward pass that finds the motion without rows from momenta."""
-    ask(plan, state, h, dt, w)
-    kick(tree, ws, loops, state, h, w)
-    joint_impulses(tree, ws, state, h, dt, item(state.clock, 0, w), w)
+    request_actuator_forces(layout, state, h, dt, w)
+    load_momenta_after_forces(tree, ws, loops, state, h, w)
+    compute_joint_impulses(tree, ws, state, h, dt, item(state.prev_step, 0, w), w)
 
 
 @wp.func
-def published_motion(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, w: int):
+def published_free_motion(
+    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, dt: real, w: int
+):
     """z of q̇ + Δt q̈, q̈ by the articulated-body algorithm (A17-7); springs, dampers and actuators implicit."""
-    ask(plan, state, dt, dt, w)
+    request_actuator_forces(layout, state, dt, dt, w)
     kinematics(tree, ws, state.q, state.v, w)
-    load_links(tree, ws, state, vec3(), real(0.0), real(1.0), w)
-    load_loops(tree, ws, loops, state, real(1.0), w)
+    load_link_momenta(tree, ws, state, vec3(), real(0.0), real(1.0), w)
+    load_loop_forces(tree, ws, loops, state, real(1.0), w)
     i = int(0)
     while i < tree.links:
         r, Jc = inertia_of(tree, ws, i, w)
@@ -133,19 +139,19 @@ def published_motion(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state:
         put3(ws.F, 2 * i, w, get3(ws.F, 2 * i, w) - f)
         put3(ws.F, 2 * i + 1, w, get3(ws.F, 2 * i + 1, w) - n)
         i += 1
-    joint_impulses(tree, ws, state, dt, dt, real(0.0), w)
+    compute_joint_impulses(tree, ws, state, dt, dt, real(0.0), w)
     d = int(0)
     while d < tree.dof[tree.links]:
         v = item(state.v, d, w)
-        damping = tree.damping[d] + item(state.pull, 4 * d + 2, w)
+        damping = tree.damping[d] + item(state.actuator_load, 4 * d + 2, w)
         set_item(state.tau, d, w, (item(state.tau, d, w) - tree.armature[d] * v) / dt - damping * v)
         put(ws.E, d, w, get(ws.E, d, w) + get(ws.hc, d, w) + real(0.25) * get(ws.hk, d, w))
         put(ws.hc, d, w, real(0.0))
         put(ws.hk, d, w, real(0.0))
         d += 1
     inward_momentum(tree, ws, state.tau, state.v, 1, w)
-    whitened_velocity(tree, ws, state.v, work.zc, w)
+    whitened_velocity(tree, ws, state.v, work.z_residual, w)
     d = int(0)
     while d < tree.dof[tree.links]:
-        put(ws.z, d, w, dt * get(ws.z, d, w) + get(work.zc, d, w))
+        put(ws.z, d, w, dt * get(ws.z, d, w) + get(work.z_residual, d, w))
         d += 1

@@ -9,7 +9,7 @@ from sharnir.kernels.columns import TEAMED
 from sharnir.kernels.types import C_REAL, array2, real
 from sharnir.kernels.vector_ops import added, batched
 
-_COLUMN = """
+_WORLD_COLUMN_NATIVE = """
 #if defined(__CUDA_ARCH__)
     const long long m = z.shape[1];
     const long long here = w;
@@ -20,31 +20,31 @@ _COLUMN = """
     const long long own = (long long)(w) * state.shape[0];
 #endif
 """
-_STARTED = """
+_PREDICT_NATIVE = """
     v[j] = z.data[k*m + here] + lack.data[k*m + there];
     REAL ahead = bend.data[k*m + own];
     if (order > 0) ahead = ahead + bend.data[(n + k)*m + own];
     if (order > 1) ahead = ahead + bend.data[(2*n + k)*m + own];
     y[j] = v[j] + ratio * ahead;
 """
-_START = "zP.data[k*m + here] = v[j]; base.data[k*m + here] = y[j]; z.data[k*m + here] = y[j];"
-_LEFT = """
+_STORE_PREDICTED_NATIVE = "zP.data[k*m + here] = v[j]; base.data[k*m + here] = y[j]; z.data[k*m + here] = y[j];"
+_CHORD_NATIVE = """
     v[j] = zc.data[k*m + here];
     y[j] = base.data[k*m + here] - zP.data[k*m + here] + v[j];
     v[j] = v[j] * share;
 """
-_KEPT = "z.data[k*m + here] = y[j]; lack.data[k*m + own] = v[j];"
-_MISSED = """
+_STORE_CHORD_NATIVE = "z.data[k*m + here] = y[j]; lack.data[k*m + own] = v[j];"
+_RESIDUAL_NATIVE = """
     y[j] = zP.data[k*m + here] + z.data[k*m + here] - base.data[k*m + here] - zc.data[k*m + here];
     sum += y[j]*y[j];
 """
-_MISS = "zc.data[k*m + here] = y[j];"
+_STORE_RESIDUAL_NATIVE = "zc.data[k*m + here] = y[j];"
 
 
-def _columns(state: str, load: str, store: str) -> str:
+def _column_loop_native(state: str, load: str, store: str) -> str:
     """A loop over n coordinates. state: the array that is no workspace."""
     both = "REAL y[1], v[1]; const int j = 0;" + load + store
-    code = _COLUMN.replace("state", state) + batched("n", load, store, both)
+    code = _WORLD_COLUMN_NATIVE.replace("state", state) + batched("n", load, store, both)
     return code.replace("REAL", C_REAL)
 
 
@@ -54,29 +54,29 @@ def _columns(state: str, load: str, store: str) -> str:
 #else
     const long long there = (long long)(w) * lack.shape[0];
 #endif
-""" + _columns("bend", _STARTED, _START))  # fmt: skip
-def start_momenta(
+""" + _column_loop_native("bend", _PREDICT_NATIVE, _STORE_PREDICTED_NATIVE))  # fmt: skip
+def predict_momenta(
     z: array2, lack: array2, bend: array2, order: int, ratio: real, n: int, zP: array2, base: array2, w: int
 ):
     """zP ← z + lack; base, z ← zP + ratio times what the series `bend` expects."""
     ...
 
 
-@wp.func_native(_columns("lack", _LEFT, _KEPT))
-def keep_momenta_left(zc: array2, base: array2, zP: array2, share: real, n: int, z: array2, lack: array2, w: int):
+@wp.func_native(_column_loop_native("lack", _CHORD_NATIVE, _STORE_CHORD_NATIVE))
+def store_momentum_chord(zc: array2, base: array2, zP: array2, share: real, n: int, z: array2, lack: array2, w: int):
     """z ← base − zP + zc, the correction a step called for; lack ← a share of zc, what it left of it."""
     ...
 
 
 @wp.func_native(
     f"{C_REAL} sum = 0;"
-    + _columns("z", _MISSED, _MISS)
+    + _column_loop_native("z", _RESIDUAL_NATIVE, _STORE_RESIDUAL_NATIVE)
     + f"""
 #if {TEAMED}
     {added("sum")}
 #endif
     return sum;"""
 )
-def momenta_missing(zP: array2, z: array2, base: array2, zc: array2, n: int, w: int) -> real:
+def compute_momentum_residual(zP: array2, z: array2, base: array2, zc: array2, n: int, w: int) -> real:
     """zc ← zP + z − base − zc; returns its square."""
     ...

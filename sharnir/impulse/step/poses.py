@@ -13,7 +13,7 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 
 @wp.kernel
-def places_kernel(tree: Tree, ws: Workspace, q: array2, position: array2, rotation: array2):
+def poses_kernel(tree: Tree, ws: Workspace, q: array2, position: array2, rotation: array2):
     """Poses of the body frames at positions q."""
     w = wp.tid()
     poses(tree, ws, q, q, w)

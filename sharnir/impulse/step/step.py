@@ -12,380 +12,435 @@ from sharnir.dynamics.aba import outward
 from sharnir.dynamics.advance import advance
 from sharnir.dynamics.inward import inward_momentum
 from sharnir.dynamics.kinematics import poses
-from sharnir.dynamics.loop_joints import Loops
+from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.impulse.data import (
-    BUDGET,
-    CORRECTED,
+    CORRECTING,
+    CORRECTION,
+    CORRECTION_COUNT,
     DT,
-    GOING,
-    GUARDED,
-    HALF,
-    HELD,
+    FALLBACK_USED,
+    FORCE_TIME,
+    HAS_POSITION_ERROR,
+    IS_DIRECT,
+    LAST_OPENING,
+    MAX_PASSES,
     METHOD,
-    MODE,
-    MOST_CORRECTED,
-    MOVED,
-    OPEN,
+    MIN_RELATIVE_PIVOT,
     PAPER_TREE,
-    PASSED,
-    PASSES,
+    PASS_COUNT,
+    PHASE,
     POSITION_ERROR,
-    PUSHING,
-    ROUND,
-    SCALE,
-    SWEPT,
-    WARM,
-    WEAKEST,
+    POSITIONS_MOVED,
+    REPLAY_CORRECTIONS,
+    SWEEP_COUNT,
+    TICK_BUDGET,
+    WARM_FACTOR,
+    WARM_START,
+    Scratch,
     State,
-    Work,
 )
-from sharnir.impulse.layout.layout import Plan
-from sharnir.impulse.row_kinds import HOLD, SOFT
-from sharnir.impulse.rows.actuators import keep_drives, keep_rates
-from sharnir.impulse.rows.assembly import joint_coordinates, joint_gaps
+from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.row_kinds import BOUND, COMPLIANT
+from sharnir.impulse.rows.actuators import store_actuator_rates, store_actuators
+from sharnir.impulse.rows.assembly import measure_joint_gaps, measure_loop_coordinates
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.rows.contact_matching import keep_contacts
-from sharnir.impulse.rows.contact_rows import find_contacts, prepare_contact, touching_count
-from sharnir.impulse.rows.extrapolation import order_of
-from sharnir.impulse.rows.scalar_rows import line_position
-from sharnir.impulse.solve.pgs_sweep import apply_impulses, apply_joints
+from sharnir.impulse.rows.contact_matching import store_contacts
+from sharnir.impulse.rows.contact_rows import assemble_contact, find_contacts, found_contact_count
+from sharnir.impulse.rows.extrapolation import extrapolation_order_of
+from sharnir.impulse.rows.scalar_rows import measure_scalar
+from sharnir.impulse.solve.pgs_sweep import apply_impulses, apply_model_impulses
 from sharnir.impulse.solve.strategy import (
-    direct_wanted,
-    load_impulses,
-    prepare,
-    prepare_blocks,
-    prepare_model,
-    since_last,
-    solve,
+    assemble_all_rows,
+    assemble_model_rows,
+    factor_row_blocks,
+    load_previous_impulses,
+    solve_and_report,
+    step_ratio,
+    use_direct,
 )
-from sharnir.impulse.step.free_motion import load_step, published_motion
-from sharnir.impulse.step.momentum_ops import start_momenta
+from sharnir.impulse.step.free_motion import load_free_motion, published_free_motion
+from sharnir.impulse.step.momentum_ops import predict_momenta
 from sharnir.impulse.step.position_phase import (
-    displace,
-    errors_to_undo,
-    keep_angular_momentum,
-    largest_gap,
-    push,
-    renew_positions,
+    adopt_next_positions,
+    advance_with_correction,
+    has_position_error,
+    largest_joint_gap,
+    restore_angular_momentum,
+    run_split_impulses,
 )
-from sharnir.impulse.step.residuals import expect_aims, kinetic2
-from sharnir.impulse.step.velocity_phase import DONE, first_pass, forget_correction, keep_momenta, press, weigh
-from sharnir.impulse.tolerances import STRAYED
+from sharnir.impulse.step.residuals import predict_joint_targets, twice_kinetic_energy
+from sharnir.impulse.step.velocity_phase import (
+    PHASE_DONE,
+    begin_velocity_phase,
+    evaluate,
+    reset_chord,
+    solve_impulses,
+    store_exact_momenta,
+)
+from sharnir.impulse.tolerances import CORRECT_AGAIN_ABOVE
 from sharnir.kernels.columns import get, get3, get_int, item, put, put_int, set_item, set_item3, set_item_int
 from sharnir.kernels.types import array2, real, ticks
 from sharnir.kernels.vector_ops import clear, copy, copy_items, keep_items, row_dot
 
-FOLDING = wp.constant(real(0.1))  # firmness of loops, against their past, below which a fold is near
-CORRECTIONS = 5  # of positions in a step, at most
-ELSEWHERE = wp.constant(real(1.0e12))  # m or rad: no motion leads there
-RESERVE = wp.constant(real(0.2))  # share of the budget that velocities leave to positions
+FOLD_RELATIVE_PIVOT = wp.constant(real(0.1))  # firmness of loops, against their past, below which a fold is near
+MAX_CORRECTIONS = 5  # of positions in a step, at most
+DIVERGED_POSITION = wp.constant(real(1.0e12))  # m or rad: no motion leads there
+POSITION_BUDGET_SHARE = wp.constant(real(0.2))  # share of the budget that velocities leave to positions
 
 
 @wp.func
-def finish(
-    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, h: real, dt: real, chord: int, w: int
+def commit_velocities(
+    tree: Tree,
+    ws: Workspace,
+    loops: LoopJoints,
+    layout: Layout,
+    state: State,
+    work: Scratch,
+    h: real,
+    dt: real,
+    use_chord: int,
+    w: int,
 ):
     """The step's velocities, momenta and impulses become the state, but for those of contacts. chord: lines move as
     their positions do."""
-    keep_drives(tree, ws, plan, state, work, h, dt, w)
+    store_actuators(tree, ws, layout, state, work, h, dt, w)
     l = int(0)
-    while l < plan.lines:
-        measured = plan.line_measured[l] == 1 and (plan.line_acts[l] & (HOLD | SOFT)) != 0
-        if chord == 1 and measured:
-            set_item(state.speed, l, w, (get(work.g_next, l, w) - get(work.g, l, w)) / dt)
-        elif get(work.K, l, w) > real(0.0):
-            start = plan.line_start[l]
+    while l < layout.scalars:
+        measured = layout.scalar_has_position[l] == 1 and (layout.scalar_row_kinds[l] & (BOUND | COMPLIANT)) != 0
+        if use_chord == 1 and measured:
             set_item(
-                state.speed, l, w, row_dot(work.W, start, plan.line_length[l], plan.index, plan.line_first[l], ws.z, w)
+                state.scalar_velocity,
+                l,
+                w,
+                (get(work.scalar_position_next, l, w) - get(work.scalar_position, l, w)) / dt,
+            )
+        elif get(work.scalar_K, l, w) > real(0.0):
+            start = layout.scalar_W_start[l]
+            set_item(
+                state.scalar_velocity,
+                l,
+                w,
+                row_dot(
+                    work.W, start, layout.scalar_row_length[l], layout.index, layout.scalar_index_start[l], ws.z, w
+                ),
             )
         l += 1
-    keep_items(work.p, state.p, plan.first_contact, w)
-    keep_rates(plan, state, w)
-    set_item_int(state.touched, 0, w, contact_count(work, w))
+    keep_items(work.p, state.p, layout.contact_p_start, w)
+    store_actuator_rates(layout, state, w)
+    set_item_int(state.prev_contact_keys, 0, w, contact_count(work, w))
     i = int(0)
     while i < tree.links:
         set_item3(state.P, 6 * i, w, get3(ws.C, 2 * i, w))
         set_item3(state.P, 6 * i + 3, w, get3(ws.C, 2 * i + 1, w))
         i += 1
-    set_item(state.clock, 0, w, dt)
-    set_item(state.clock, 1, w, h)
-    set_item(state.clock, 4, w, item(state.report, PASSED, w))
-    set_item(state.clock, 5, w, item(state.report, SWEPT, w))
-    set_item(state.clock, 6, w, kinetic2(ws.z, plan.dofs, w))
+    set_item(state.prev_step, 0, w, dt)
+    set_item(state.prev_step, 1, w, h)
+    set_item(state.prev_step, 4, w, item(state.report, PASS_COUNT, w))
+    set_item(state.prev_step, 5, w, item(state.report, SWEEP_COUNT, w))
+    set_item(state.prev_step, 6, w, twice_kinetic_energy(ws.z, layout.dofs, w))
 
 
 @wp.func
-def settle(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, moved: int, w: int
+def commit_positions(
+    tree: Tree,
+    ws: Workspace,
+    trial: Workspace,
+    loops: LoopJoints,
+    layout: Layout,
+    state: State,
+    work: Scratch,
+    positions_moved: int,
+    w: int,
 ):
     """Positions ← next positions, poses and coordinates of loops there; the position error is reported.
     moved: the poses are in the workspace, else in the trial's."""
     worst = real(0.0)
-    lost = real(0.0)  # added last: a maximum forgets it
+    divergence = real(0.0)  # added last: a maximum forgets it
     copy_items(state.q_next, state.q, state.q.shape[0], w)
-    copy_items(state.v_next, state.v, plan.dofs, w)
+    copy_items(state.v_next, state.v, layout.dofs, w)
     i = int(0)
     while i < state.q.shape[0]:
-        if not (wp.abs(item(state.q, i, w)) < ELSEWHERE):
-            lost = real(wp.nan)
+        if not (wp.abs(item(state.q, i, w)) < DIVERGED_POSITION):
+            divergence = real(wp.nan)
         i += 1
-    worst = worst + largest_gap(loops, work, w)
-    if moved == 0:
+    worst = worst + largest_joint_gap(loops, work, w)
+    if positions_moved == 0:
         copy(trial.R, ws.R, 9 * tree.links, w)
         copy(trial.x, ws.x, 3 * tree.links, w)
-        copy(trial.S, ws.S, 6 * plan.dofs, w)
+        copy(trial.S, ws.S, 6 * layout.dofs, w)
         copy(trial.O, ws.O, trial.O.shape[0], w)
-    joint_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
+    measure_loop_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
     l = int(0)
-    while l < plan.lines:
-        if (plan.line_acts[l] & HOLD) != 0:
-            g = line_position(tree, ws, plan, l, state.q, state.loop_q, w)
-            past = wp.max(g - plan.line_upper[l], plan.line_lower[l] - g)
+    while l < layout.scalars:
+        if (layout.scalar_row_kinds[l] & BOUND) != 0:
+            g = measure_scalar(tree, ws, layout, l, state.q, state.loop_q, w)
+            past = wp.max(g - layout.scalar_upper[l], layout.scalar_lower[l] - g)
             worst = max(worst, past)
         l += 1
-    set_item(state.report, POSITION_ERROR, w, worst + lost)
+    set_item(state.report, POSITION_ERROR, w, worst + divergence)
 
 
 @wp.func
-def warmth(state: State, h: real, w: int):
+def warm_start_factor(state: State, h: real, w: int):
     """By what the last impulses are scaled to start from: the ratio of the times forces act."""
     scale = real(0.0)
-    if item(state.clock, 1, w) > real(0.0):
-        scale = state.settings[WARM, 0] * h / item(state.clock, 1, w)
+    if item(state.prev_step, 1, w) > real(0.0):
+        scale = state.settings[WARM_START, 0] * h / item(state.prev_step, 1, w)
     return scale
 
 
 @wp.func
-def set_out(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+def begin_step(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """Where a step begins: with its velocities, rows not yet known."""
-    h = real(0.5) * (item(state.clock, 0, w) + state.settings[DT, 0])
-    put(work.pace, HALF, w, h)
-    put(work.pace, SCALE, w, warmth(state, h, w))
-    put(work.pace, OPEN, w, ELSEWHERE)
-    put_int(work.flow, HELD, w, direct_wanted(plan, state, w))
-    put_int(work.flow, ROUND, w, 0)
-    put_int(work.flow, GOING, w, 1)
-    put_int(work.flow, MOVED, w, 0)
+    h = real(0.5) * (item(state.prev_step, 0, w) + state.settings[DT, 0])
+    put(work.status_real, FORCE_TIME, w, h)
+    put(work.status_real, WARM_FACTOR, w, warm_start_factor(state, h, w))
+    put(work.status_real, LAST_OPENING, w, DIVERGED_POSITION)
+    put_int(work.status, IS_DIRECT, w, use_direct(layout, state, w))
+    put_int(work.status, CORRECTION, w, 0)
+    put_int(work.status, CORRECTING, w, 1)
+    put_int(work.status, POSITIONS_MOVED, w, 0)
 
 
 @wp.func
-def gather(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+def compute_free_motion(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """Momenta, inertias and forces where a step begins, or inertias where a correction of its positions does."""
-    if get_int(work.flow, GOING, w) == 1:
-        first = wp.where(get_int(work.flow, ROUND, w) == 0, 1, 0)
+    if get_int(work.status, CORRECTING, w) == 1:
+        first = wp.where(get_int(work.status, CORRECTION, w) == 0, 1, 0)
         if first == 1:
-            load_step(tree, ws, loops, plan, state, get(work.pace, HALF, w), state.settings[DT, 0], w)
-            load_impulses(plan, state, work, get(work.pace, SCALE, w), w)
+            load_free_motion(
+                tree, ws, loops, layout, state, get(work.status_real, FORCE_TIME, w), state.settings[DT, 0], w
+            )
+            load_previous_impulses(layout, state, work, get(work.status_real, WARM_FACTOR, w), w)
         else:
-            renew_positions(plan, ws, state, w)
+            adopt_next_positions(layout, ws, state, w)
         inward_momentum(tree, ws, state.tau, state.v, first, w)
 
 
 @wp.func
-def start_from(loops: Loops, plan: Plan, state: State, work: Work, z: array2, weakest: real, w: int):
+def predict_start(
+    loops: LoopJoints, layout: Layout, state: State, work: Scratch, z: array2, relative_pivot: real, w: int
+):
     """z of the motion without rows ← with the correction of momenta and the impulses to start from."""
     dt = state.settings[DT, 0]
-    set_item(state.report, WEAKEST, w, weakest)
+    set_item(state.report, MIN_RELATIVE_PIVOT, w, relative_pivot)
     ratio = real(0.0)
-    if item(state.clock, 1, w) > real(0.0) and weakest >= FOLDING:  # at a fold speeds change without bound
-        ratio = dt / item(state.clock, 0, w)
-    if state.settings[PASSES, 0] == real(0.0):
+    if (
+        item(state.prev_step, 1, w) > real(0.0) and relative_pivot >= FOLD_RELATIVE_PIVOT
+    ):  # at a fold speeds change without bound
+        ratio = dt / item(state.prev_step, 0, w)
+    if state.settings[MAX_PASSES, 0] == real(0.0):
         ratio = real(0.0)
-        forget_correction(plan, state, w)
-    order = int(order_of(state.bend, plan.dofs, w))
-    start_momenta(z, state.lack, state.bend, order, ratio, plan.dofs, work.zP, work.base, w)
-    expect_aims(plan, state, work, ratio, dt, w)
-    apply_joints(loops, plan, work, z, work.p, w)
-    first_pass(state, work, w)
+        reset_chord(layout, state, w)
+    order = int(extrapolation_order_of(state.momentum_chord, layout.dofs, w))
+    predict_momenta(
+        z, state.residual_carry, state.momentum_chord, order, ratio, layout.dofs, work.z_momentum, work.z_base, w
+    )
+    predict_joint_targets(layout, state, work, ratio, dt, w)
+    apply_model_impulses(loops, layout, work, z, work.p, w)
+    begin_velocity_phase(state, work, w)
 
 
 @wp.func
-def line_up(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+def assemble_rows(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """The rows of the step or of a correction; in the step, z of its motion with the impulses it starts from."""
-    line_up_model(tree, ws, trial, loops, plan, state, work, end, w)
-    if get_int(work.flow, ROUND, w) == 0:
-        last = int(0)
+    assemble_joints_and_scalars(tree, ws, trial, loops, layout, state, work, end, w)
+    if get_int(work.status, CORRECTION, w) == 0:
+        match_cursor = int(0)
         c = int(0)
-        while c < touching_count(plan, state, w):
-            last = line_up_contact(tree, ws, plan, state, work, c, last, w)
+        while c < found_contact_count(layout, state, w):
+            match_cursor = assemble_contact_rows(tree, ws, layout, state, work, c, match_cursor, w)
             c += 1
-    line_up_blocks(tree, ws, trial, loops, plan, state, work, end, w)
+    assemble_blocks(tree, ws, trial, loops, layout, state, work, end, w)
 
 
 @wp.func
-def line_up_model(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+def assemble_joints_and_scalars(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """Rows of joints and lines."""
-    if get_int(work.flow, GOING, w) == 1:
-        n = get_int(work.flow, ROUND, w)
+    if get_int(work.status, CORRECTING, w) == 1:
+        n = get_int(work.status, CORRECTION, w)
         dt = state.settings[DT, 0]
-        prepare_model(tree, ws, loops, plan, state, work, get(work.pace, HALF, w), dt, real(1.0), 1, n, w)
+        assemble_model_rows(
+            tree, ws, loops, layout, state, work, get(work.status_real, FORCE_TIME, w), dt, real(1.0), 1, n, w
+        )
 
 
 @wp.func
-def line_up_contact(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, c: int, last: int, w: int):
+def assemble_contact_rows(
+    tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, match_cursor: int, w: int
+):
     """Rows of contact c; last, and returned: see `recall_contact`."""
     dt = state.settings[DT, 0]
-    bend = since_last(state, dt, w)
-    return prepare_contact(tree, ws, plan, state, work, c, last, get(work.pace, SCALE, w), bend, dt, w)
+    chord_scale = step_ratio(state, dt, w)
+    return assemble_contact(
+        tree, ws, layout, state, work, c, match_cursor, get(work.status_real, WARM_FACTOR, w), chord_scale, dt, w
+    )
 
 
 @wp.func
-def line_up_blocks(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+def assemble_blocks(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """Blocks of rows and, in the step, z to start from."""
-    if get_int(work.flow, GOING, w) == 1:
-        n = get_int(work.flow, ROUND, w)
-        held = get_int(work.flow, HELD, w)
-        weakest = prepare_blocks(loops, plan, state, work, held, 1, wp.where(n == 0, 1, 0), n, w)
+    if get_int(work.status, CORRECTING, w) == 1:
+        n = get_int(work.status, CORRECTION, w)
+        direct = get_int(work.status, IS_DIRECT, w)
+        relative_pivot = factor_row_blocks(loops, layout, state, work, direct, 1, wp.where(n == 0, 1, 0), n, w)
         if n == 0:
-            start_from(loops, plan, state, work, ws.z, weakest, w)
+            predict_start(loops, layout, state, work, ws.z, relative_pivot, w)
 
 
 @wp.func
-def seek_velocities(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+def solve_velocities(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """v_next, momenta C and impulses p of the step, all passes of it."""
-    while get_int(work.flow, MODE, w) != DONE:
-        press(tree, ws, trial, loops, plan, state, work, end, w)
-        weigh(tree, ws, trial, loops, plan, state, work, end, w)
+    while get_int(work.status, PHASE, w) != PHASE_DONE:
+        solve_impulses(tree, ws, trial, loops, layout, state, work, end, w)
+        evaluate(tree, ws, trial, loops, layout, state, work, end, w)
 
 
 @wp.func
-def conclude(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+def store_velocities(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """Keep the step's velocities; see what positions need to be corrected."""
-    if get_int(work.flow, GOING, w) == 1:
+    if get_int(work.status, CORRECTING, w) == 1:
         dt = state.settings[DT, 0]
-        n = get_int(work.flow, ROUND, w)
+        n = get_int(work.status, CORRECTION, w)
         if n == 0:
-            if plan.alone == 1 and item(state.report, GUARDED, w) == real(0.0):
-                keep_momenta(tree, ws, plan, state, work, w)
-            finish(tree, ws, loops, plan, state, work, get(work.pace, HALF, w), dt, 1, w)
-        put_int(work.flow, PUSHING, w, errors_to_undo(loops, plan, state, work, n, dt, w))
+            if layout.all_bodies_free == 1 and item(state.report, FALLBACK_USED, w) == real(0.0):
+                store_exact_momenta(tree, ws, layout, state, work, w)
+            commit_velocities(tree, ws, loops, layout, state, work, get(work.status_real, FORCE_TIME, w), dt, 1, w)
+        put_int(work.status, HAS_POSITION_ERROR, w, has_position_error(loops, layout, state, work, n, dt, w))
 
 
 @wp.func
-def undo_errors(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+def solve_positions(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """Pseudo-velocities that undo position errors, where there are any."""
-    if get_int(work.flow, GOING, w) == 1 and get_int(work.flow, PUSHING, w) == 1:
-        push(tree, ws, loops, plan, state, work, get_int(work.flow, HELD, w), state.settings[DT, 0], end, w)
+    if get_int(work.status, CORRECTING, w) == 1 and get_int(work.status, HAS_POSITION_ERROR, w) == 1:
+        run_split_impulses(
+            tree, ws, loops, layout, state, work, get_int(work.status, IS_DIRECT, w), state.settings[DT, 0], end, w
+        )
 
 
 @wp.func
-def go_on(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+def apply_position_correction(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """Positions moved by them; whether to correct them again at the poses reached."""
-    if get_int(work.flow, GOING, w) == 1:
-        n = get_int(work.flow, ROUND, w)
-        error = real(-1.0)
-        going = int(0)
-        if get_int(work.flow, PUSHING, w) == 1:
-            error = displace(tree, ws, loops, plan, state, work, n, state.settings[DT, 0], w)
-            put_int(work.flow, MOVED, w, 1)
-            most = wp.min(CORRECTIONS, int(state.settings[MOST_CORRECTED, 0]))
-            if error > STRAYED and error < real(0.5) * get(work.pace, OPEN, w) and n < most and ticks() < end:
-                going = 1
-                put_int(work.flow, ROUND, w, n + 1)
-        put(work.pace, OPEN, w, error)
-        put_int(work.flow, GOING, w, going)
+    if get_int(work.status, CORRECTING, w) == 1:
+        n = get_int(work.status, CORRECTION, w)
+        opening = real(-1.0)
+        correcting = int(0)
+        if get_int(work.status, HAS_POSITION_ERROR, w) == 1:
+            opening = advance_with_correction(tree, ws, loops, layout, state, work, n, state.settings[DT, 0], w)
+            put_int(work.status, POSITIONS_MOVED, w, 1)
+            most = wp.min(MAX_CORRECTIONS, int(state.settings[REPLAY_CORRECTIONS, 0]))
+            if (
+                opening > CORRECT_AGAIN_ABOVE
+                and opening < real(0.5) * get(work.status_real, LAST_OPENING, w)
+                and n < most
+                and ticks() < end
+            ):
+                correcting = 1
+                put_int(work.status, CORRECTION, w, n + 1)
+        put(work.status_real, LAST_OPENING, w, opening)
+        put_int(work.status, CORRECTING, w, correcting)
 
 
 @wp.func
-def leave(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+def end_step(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """Positions, poses and reports of the end of a step."""
-    set_item(state.report, CORRECTED, w, real(get_int(work.flow, ROUND, w)))
-    moved = get_int(work.flow, MOVED, w)
-    if moved == 1:
-        keep_angular_momentum(tree, ws, trial, plan, state, w)
-    settle(tree, ws, trial, loops, plan, state, work, moved, w)
+    set_item(state.report, CORRECTION_COUNT, w, real(get_int(work.status, CORRECTION, w)))
+    positions_moved = get_int(work.status, POSITIONS_MOVED, w)
+    if positions_moved == 1:
+        restore_angular_momentum(tree, ws, trial, layout, state, w)
+    commit_positions(tree, ws, trial, loops, layout, state, work, positions_moved, w)
 
 
 @wp.func
 def predictive_step(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """Rows act on the velocity of the whole step: chord momenta balance, joints are closed at its end; where they are
     not, positions are corrected at the poses reached, as long as that helps."""
-    sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
-    set_out(tree, ws, trial, loops, plan, state, work, end, w)
-    while get_int(work.flow, GOING, w) == 1:  # one place for each stage: they are inlined where they stand
-        gather(tree, ws, trial, loops, plan, state, work, end, w)
-        if get_int(work.flow, ROUND, w) == 0:
-            find_contacts(tree, ws, plan, state, work, state.settings[DT, 0], w)
-        line_up(tree, ws, trial, loops, plan, state, work, end, w)
-        if get_int(work.flow, ROUND, w) == 0:
-            seek_velocities(tree, ws, trial, loops, plan, state, work, sooner, w)
-        conclude(tree, ws, trial, loops, plan, state, work, end, w)
-        if get_int(work.flow, ROUND, w) == 0:
-            keep_contacts(plan, state, work, w)
-        undo_errors(tree, ws, trial, loops, plan, state, work, end, w)
-        go_on(tree, ws, trial, loops, plan, state, work, end, w)
-    leave(tree, ws, trial, loops, plan, state, work, end, w)
+    velocity_deadline = end - wp.float64(POSITION_BUDGET_SHARE * state.settings[TICK_BUDGET, 0])
+    begin_step(tree, ws, trial, loops, layout, state, work, end, w)
+    while get_int(work.status, CORRECTING, w) == 1:  # one place for each stage: they are inlined where they stand
+        compute_free_motion(tree, ws, trial, loops, layout, state, work, end, w)
+        if get_int(work.status, CORRECTION, w) == 0:
+            find_contacts(tree, ws, layout, state, work, state.settings[DT, 0], w)
+        assemble_rows(tree, ws, trial, loops, layout, state, work, end, w)
+        if get_int(work.status, CORRECTION, w) == 0:
+            solve_velocities(tree, ws, trial, loops, layout, state, work, velocity_deadline, w)
+        store_velocities(tree, ws, trial, loops, layout, state, work, end, w)
+        if get_int(work.status, CORRECTION, w) == 0:
+            store_contacts(layout, state, work, w)
+        solve_positions(tree, ws, trial, loops, layout, state, work, end, w)
+        apply_position_correction(tree, ws, trial, loops, layout, state, work, end, w)
+    end_step(tree, ws, trial, loops, layout, state, work, end, w)
 
 
 @wp.func
 def published_step(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """The papers' step: free motion, sweeps at the old pose, split impulses for the old errors, semi-implicit Euler."""
     dt = state.settings[DT, 0]
     if int(state.settings[METHOD, 0]) == PAPER_TREE:
-        published_motion(tree, ws, loops, plan, state, work, dt, w)
+        published_free_motion(tree, ws, loops, layout, state, work, dt, w)
     else:
-        load_step(tree, ws, loops, plan, state, dt, dt, w)
+        load_free_motion(tree, ws, loops, layout, state, dt, dt, w)
         inward_momentum(tree, ws, state.tau, state.v, 1, w)
-    scale = warmth(state, dt, w)
-    load_impulses(plan, state, work, scale, w)
-    find_contacts(tree, ws, plan, state, work, dt, w)
-    prepare(tree, ws, loops, plan, state, work, 0, dt, dt, scale, real(1.0), 0, 0, 0, w)
-    clear(work.joint_target, 6 * plan.joints, w)
-    apply_impulses(loops, plan, work, ws.z, work.p, w)
-    sooner = end - wp.float64(RESERVE * state.settings[BUDGET, 0])
-    solve(loops, plan, state, work, 0, ws.z, dt, sooner, w)
+    warm_factor = warm_start_factor(state, dt, w)
+    load_previous_impulses(layout, state, work, warm_factor, w)
+    find_contacts(tree, ws, layout, state, work, dt, w)
+    assemble_all_rows(tree, ws, loops, layout, state, work, 0, dt, dt, warm_factor, real(1.0), 0, 0, 0, w)
+    clear(work.joint_target, 6 * layout.joints, w)
+    apply_impulses(loops, layout, work, ws.z, work.p, w)
+    velocity_deadline = end - wp.float64(POSITION_BUDGET_SHARE * state.settings[TICK_BUDGET, 0])
+    solve_and_report(loops, layout, state, work, 0, ws.z, dt, velocity_deadline, w)
     outward(tree, ws, state.v_next, w)
     tangent_momenta(tree, ws, w)
-    copy(work.gap, work.gap_next, 6 * plan.joints, w)
-    copy(work.g, work.g_next, plan.lines, w)
-    finish(tree, ws, loops, plan, state, work, dt, dt, 0, w)
-    keep_contacts(plan, state, work, w)
+    copy(work.joint_gap, work.joint_gap_next, 6 * layout.joints, w)
+    copy(work.scalar_position, work.scalar_position_next, layout.scalars, w)
+    commit_velocities(tree, ws, loops, layout, state, work, dt, dt, 0, w)
+    store_contacts(layout, state, work, w)
     advance(tree, state.q, state.v_next, dt, state.q_next, w)
     poses(tree, trial, state.q_next, state.q_next, w)
-    joint_gaps(tree, trial, loops, work.gap_trial, w)
-    moved = errors_to_undo(loops, plan, state, work, 0, dt, w)
-    if moved == 1:
-        push(tree, ws, loops, plan, state, work, 0, dt, end, w)
-        displace(tree, ws, loops, plan, state, work, 0, dt, w)
-        keep_angular_momentum(tree, ws, trial, plan, state, w)
+    measure_joint_gaps(tree, trial, loops, work.joint_gap_trial, w)
+    positions_moved = has_position_error(loops, layout, state, work, 0, dt, w)
+    if positions_moved == 1:
+        run_split_impulses(tree, ws, loops, layout, state, work, 0, dt, end, w)
+        advance_with_correction(tree, ws, loops, layout, state, work, 0, dt, w)
+        restore_angular_momentum(tree, ws, trial, layout, state, w)
     else:
-        copy(work.gap_trial, work.gap_next, 6 * plan.joints, w)
-    settle(tree, ws, trial, loops, plan, state, work, moved, w)
+        copy(work.joint_gap_trial, work.joint_gap_next, 6 * layout.joints, w)
+    commit_positions(tree, ws, trial, loops, layout, state, work, positions_moved, w)

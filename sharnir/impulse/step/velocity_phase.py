@@ -9,349 +9,389 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.aba import outward
-from sharnir.dynamics.loop_joints import Loops
+from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import add_tangent_momenta, tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.impulse.data import (
-    ANSWERS,
-    BOUNCING,
     CAPPED,
-    CHANGE,
     CONVERGED,
+    DELASSUS_STATE,
     DT,
-    EASY,
-    ENOUGH,
+    END_GAPS_KNOWN,
     EPSILON,
-    GUARDED,
-    HALF,
-    HELD,
-    KNOWN,
-    LOOSE,
+    FALLBACK_USED,
+    FORCE_TIME,
+    IS_DIRECT,
+    LATE_ACTIVATIONS,
+    LOOSE_ITERATION,
+    MAX_PASSES,
     MEAN_MASS,
-    MISSING,
-    MODE,
-    PASSED,
-    PASSES,
-    REASON,
-    SHARE,
-    SOFTENED,
-    STARTED,
-    TIGHT,
-    WOKEN,
+    PASS_COUNT,
+    PHASE,
+    RESIDUAL2,
+    RESTITUTION_SHARE,
+    RESTITUTION_STATE,
+    RESTITUTION_TRIES,
+    STOP_REASON,
+    SWEEP_TOLERANCE,
+    TOL_ACCEPT,
+    TOL_LOOSE,
+    TOL_SCALE,
+    WARM_STARTED,
+    Scratch,
     State,
-    Work,
 )
-from sharnir.impulse.layout.layout import Plan
-from sharnir.impulse.row_kinds import HOLD
-from sharnir.impulse.rows.assembly import bound_speed, displaced_gaps, wake_lines
-from sharnir.impulse.rows.contact_chord import bend_contact, most_missed
+from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.row_kinds import BOUND
+from sharnir.impulse.rows.assembly import activate_late_scalars, measure_displaced_gaps, set_velocity_bounds
+from sharnir.impulse.rows.contact_chord import max_contact_end_error, update_contact_chord
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.rows.extrapolation import follow, forget
-from sharnir.impulse.rows.restitution import aim_bounces, bounces, impact_work
+from sharnir.impulse.rows.extrapolation import reset_series, update_series
+from sharnir.impulse.rows.restitution import has_restitution, impact_work, set_restitution_targets
 from sharnir.impulse.solve.bilateral_projection import project_rows
-from sharnir.impulse.solve.contact_block import start_contacts
+from sharnir.impulse.solve.contact_block import warm_start_contacts
 from sharnir.impulse.solve.delassus import UNKNOWN
-from sharnir.impulse.solve.pgs import time_is_up
-from sharnir.impulse.solve.strategy import solve
-from sharnir.impulse.step.momentum_ops import keep_momenta_left
-from sharnir.impulse.step.residuals import aim, chord_residual, follow_aims, gap_growth, kinetic2, line_misses, look
-from sharnir.impulse.tolerances import CLOSED, CLOSED_LEAST, GUARD, NEAR, NEAR_GAPS, SETTLED, SETTLED_LEAST, SMALL
+from sharnir.impulse.solve.pgs import is_out_of_time
+from sharnir.impulse.solve.strategy import solve_and_report
+from sharnir.impulse.step.momentum_ops import store_momentum_chord
+from sharnir.impulse.step.residuals import (
+    compute_chord_residual,
+    evaluate_end_pose,
+    measure_gap_growth,
+    measure_scalar_errors,
+    set_joint_targets,
+    twice_kinetic_energy,
+    update_joint_chord,
+)
+from sharnir.impulse.tolerances import (
+    FALLBACK_RESIDUAL,
+    FINAL_LINEAR_GAPS,
+    FINAL_LINEAR_RESIDUAL,
+    MAX_CARRIED_RESIDUAL,
+    MIN_TOL_GAP_GROWTH,
+    MIN_TOL_RESIDUAL,
+    TOL_GAP_GROWTH,
+    TOL_RESIDUAL,
+)
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.lanes import teamed
 from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import column_add, copy
 
-CALM = wp.constant(real(1.0e-2))  # m/s: where bodies move faster, one among many need not be told from one at rest
-SOFTER = 8  # times an impact is made softer, at most
-CONTACT_SHARE = wp.constant(real(0.03))  # of how far a contact's end is missed counts as a joint's gap
-WAKES = 3  # times lines that came to act within a step are taken in
-PASS, LAST, TANGENT, LOOK, DONE = range(5)  # what is next: a pass, the last correction, the tangent, a look at the end
+QUIET_SPEED = wp.constant(
+    real(1.0e-2)
+)  # m/s: where bodies move faster, one among many need not be told from one at rest
+MAX_RESTITUTION_TRIES = 8  # times an impact is made softer, at most
+CONTACT_ERROR_WEIGHT = wp.constant(real(0.03))  # of how far a contact's end is missed counts as a joint's gap
+MAX_LATE_ACTIVATIONS = 3  # times lines that came to act within a step are taken in
+PHASE_ITERATE, PHASE_FINAL_LINEAR, PHASE_LINEARISED, PHASE_END_POSE, PHASE_DONE = range(
+    5
+)  # what is next: a pass, the last correction, the tangent, a look at the end
 
 
 @wp.func
-def first_pass(state: State, work: Work, w: int):
+def begin_velocity_phase(state: State, work: Scratch, w: int):
     """What a step begins with: a pass or, where none is to be corrected, the tangent."""
-    put_int(work.flow, MODE, w, wp.where(state.settings[PASSES, 0] > real(0.0), PASS, TANGENT))
-    put_int(work.flow, WOKEN, w, 0)
-    put_int(work.flow, SOFTENED, w, 0)
-    bouncing = bounces(work, w)
-    put_int(work.flow, BOUNCING, w, bouncing)
+    put_int(work.status, PHASE, w, wp.where(state.settings[MAX_PASSES, 0] > real(0.0), PHASE_ITERATE, PHASE_LINEARISED))
+    put_int(work.status, LATE_ACTIVATIONS, w, 0)
+    put_int(work.status, RESTITUTION_TRIES, w, 0)
+    bouncing = has_restitution(work, w)
+    put_int(work.status, RESTITUTION_STATE, w, bouncing)
     loose = int(0)
-    easier = state.settings[EASY, 0] > state.settings[EPSILON, 0]
-    if easier and bouncing == 0 and contact_count(work, w) > 0 and item(state.clock, 4, w) > real(0.0):
+    easier = state.settings[TOL_LOOSE, 0] > state.settings[EPSILON, 0]
+    if easier and bouncing == 0 and contact_count(work, w) > 0 and item(state.prev_step, 4, w) > real(0.0):
         loose = 1
-    put_int(work.flow, LOOSE, w, loose)
-    put(work.pace, SHARE, w, real(1.0))
-    put_int(work.flow, STARTED, w, 0)
-    set_item(state.report, PASSED, w, real(0.0))
+    put_int(work.status, LOOSE_ITERATION, w, loose)
+    put(work.status_real, RESTITUTION_SHARE, w, real(1.0))
+    put_int(work.status, WARM_STARTED, w, 0)
+    set_item(state.report, PASS_COUNT, w, real(0.0))
 
 
 @wp.func
-def press(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+def solve_impulses(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """Impulses for the speeds now sought; impacts that would add energy are made softer (M-59)."""
-    mode = get_int(work.flow, MODE, w)
-    if mode != LOOK and mode != DONE:
-        n = plan.dofs
+    phase = get_int(work.status, PHASE, w)
+    if phase != PHASE_END_POSE and phase != PHASE_DONE:
+        n = layout.dofs
         dt = state.settings[DT, 0]
-        if teamed() == 0 or get_int(work.flow, HELD, w) == 1:
-            start_contacts(plan, work, ws.z, w)
-        if mode == LAST:
+        if teamed() == 0 or get_int(work.status, IS_DIRECT, w) == 1:
+            warm_start_contacts(layout, work, ws.z, w)
+        if phase == PHASE_FINAL_LINEAR:
             copy(ws.z, work.z_old, n, w)
-            add_missing(work, ws.z, n, w)
-            copy(work.z_old, work.zc, n, w)  # sweeps need z_old for themselves
-        bouncing = get_int(work.flow, BOUNCING, w)  # 2: as softly as it must
-        tries = get_int(work.flow, SOFTENED, w)
-        share = get(work.pace, SHARE, w)
-        loose = get_int(work.flow, LOOSE, w) == 1
-        change = state.settings[EPSILON, 0]
+            add_residual(work, ws.z, n, w)
+            copy(work.z_old, work.z_residual, n, w)  # sweeps need z_old for themselves
+        restitution_state = get_int(work.status, RESTITUTION_STATE, w)  # 2: as softly as it must
+        tries = get_int(work.status, RESTITUTION_TRIES, w)
+        restitution_share = get(work.status_real, RESTITUTION_SHARE, w)
+        loose = get_int(work.status, LOOSE_ITERATION, w) == 1
+        tolerance = state.settings[EPSILON, 0]
         if loose:
-            change = state.settings[EASY, 0]
-        elif item(state.clock, 6, w) > CALM * CALM * state.settings[MEAN_MASS, 0] * real(tree.links):
-            change = state.settings[ENOUGH, 0]
-        put(work.pace, CHANGE, w, change)
+            tolerance = state.settings[TOL_LOOSE, 0]
+        elif item(state.prev_step, 6, w) > QUIET_SPEED * QUIET_SPEED * state.settings[MEAN_MASS, 0] * real(tree.links):
+            tolerance = state.settings[TOL_ACCEPT, 0]
+        put(work.status_real, SWEEP_TOLERANCE, w, tolerance)
         again = int(1)
         while again == 1:
-            if bouncing > 0:
-                aim_bounces(plan, work, share, dt, w)
-            solve(loops, plan, state, work, get_int(work.flow, HELD, w), ws.z, dt, end, w)
+            if restitution_state > 0:
+                set_restitution_targets(layout, work, restitution_share, dt, w)
+            solve_and_report(loops, layout, state, work, get_int(work.status, IS_DIRECT, w), ws.z, dt, end, w)
             again = 0
-            if bouncing == 1:
-                after, before = impact_work(plan, work, ws.z, w)
-                if after + before <= real(1.0e-12) * kinetic2(work.zv, n, w) or tries == SOFTER:
-                    bouncing = 2
+            if restitution_state == 1:
+                after, before = impact_work(layout, work, ws.z, w)
+                if (
+                    after + before <= real(1.0e-12) * twice_kinetic_energy(work.z_before, n, w)
+                    or tries == MAX_RESTITUTION_TRIES
+                ):
+                    restitution_state = 2
                 else:
                     again = 1
                     tries += 1
-                    share = share * wp.where(tries == 1, -before / after, real(0.5))
-                    if tries == SOFTER:
-                        share = real(0.0)
-        put_int(work.flow, BOUNCING, w, bouncing)
-        put_int(work.flow, SOFTENED, w, tries)
-        put(work.pace, SHARE, w, share)
+                    restitution_share = restitution_share * wp.where(tries == 1, -before / after, real(0.5))
+                    if tries == MAX_RESTITUTION_TRIES:
+                        restitution_share = real(0.0)
+        put_int(work.status, RESTITUTION_STATE, w, restitution_state)
+        put_int(work.status, RESTITUTION_TRIES, w, tries)
+        put(work.status_real, RESTITUTION_SHARE, w, restitution_share)
 
 
 @wp.func
-def weigh(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+def evaluate(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """Where the impulses lead, and what is next."""
-    find_motion(tree, ws, trial, loops, plan, state, work, end, w)
-    if get_int(work.flow, MODE, w) == PASS:
+    evaluate_motion(tree, ws, trial, loops, layout, state, work, end, w)
+    if get_int(work.status, PHASE, w) == PHASE_ITERATE:
         c = int(0)
         while c < contact_count(work, w):
-            bend_contact(tree, ws, plan, state, work, c, ws.z, state.settings[DT, 0], w)
+            update_contact_chord(tree, ws, layout, state, work, c, ws.z, state.settings[DT, 0], w)
             c += 1
-    find_next(tree, ws, trial, loops, plan, state, work, end, w)
+    choose_phase(tree, ws, trial, loops, layout, state, work, end, w)
 
 
 @wp.func
-def find_motion(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+def evaluate_motion(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """Velocities and momenta that the impulses lead to."""
-    mode = get_int(work.flow, MODE, w)
-    if mode != DONE:
+    phase = get_int(work.status, PHASE, w)
+    if phase != PHASE_DONE:
         dt = state.settings[DT, 0]
-        if mode == LAST:
-            leave_tangent(plan, ws, state, work, w)
-        if mode != LOOK:
+        if phase == PHASE_FINAL_LINEAR:
+            split_last_change(layout, ws, state, work, w)
+        if phase != PHASE_END_POSE:
             outward(tree, ws, state.v_next, w)
-        if mode == LAST:
-            follow_tangent(tree, ws, plan, state, work, w)
-        elif mode == TANGENT:
+        if phase == PHASE_FINAL_LINEAR:
+            apply_last_change(tree, ws, layout, state, work, w)
+        elif phase == PHASE_LINEARISED:
             tangent_momenta(tree, ws, w)
-        if mode == LAST or mode == TANGENT:
-            put_int(work.flow, KNOWN, w, 0)
-        if mode == LOOK or (mode == PASS and plan.bent_lines == 1):
-            known = wp.where(mode == LOOK, get_int(work.flow, KNOWN, w), 0)
-            look(tree, trial, loops, plan, state, work, 1 - known, dt, w)
-        if mode == PASS:
-            put(work.pace, MISSING, w, chord_residual(tree, ws, plan, state, work, dt, w))
+        if phase == PHASE_FINAL_LINEAR or phase == PHASE_LINEARISED:
+            put_int(work.status, END_GAPS_KNOWN, w, 0)
+        if phase == PHASE_END_POSE or (phase == PHASE_ITERATE and layout.has_nonlinear_scalars == 1):
+            gaps_known = wp.where(phase == PHASE_END_POSE, get_int(work.status, END_GAPS_KNOWN, w), 0)
+            evaluate_end_pose(tree, trial, loops, layout, state, work, 1 - gaps_known, dt, w)
+        if phase == PHASE_ITERATE:
+            put(work.status_real, RESIDUAL2, w, compute_chord_residual(tree, ws, layout, state, work, dt, w))
 
 
 @wp.func
-def find_next(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: Loops, plan: Plan, state: State, work: Work, end: wp.float64,
+def choose_phase(
+    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
     """What is next. A step starts from the last step's correction of the tangent momenta, and hands the rest it leaves
     to the next."""
-    mode = get_int(work.flow, MODE, w)
+    phase = get_int(work.status, PHASE, w)
     dt = state.settings[DT, 0]
-    if mode == PASS:
-        mode = next_mode(tree, ws, loops, plan, state, work, dt, end, w)
-    elif mode == LOOK:
-        mode = DONE
-    elif mode != DONE:
-        alone = mode == TANGENT and state.settings[PASSES, 0] == real(0.0)
-        if not alone or take_in_lines(tree, ws, loops, plan, state, work, dt, w) == 0:
-            mode = LOOK
-    put_int(work.flow, MODE, w, mode)
+    if phase == PHASE_ITERATE:
+        phase = next_phase(tree, ws, loops, layout, state, work, dt, end, w)
+    elif phase == PHASE_END_POSE:
+        phase = PHASE_DONE
+    elif phase != PHASE_DONE:
+        linear_only = phase == PHASE_LINEARISED and state.settings[MAX_PASSES, 0] == real(0.0)
+        if not linear_only or activate_scalars(tree, ws, loops, layout, state, work, dt, w) == 0:
+            phase = PHASE_END_POSE
+    put_int(work.status, PHASE, w, phase)
 
 
 @wp.func
-def next_mode(
-    tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, end: wp.float64, w: int
+def next_phase(
+    tree: Tree,
+    ws: Workspace,
+    loops: LoopJoints,
+    layout: Layout,
+    state: State,
+    work: Scratch,
+    dt: real,
+    end: wp.float64,
+    w: int,
 ):
     """What comes after a pass, by what it left unbalanced."""
-    n = plan.dofs
-    passes = int(item(state.report, PASSED, w))
-    tight = state.settings[TIGHT, 0]
-    closed = wp.max(tight * CLOSED * dt * dt, CLOSED_LEAST)
-    settled_at = wp.max(tight * tight * SETTLED * dt * dt, SETTLED_LEAST)
-    missing = get(work.pace, MISSING, w)
-    unbalanced = missing
+    n = layout.dofs
+    passes = int(item(state.report, PASS_COUNT, w))
+    tol_scale = state.settings[TOL_SCALE, 0]
+    tol_growth = wp.max(tol_scale * TOL_GAP_GROWTH * dt * dt, MIN_TOL_GAP_GROWTH)
+    tol_residual = wp.max(tol_scale * tol_scale * TOL_RESIDUAL * dt * dt, MIN_TOL_RESIDUAL)
+    residual2 = get(work.status_real, RESIDUAL2, w)
+    momentum_residual2 = residual2
     growth = real(0.0)
-    known = int(0)
-    if plan.bent == 1:
-        if plan.bent_lines == 0:
-            known = 1
-            displaced_gaps(tree, ws, loops, work.gap_next, w)
-        widest, to_undo = gap_growth(loops, work, dt, w)
+    gaps_known = int(0)
+    if layout.has_nonlinear_rows == 1:
+        if layout.has_nonlinear_scalars == 0:
+            gaps_known = 1
+            measure_displaced_gaps(tree, ws, loops, work.joint_gap_next, w)
+        widest, to_undo = measure_gap_growth(loops, work, dt, w)
         growth = widest
-        missing = missing + to_undo
-        if plan.bent_lines == 1:
-            widest, to_undo = line_misses(plan, work, ws.z, dt, w)
+        residual2 = residual2 + to_undo
+        if layout.has_nonlinear_scalars == 1:
+            widest, to_undo = measure_scalar_errors(layout, work, ws.z, dt, w)
             growth = wp.max(growth, widest)
-            missing = missing + to_undo
-    missed = CONTACT_SHARE * most_missed(work, w)
-    if passes > 0 or item(state.report, REASON, w) != real(CONVERGED):  # once: contacts come and go
-        missed = real(0.0)
-    put_int(work.flow, KNOWN, w, known)
-    mode = int(PASS)
-    if take_in_lines(tree, ws, loops, plan, state, work, dt, w) == 0:
-        if plan.bent == 1:
-            aim(loops, plan, work, ws.z, dt, w)
-        energy = kinetic2(ws.z, n, w) + kinetic2(work.zP, n, w)
-        out_of_time = time_is_up(state, real(0.0), end, w)
-        enough = missing <= settled_at * energy and wp.max(growth, missed) < closed
-        tired = contact_count(work, w) > 0 and item(state.report, REASON, w) == real(CAPPED)
-        loose = get_int(work.flow, LOOSE, w)
-        put_int(work.flow, LOOSE, w, 0)
-        if loose == 1 and passes < int(state.settings[PASSES, 0]) and enough and not out_of_time and not tired:
-            add_missing(work, ws.z, n, w)
-        elif passes == int(state.settings[PASSES, 0]) or enough or out_of_time or tired:
-            mode = LOOK
+            residual2 = residual2 + to_undo
+    contact_error = CONTACT_ERROR_WEIGHT * max_contact_end_error(work, w)
+    if passes > 0 or item(state.report, STOP_REASON, w) != real(CONVERGED):  # once: contacts come and go
+        contact_error = real(0.0)
+    put_int(work.status, END_GAPS_KNOWN, w, gaps_known)
+    phase = int(PHASE_ITERATE)
+    if activate_scalars(tree, ws, loops, layout, state, work, dt, w) == 0:
+        if layout.has_nonlinear_rows == 1:
+            set_joint_targets(loops, layout, work, ws.z, dt, w)
+        energy = twice_kinetic_energy(ws.z, n, w) + twice_kinetic_energy(work.z_momentum, n, w)
+        out_of_time = is_out_of_time(state, real(0.0), end, w)
+        converged = residual2 <= tol_residual * energy and wp.max(growth, contact_error) < tol_growth
+        stalled = contact_count(work, w) > 0 and item(state.report, STOP_REASON, w) == real(CAPPED)
+        loose = get_int(work.status, LOOSE_ITERATION, w)
+        put_int(work.status, LOOSE_ITERATION, w, 0)
+        if loose == 1 and passes < int(state.settings[MAX_PASSES, 0]) and converged and not out_of_time and not stalled:
+            add_residual(work, ws.z, n, w)
+        elif passes == int(state.settings[MAX_PASSES, 0]) or converged or out_of_time or stalled:
+            phase = PHASE_END_POSE
             if out_of_time:
-                missing = unbalanced
-            if missing > GUARD * energy:
-                mode = TANGENT
-                set_item(state.report, GUARDED, w, real(1.0))
-                drop_correction(plan, state, work, ws.z, dt, w)
+                residual2 = momentum_residual2
+            if residual2 > FALLBACK_RESIDUAL * energy:
+                phase = PHASE_LINEARISED
+                set_item(state.report, FALLBACK_USED, w, real(1.0))
+                revert_to_linearised(layout, state, work, ws.z, dt, w)
             else:
-                keep_correction(plan, state, work, wp.where(missing > SMALL * energy, real(0.0), real(1.0)), w)
-                if plan.bent_lines == 1:
-                    mode = DONE
+                store_chord(
+                    layout, state, work, wp.where(residual2 > MAX_CARRIED_RESIDUAL * energy, real(0.0), real(1.0)), w
+                )
+                if layout.has_nonlinear_scalars == 1:
+                    phase = PHASE_DONE
         else:
-            set_item(state.report, PASSED, w, real(passes + 1))
-            if missing <= NEAR * energy and growth <= NEAR_GAPS * closed:
-                mode = LAST
+            set_item(state.report, PASS_COUNT, w, real(passes + 1))
+            if residual2 <= FINAL_LINEAR_RESIDUAL * energy and growth <= FINAL_LINEAR_GAPS * tol_growth:
+                phase = PHASE_FINAL_LINEAR
             else:
-                add_missing(work, ws.z, n, w)
-    return mode
+                add_residual(work, ws.z, n, w)
+    return phase
 
 
 @wp.func
-def take_in_lines(tree: Tree, ws: Workspace, loops: Loops, plan: Plan, state: State, work: Work, dt: real, w: int):
+def activate_scalars(
+    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, dt: real, w: int
+):
     """How many lines came to act within the step and are now among its rows."""
-    woken = get_int(work.flow, WOKEN, w)
-    awake = int(0)
-    if woken < WAKES:
-        awake = wake_lines(tree, ws, loops, plan, state, work, get(work.pace, HALF, w), dt, w)
-    if awake > 0:
-        put_int(work.flow, WOKEN, w, woken + 1)
-        put_int(work.flow, ANSWERS, w, UNKNOWN)
-        if get_int(work.flow, HELD, w) == 1:
-            project_rows(plan, state, work, w)
-    return awake
+    late_activations = get_int(work.status, LATE_ACTIVATIONS, w)
+    activated = int(0)
+    if late_activations < MAX_LATE_ACTIVATIONS:
+        activated = activate_late_scalars(
+            tree, ws, loops, layout, state, work, get(work.status_real, FORCE_TIME, w), dt, w
+        )
+    if activated > 0:
+        put_int(work.status, LATE_ACTIVATIONS, w, late_activations + 1)
+        put_int(work.status, DELASSUS_STATE, w, UNKNOWN)
+        if get_int(work.status, IS_DIRECT, w) == 1:
+            project_rows(layout, state, work, w)
+    return activated
 
 
 @wp.func
-def add_missing(work: Work, z: array2, n: int, w: int):
+def add_residual(work: Scratch, z: array2, n: int, w: int):
     """z and what it is built on ← with what the momentum equation still lacks."""
-    column_add(work.zc, 0, real(1.0), z, 0, n, w)
-    column_add(work.zc, 0, real(1.0), work.base, 0, n, w)
+    column_add(work.z_residual, 0, real(1.0), z, 0, n, w)
+    column_add(work.z_residual, 0, real(1.0), work.z_base, 0, n, w)
 
 
 @wp.func
-def leave_tangent(plan: Plan, ws: Workspace, state: State, work: Work, w: int):
+def split_last_change(layout: Layout, ws: Workspace, state: State, work: Scratch, w: int):
     """z ← its last change, zc ← z, tau ← velocities before it; zc: z before it."""
     d = int(0)
-    while d < plan.dofs:
+    while d < layout.dofs:
         z = get(ws.z, d, w)
-        put(ws.z, d, w, z - get(work.zc, d, w))
-        put(work.zc, d, w, z)
+        put(ws.z, d, w, z - get(work.z_residual, d, w))
+        put(work.z_residual, d, w, z)
         set_item(state.tau, d, w, item(state.v_next, d, w))
         d += 1
 
 
 @wp.func
-def follow_tangent(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, w: int):
+def apply_last_change(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, w: int):
     """Velocities and momenta follow the last change of z, whose velocities are in v_next, along the tangent: so little
     is left."""
     d = int(0)
-    while d < plan.dofs:
+    while d < layout.dofs:
         set_item(state.v_next, d, w, item(state.v_next, d, w) + item(state.tau, d, w))
-        put(ws.z, d, w, get(work.zc, d, w))
-        put(work.zc, d, w, real(0.0))
+        put(ws.z, d, w, get(work.z_residual, d, w))
+        put(work.z_residual, d, w, real(0.0))
         d += 1
     add_tangent_momenta(tree, ws, w)
-    keep_correction(plan, state, work, real(0.0), w)
+    store_chord(layout, state, work, real(0.0), w)
 
 
 @wp.func
-def keep_momenta(tree: Tree, ws: Workspace, plan: Plan, state: State, work: Work, w: int):
+def store_exact_momenta(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, w: int):
     """C ← P⁺ + Σ Jᵀ p of bodies on their own: momentum is exact, whatever the passes left."""
-    n = plan.dofs
-    copy(ws.z, work.zc, n, w)
+    n = layout.dofs
+    copy(ws.z, work.z_residual, n, w)
     d = int(0)
     while d < n:
-        put(ws.z, d, w, get(work.zP, d, w) + get(ws.z, d, w) - get(work.base, d, w))
-        set_item(state.lack, d, w, real(0.0))
+        put(ws.z, d, w, get(work.z_momentum, d, w) + get(ws.z, d, w) - get(work.z_base, d, w))
+        set_item(state.residual_carry, d, w, real(0.0))
         d += 1
     outward(tree, ws, state.tau, w)
     tangent_momenta(tree, ws, w)
-    copy(work.zc, ws.z, n, w)
+    copy(work.z_residual, ws.z, n, w)
 
 
 @wp.func
-def keep_correction(plan: Plan, state: State, work: Work, share: real, w: int):
+def store_chord(layout: Layout, state: State, work: Scratch, carry_share: real, w: int):
     """The correction this step called for, to start the next with, and a share of what was left of it."""
-    keep_momenta_left(work.zc, work.base, work.zP, share, plan.dofs, work.z_old, state.lack, w)
-    follow(state.bend, work.z_old, plan.dofs, w)
-    follow_aims(plan, state, work, state.settings[DT, 0], w)
+    store_momentum_chord(
+        work.z_residual, work.z_base, work.z_momentum, carry_share, layout.dofs, work.z_old, state.residual_carry, w
+    )
+    update_series(state.momentum_chord, work.z_old, layout.dofs, w)
+    update_joint_chord(layout, state, work, state.settings[DT, 0], w)
 
 
 @wp.func
-def forget_correction(plan: Plan, state: State, w: int):
+def reset_chord(layout: Layout, state: State, w: int):
     d = int(0)
-    while d < plan.dofs:
-        set_item(state.lack, d, w, real(0.0))
+    while d < layout.dofs:
+        set_item(state.residual_carry, d, w, real(0.0))
         d += 1
-    forget(state.bend, 3 * plan.dofs + 1, w)
-    forget(state.aim, 18 * plan.joints + 1, w)
+    reset_series(state.momentum_chord, 3 * layout.dofs + 1, w)
+    reset_series(state.joint_chord, 18 * layout.joints + 1, w)
 
 
 @wp.func
-def drop_correction(plan: Plan, state: State, work: Work, z: array2, dt: real, w: int):
+def revert_to_linearised(layout: Layout, state: State, work: Scratch, z: array2, dt: real, w: int):
     """Back to the tangent at the start of the step: it loses energy and gains none."""
     d = int(0)
-    while d < plan.dofs:
-        put(z, d, w, get(z, d, w) - get(work.base, d, w) + get(work.zP, d, w))
+    while d < layout.dofs:
+        put(z, d, w, get(z, d, w) - get(work.z_base, d, w) + get(work.z_momentum, d, w))
         d += 1
-    forget_correction(plan, state, w)
+    reset_chord(layout, state, w)
     r = int(0)
-    while r < 6 * plan.joints:
+    while r < 6 * layout.joints:
         put(work.joint_target, r, w, real(0.0))
         r += 1
     l = int(0)
-    while l < plan.lines:
-        if (plan.line_acts[l] & HOLD) != 0:
-            g = get(work.g, l, w)
-            bound_speed(plan, work, l, real(0.0), g, g, dt, 1, w)
+    while l < layout.scalars:
+        if (layout.scalar_row_kinds[l] & BOUND) != 0:
+            g = get(work.scalar_position, l, w)
+            set_velocity_bounds(layout, work, l, real(0.0), g, g, dt, 1, w)
         l += 1

@@ -35,7 +35,7 @@ class Replay:
     def restore(self, snapshot: Snapshot) -> None:
         """Begin at a snapshot."""
         sim, layout = self.sim, self._capture.layout
-        if len(snapshot.data) != layout.size(snapshot.contacts) or snapshot.contacts > sim.impulses.plan.contacts:
+        if len(snapshot.data) != layout.size(snapshot.contacts) or snapshot.contacts > sim.impulses.plan.max_contacts:
             raise self._spoilt(f"the snapshot at t = {snapshot.t:g} s has the wrong size")
         try:
             sim.configure(**json.loads(snapshot.settings))
@@ -69,7 +69,7 @@ class Replay:
 
     def _input_arrays(self) -> dict[str, Any]:
         state = self.sim.impulses.state
-        arrays = (state.control, state.f_ext, state.target, state.drive_input, state.drive_brake)
+        arrays = (state.control, state.f_ext, state.motor_target, state.actuator_input, state.actuator_brake)
         return {name: array.numpy() for name, array in zip(INPUTS, arrays, strict=True)}
 
     def _spoilt(self, reason: str) -> RecordingError:

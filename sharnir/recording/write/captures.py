@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sharnir.impulse.data import EVOLVES, REPORTS
+from sharnir.impulse.data import EVOLVES, REPORT_SIZE
 from sharnir.recording.layout import CONTACT_ARRAYS, SEEN, Layout, Part
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ class Capture:
 
     def __init__(self, sim: Simulation) -> None:
         state = sim.impulses.state
-        report: Arrays = {"report": state.history.numpy()[:REPORTS]}
+        report: Arrays = {"report": state.history.numpy()[:REPORT_SIZE]}
         names = {"control": "control", "applied": "f_ext", "target": "target", "input": "drive_input"}
         names |= {"brake": "drive_brake", "clock": "clock"}
         names |= {name: name for name in EVOLVES if name not in (*CONTACT_ARRAYS, "clock")}
         evolving: Arrays = {name: getattr(state, theirs).numpy() for name, theirs in names.items()}
         contacts: Arrays = {name: getattr(state, name).numpy() for name in CONTACT_ARRAYS}
         seen: Arrays = {name: sim.impulses.seen[name].numpy() for name in SEEN}
-        room = sim.impulses.plan.contacts
+        room = sim.impulses.plan.max_contacts
         each = {name: len(x) // room if room else 0 for name, x in contacts.items()}
         self.layout = Layout(
             (*parts_of(report), *neighbouring_parts(evolving)),

@@ -14,7 +14,7 @@ import numpy as np
 import sharnir
 from sharnir.enums import NO_LIMIT
 from sharnir.impulse import data as work
-from sharnir.impulse.row_kinds import ACT_HOLD, ACTIONS
+from sharnir.impulse.row_kinds import BOUND_ROW, SCALAR_IMPULSES
 from sharnir.model.model import Model
 from sharnir.precision import get_precision
 from sharnir.recording.header import FORMAT
@@ -58,7 +58,7 @@ def facts_of(sim: Simulation, rate: float, seed: int | None) -> dict[str, str]:
     return {
         "format": FORMAT, **environment(), "precision": get_precision(),
         "model": sim.model.fingerprint, "solver": sim.solver, "dt": repr(sim.dt),
-        "settings": json.dumps(asdict(sim.settings)), "contacts": str(sim.impulses.plan.contacts),
+        "settings": json.dumps(asdict(sim.settings)), "contacts": str(sim.impulses.plan.max_contacts),
         "pairs": str(sim.impulses.pairs), "rate": repr(float(rate)), "seed": "" if seed is None else str(seed),
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
     }  # fmt: skip
@@ -102,7 +102,7 @@ def limits_of(sim: Simulation) -> list[tuple[str, int]]:
     for name in inner.joint_names:
         joint = sim.joint(name)
         for c in range(joint._coordinates.start, joint._coordinates.stop):
-            line = joint._line(c, ACT_HOLD) if inner.limit_angles[c] != NO_LIMIT else None
+            line = joint._line(c, BOUND_ROW) if inner.limit_angles[c] != NO_LIMIT else None
             if line is not None:
-                out.append((names[c], sim.impulses.plan.first_line + ACTIONS * line + ACT_HOLD))
+                out.append((names[c], sim.impulses.plan.scalar_p_start + SCALAR_IMPULSES * line + BOUND_ROW))
     return out

@@ -18,9 +18,9 @@ from rich.table import Table
 from sharnir import scenes
 from sharnir.errors import unknown
 from sharnir.progress import bar
-from sharnir.scenes.demonstrators.goals import Figure, Task
 from sharnir.scenes.demonstrators.pick_and_place import PickAndPlace
 from sharnir.scenes.demonstrators.trailer_task import TowTask
+from sharnir.scenes.goals import Figure, Task
 from sharnir.scenes.skybot.lift_stone import LiftStone
 from sharnir.scenes.skybot.turn_valve import TurnValve
 from sharnir.simulation.simulation import Simulation

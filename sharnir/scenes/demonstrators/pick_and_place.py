@@ -18,7 +18,7 @@ from sharnir.control.servo import Servo
 from sharnir.control.tasks import PoseTask
 from sharnir.model.model import Reals
 from sharnir.rotations import matrix_to_quat
-from sharnir.scenes.demonstrators.goals import Curve, Figure
+from sharnir.scenes.goals import Curve, Figure
 from sharnir.scenes.manipulator import ARM, OBJECT_SIZE, PLATES, SHELF, SHELF_AT, TABLE
 from sharnir.scenes.mechanisms.gripper import BASE_SIZE, FINGER_SIZE
 from sharnir.scenes.mechanisms.linkage_gripper import CRANK
@@ -96,7 +96,7 @@ class PickAndPlace:
 
     def _note(self, simulation: Simulation) -> None:
         thing, hand = simulation.body("object"), simulation.body("hand")
-        torques = np.abs(simulation._column(simulation.impulses.state.drive_force)[self._motors])
+        torques = np.abs(simulation._column(simulation.impulses.state.actuator_force)[self._motors])
         self._load = max(self._load, float((torques / self._stall).max()))
         self._highest = max(self._highest, float(thing.position[2]) - TABLE - OBJECT_SIZE[2] / 2)
         if self._stages[self._stage + 1].name == "carry":

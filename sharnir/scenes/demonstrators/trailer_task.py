@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sharnir.rotations import Array
-from sharnir.scenes.demonstrators.goals import Curve, Figure
+from sharnir.scenes.goals import Curve, Figure
 from sharnir.scenes.tracked_robot import DRIVE, RADIUS, SIDES, TOP_SPEED
 from sharnir.scenes.trailer_robot import LIMITS, WAY
 from sharnir.spec.elements import Vector

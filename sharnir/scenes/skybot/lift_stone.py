@@ -14,7 +14,7 @@ from sharnir.control.compliance import Admittance
 from sharnir.model.kinematics import link_poses
 from sharnir.model.model import Model, Reals
 from sharnir.rotations import cross, matrix_to_quat
-from sharnir.scenes.demonstrators.goals import Curve, Figure
+from sharnir.scenes.goals import Curve, Figure
 from sharnir.scenes.parts import about
 from sharnir.scenes.room import STONE_SIZE
 from sharnir.scenes.skybot.body import FOOT_MIDDLE

@@ -59,7 +59,7 @@ class Servos:
         self._apply(sim, volts)
 
     def _apply(self, sim: Simulation, volts: Reals) -> None:
-        written(sim, sim.impulses.state.drive_input, slice(None), "voltages of the robot", volts)
+        written(sim, sim.impulses.state.actuator_input, slice(None), "voltages of the robot", volts)
 
     def relax(self, sim: Simulation) -> None:
         """No voltage at any motor: joints give way, braked by their shorted windings."""

@@ -15,7 +15,7 @@ import numpy as np
 from sharnir.control.compliance import Admittance
 from sharnir.model.model import Reals
 from sharnir.rotations import cross, matrix_to_quat
-from sharnir.scenes.demonstrators.goals import Curve, Figure
+from sharnir.scenes.goals import Curve, Figure
 from sharnir.scenes.room import VALVE, WHEEL_RADIUS
 from sharnir.scenes.skybot.course import Course, Pose, Stage, between
 from sharnir.scenes.skybot.fingers import Fingers

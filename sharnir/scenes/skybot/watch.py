@@ -9,7 +9,7 @@ import numpy as np
 from sharnir.control.tasks import carried_by
 from sharnir.model.model import Model, Reals
 from sharnir.rotations import cross
-from sharnir.scenes.demonstrators.goals import Figure
+from sharnir.scenes.goals import Figure
 from sharnir.scenes.skybot.loads import FEET
 from sharnir.scenes.skybot.motors import nameplate
 from sharnir.sensors.support_polygon import center_of_mass, inside_by, support_polygon
@@ -60,7 +60,7 @@ class Watch:
 
     def note_motors(self, sim: Simulation) -> None:
         """How much of their torques motors gave in the last step."""
-        given = np.abs(sim._column(sim.impulses.state.drive_force)) / self._torque
+        given = np.abs(sim._column(sim.impulses.state.actuator_force)) / self._torque
         self.load = max(self.load, float(given.max()))
 
     def balance(self, sim: Simulation) -> float:

@@ -68,7 +68,7 @@ class Sliders:
 
     def _add_drive(self, kind: Kind, name: str, number: int, drive: Drive) -> None:
         label = f"{drive.name} ({drive.unit})"
-        self._add(label, drive.low, drive.high, drive.start, kind, number, lambda f: float(f[name][number]))
+        self._add(label, drive.force_low, drive.force_high, drive.start, kind, number, lambda f: float(f[name][number]))
 
     def _add_force(self, number: int, c: Coordinate) -> None:
         label = f"{c.label} ({'N' if c.unit == 'm' else 'N m'})"

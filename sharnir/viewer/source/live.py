@@ -203,7 +203,7 @@ class Live:
         self.stopped = True
         self.simulation.controllers_act = False
         self._let_go(command)
-        brakes = self.simulation.impulses.state.drive_brake
+        brakes = self.simulation.impulses.state.actuator_brake
         self._brakes = brakes.numpy().copy()
         brakes.assign(np.where(self.model.actuator_brake[:, None] > 0, 1.0, self._brakes).astype(self._brakes.dtype))
         self._axes[:] = 0.0
@@ -233,7 +233,7 @@ class Live:
         if self.stopped:
             self.stopped = False
             self.simulation.controllers_act = True
-            self.simulation.impulses.state.drive_brake.assign(self._brakes)
+            self.simulation.impulses.state.actuator_brake.assign(self._brakes)
 
     def steer(self, axes: Array | None) -> None:
         """Follow the operator; who is silent is neutral, and pulls nothing."""

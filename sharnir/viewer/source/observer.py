@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.impulse.row_kinds import ACT_MOTOR, ACTIONS
+from sharnir.impulse.row_kinds import MOTOR_ROW, SCALAR_IMPULSES
 from sharnir.simulation.simulation import Simulation
 from sharnir.viewer.channel import Sizes
 from sharnir.viewer.readouts import Readouts
@@ -32,13 +32,13 @@ class Observer:
         c = np.array([inner.coordinate(x.joint, x.number) for x in self._shown.coordinates], dtype=int)
         self._velocities = c
         self._positions = inner.coordinate_positions[c]
-        lines = [impulses.lines.of_coordinate.get(int(c)) for c in inner.motor_coordinate]
-        motor = impulses.plan.first_line + ACT_MOTOR
-        self._motor_rows = np.array([-1 if l is None else motor + ACTIONS * l for l in lines], dtype=int)
+        lines = [impulses.lines.scalar_of_coordinate.get(int(c)) for c in inner.motor_coordinate]
+        motor = impulses.plan.scalar_p_start + MOTOR_ROW
+        self._motor_rows = np.array([-1 if l is None else motor + SCALAR_IMPULSES * l for l in lines], dtype=int)
 
     def sizes(self) -> Sizes:
         """Of the frames that are filled."""
-        shown, room = self._shown, min(self._sim.impulses.plan.contacts, CONTACTS)
+        shown, room = self._shown, min(self._sim.impulses.plan.max_contacts, CONTACTS)
         return Sizes(self._sim.model.nb, len(shown.coordinates), len(shown.motors), len(shown.actuators), room)
 
     def fill(self, frame: Any) -> None:
@@ -55,7 +55,7 @@ class Observer:
             frame["q"] = q[self._positions]
             frame["control"] = self._first(sim.applied_control)[self._velocities]
         self._fill_rates(frame)
-        acted = float(self._first(state.clock)[1])
+        acted = float(self._first(state.prev_step)[1])
         self._fill_drives(frame, acted)
         self._fill_contacts(frame, acted)
 
@@ -77,24 +77,24 @@ class Observer:
     def _fill_drives(self, frame: Any, acted: float) -> None:
         state = self._sim.impulses.state
         if len(self._motor_rows):
-            frame["target"] = self._first(state.target)
+            frame["target"] = self._first(state.motor_target)
             p = np.append(self._first(state.p), 0.0)
             frame["motor_force"] = p[self._motor_rows] / acted if acted > 0 else 0.0
         if len(self._shown.actuators):
-            frame["input"] = self._first(state.drive_input)
-            frame["actuator_force"] = self._first(state.drive_force)
+            frame["input"] = self._first(state.actuator_input)
+            frame["actuator_force"] = self._first(state.actuator_force)
 
     def _fill_contacts(self, frame: Any, acted: float) -> None:
         state, shapes = self._sim.impulses.state, len(self._sim.inner.shape_kind)
         room = len(frame["pair"])
-        touched = self._first(state.touched)
+        touched = self._first(state.prev_contact_keys)
         count = min(int(touched[0]), room) if room and acted > 0 else 0
         frame["contacts"] = count
         if count:
             pair = touched[1 : 1 + 2 * count : 2]
             frame["pair"][:count, 0], frame["pair"][:count, 1] = np.divmod(pair, shapes)
-            frame["point"][:count] = self._first(state.touched_at)[: AT * count].reshape(count, AT)[:, :3]
-            push = self._first(state.touched_p)[: PUSH * count].reshape(count, PUSH)[:, :3]
+            frame["point"][:count] = self._first(state.prev_contact_geometry)[: AT * count].reshape(count, AT)[:, :3]
+            push = self._first(state.prev_contact_impulse)[: PUSH * count].reshape(count, PUSH)[:, :3]
             frame["force"][:count] = push / acted
 
 
