@@ -12,7 +12,7 @@ from sharnir.errors import fail, shown
 from sharnir.rotations import Array
 from sharnir.spec.elements import plain
 
-LARGEST = 1e50  # beyond it powers of a value overflow; no mechanism is that large
+MAX_MAGNITUDE = 1e50  # beyond it powers of a value overflow; no mechanism is that large
 
 
 def is_number(value: Any) -> bool:
@@ -26,7 +26,7 @@ def number(
     *,
     least: float = -np.inf,
     above: float = -np.inf,
-    most: float = LARGEST,
+    most: float = MAX_MAGNITUDE,
     infinite: tuple[float, ...] = (),
 ) -> float:
     """A finite number ≥ least, > above and ≤ most in magnitude, or one of those in `infinite`."""
@@ -47,10 +47,10 @@ def number(
     return x
 
 
-def vector(element: str, field: str, value: Any, size: int, *, most: float = LARGEST) -> Array:
+def vector(element: str, field: str, value: Any, size: int, *, most: float = MAX_MAGNITUDE) -> Array:
     """A finite vector of `size` numbers. Arrays are judged as a whole, as control loops give many."""
     if isinstance(value, np.ndarray):
-        if value.shape == (size,) and value.dtype == float and (np.abs(value) <= min(most, LARGEST)).all():
+        if value.shape == (size,) and value.dtype == float and (np.abs(value) <= min(most, MAX_MAGNITUDE)).all():
             return value.copy()
         value = plain(value)
     allowed = {0: "nothing: there are no coordinates", 1: "a finite number"}.get(size, f"{size} finite numbers")

@@ -12,8 +12,15 @@ import time
 import numpy as np
 import warp as wp
 
-from sharnir.collision.broad_phase import Broad, BroadWork, broad_on, broad_work_on, find_pairs, put_box
-from sharnir.collision.filters import Filter
+from sharnir.collision.broad_phase import (
+    BroadPhase,
+    BroadPhaseScratch,
+    allocate_broad_phase_scratch,
+    find_pairs,
+    set_aabb,
+    upload_broad_phase,
+)
+from sharnir.collision.filters import CollisionFilter
 from sharnir.enums import BOX, HALF_SPACE
 from sharnir.kernels.types import KERNEL_OPTIONS, np_real, vec3
 
@@ -25,12 +32,18 @@ boxes1 = wp.array(dtype=vec3)
 
 @wp.kernel
 def calls_kernel(
-    broad: Broad, work: BroadWork, lower: boxes1, upper: boxes1, count: int, find: int, out: wp.array(dtype=int)
+    broad: BroadPhase,
+    work: BroadPhaseScratch,
+    lower: boxes1,
+    upper: boxes1,
+    count: int,
+    find: int,
+    out: wp.array(dtype=int),
 ):
     for call in range(count):
         first = (call % VARIANTS) * broad.count
         for i in range(broad.count):
-            put_box(broad, work, i, lower[first + i], upper[first + i], 0)
+            set_aabb(broad, work, i, lower[first + i], upper[first + i], 0)
         if find == 1:
             out[0] = find_pairs(broad, work, 0)
 
@@ -65,8 +78,8 @@ def measure(boxes: np.ndarray, shake: float) -> tuple[float, float, int]:
     variants = (boxes + moves).astype(np_real)
     ones = np.ones(count, dtype=int)
     kind = np.where(np.arange(count) == 0, HALF_SPACE, BOX)
-    broad = broad_on(kind, Filter(np.arange(count) - 1, ones, ones), "cpu")
-    work = broad_work_on(count, 30 * count, 1, "cpu")
+    broad = upload_broad_phase(kind, CollisionFilter(np.arange(count) - 1, ones, ones), "cpu")
+    work = allocate_broad_phase_scratch(count, 30 * count, 1, "cpu")
     out = wp.zeros(1, dtype=int)
     corners = [wp.array(variants[:, :, k].reshape(-1, 3), dtype=vec3) for k in range(2)]
     repeats = VARIANTS * max(2, 1500 // count)

@@ -11,10 +11,10 @@ import numpy as np
 from sharnir.compiler.maximal import maximal
 from sharnir.errors import SimulationError
 from sharnir.impulse import data as places
-from sharnir.impulse.engine import HISTORY, MANY, ticks_per_second
+from sharnir.impulse.engine import MAX_STEPS_PER_LAUNCH, STEPS_PER_GRAPH, ticks_per_second
 from sharnir.model.model import Model, Reals
 from sharnir.simulation.simulation import Simulation
-from sharnir.simulation.step_report import judged
+from sharnir.simulation.step_report import evaluate_reports
 
 BEARS = 1e-3  # of the mean force of the points that touch: less bears nothing
 
@@ -84,8 +84,8 @@ class Runner:
         """Measure how bodies at rest creep in the next second, move in a single step after it, and slide then."""
         start = self.positions()
         steps = round(1.0 / self.dt)
-        for done in range(0, steps, HISTORY):
-            self.advance(min(HISTORY, steps - done))
+        for done in range(0, steps, MAX_STEPS_PER_LAUNCH):
+            self.advance(min(MAX_STEPS_PER_LAUNCH, steps - done))
         end = self.positions()
         normal, speed, force = self.touching()
         self.creep = _farthest(end - start)
@@ -101,7 +101,7 @@ class Ours(Runner):
     def __init__(self, model: Model, solver: str, dt: float, settings: dict[str, Any]) -> None:
         self.name = solver
         self.sim = Simulation(model, solver=solver, dt=dt, **settings)
-        self.sim.impulses.step(MANY + 1)  # loads the kernels
+        self.sim.impulses.step(STEPS_PER_GRAPH + 1)  # loads the kernels
         self.sim.reset()
         self.weight = float(model.mass.sum() * np.linalg.norm(model.gravity))  # N
         super().__init__(dt)
@@ -125,7 +125,7 @@ class Ours(Runner):
     def note(self, steps: int) -> None:
         report = self.sim.impulses.reports(steps)[:, :, 0].copy()
         self.reports.append(report)
-        judged(self.sim, report[:, :, None])  # raises where it diverged or ran out of room
+        evaluate_reports(self.sim, report[:, :, None])  # raises where it diverged or ran out of room
         state = self.sim.impulses.state
         count = int(state.prev_contact_keys.numpy()[0, 0])
         gaps = state.prev_contact_geometry.numpy()[: 10 * count, 0].reshape(-1, 10)[:, 6]

@@ -39,13 +39,13 @@ class Wanted(NamedTuple):
 
 def solver_of(solver: str | None, method: str | None, dt: float | None) -> tuple[str, str | None]:
     """Solver and method, as far as one follows from the other."""
-    from sharnir.exact.integrate import METHODS
-    from sharnir.impulse.settings import METHODS as IMPULSE_METHODS
+    from sharnir.exact.integrate import EXACT_METHODS
+    from sharnir.impulse.settings import IMPULSE_METHODS
 
     if solver is None:
-        if method not in (None, *METHODS, *IMPULSE_METHODS):
-            raise unknown("method", method, (*IMPULSE_METHODS, *METHODS))
-        solver = "exact" if method in METHODS else "simgc"
+        if method not in (None, *EXACT_METHODS, *IMPULSE_METHODS):
+            raise unknown("method", method, (*IMPULSE_METHODS, *EXACT_METHODS))
+        solver = "exact" if method in EXACT_METHODS else "simgc"
     if method is None and solver == "exact":
         method = "dop853" if dt is None else "rk4"
     return solver, method
@@ -53,11 +53,11 @@ def solver_of(solver: str | None, method: str | None, dt: float | None) -> tuple
 
 def run_scenes(found: Sequence[tuple[Scene, float, float | None]], wanted: Wanted, out: Console) -> bool:
     """Run scenes, each with its usual duration and step (s), and show what came of them; False where interrupted."""
-    from sharnir.simulation.export import prepare_folder, require_plotting
+    from sharnir.simulation.export import prepare_folder, require_matplotlib
     from sharnir.simulation.simulate import simulate
 
     if wanted.plot:
-        require_plotting()
+        require_matplotlib()
     if wanted.plot or wanted.csv:
         prepare_folder(wanted.folder)
     exact = wanted.solver == "exact"

@@ -10,22 +10,22 @@ from sharnir.kernels.types import column, mat33, real, vec3
 
 
 @wp.func
-def reach_along(box: vec3, x: real, y: real, z: real):
+def box_extent_along(half: vec3, x: real, y: real, z: real):
     """How far a box of these half-extents reaches from its middle along (x, y, z) in its axes, m."""
-    return wp.abs(x) * box[0] + wp.abs(y) * box[1] + wp.abs(z) * box[2]
+    return wp.abs(x) * half[0] + wp.abs(y) * half[1] + wp.abs(z) * half[2]
 
 
 @wp.func
-def half_extents(geo: Geometry, s: int, R: mat33, rounds_only: bool):
+def aabb_half_extents(geo: Geometry, s: int, R: mat33, rounds_only: bool):
     """Half the edges of the box along the world's axes that holds a shape; infinite for a half-space, m. rounds_only:
     all shapes are balls, capsules and half-spaces."""
     kind = geo.kind[s]
     size = geo.size[s]
-    out = vec3(geo.radius[s], geo.radius[s], geo.radius[s])
+    out = vec3(geo.bounding_radius[s], geo.bounding_radius[s], geo.bounding_radius[s])
     if not rounds_only and (kind == BOX or kind == CYLINDER or kind == HULL):
         k = int(0)
         while k < 3:
-            out[k] = reach_along(geo.box[s], R[k, 0], R[k, 1], R[k, 2])
+            out[k] = box_extent_along(geo.box_half[s], R[k, 0], R[k, 1], R[k, 2])
             k += 1
     elif kind == CAPSULE:
         z = column(R, 2) * size[1]
@@ -36,23 +36,23 @@ def half_extents(geo: Geometry, s: int, R: mat33, rounds_only: bool):
 
 
 @wp.func
-def is_angular(kind: int):
+def has_tight_box(kind: int):
     return kind == BOX or kind == CYLINDER or kind == HULL
 
 
 @wp.func
-def boxes_meet(box_a: vec3, box_b: vec3, A: mat33, B: mat33, apart: vec3, margin: real):
+def is_obb_overlapping(half_a: vec3, half_b: vec3, A: mat33, B: mat33, offset: vec3, margin: real):
     """Whether no face of two boxes has the other box beyond it, by more than a margin. box_a, box_b: half-extents, m;
     A, B: axes; apart: from the middle of a to that of b; world, m."""
-    turn = wp.transpose(A) * B
-    in_a = wp.transpose(A) * apart
-    in_b = wp.transpose(B) * apart
-    meet = bool(True)
+    R_ab = wp.transpose(A) * B
+    in_a = wp.transpose(A) * offset
+    in_b = wp.transpose(B) * offset
+    overlapping = bool(True)
     k = int(0)
     while k < 3:
-        over_a = reach_along(box_b, turn[k, 0], turn[k, 1], turn[k, 2])
-        over_b = reach_along(box_a, turn[0, k], turn[1, k], turn[2, k])
-        if wp.abs(in_a[k]) > box_a[k] + over_a + margin or wp.abs(in_b[k]) > box_b[k] + over_b + margin:
-            meet = bool(False)
+        over_a = box_extent_along(half_b, R_ab[k, 0], R_ab[k, 1], R_ab[k, 2])
+        over_b = box_extent_along(half_a, R_ab[0, k], R_ab[1, k], R_ab[2, k])
+        if wp.abs(in_a[k]) > half_a[k] + over_a + margin or wp.abs(in_b[k]) > half_b[k] + over_b + margin:
+            overlapping = bool(False)
         k += 1
-    return meet
+    return overlapping

@@ -16,132 +16,152 @@ import numpy as np
 import warp as wp
 
 from sharnir.collision.broad_phase_native import (
-    BLOCK,
-    NUMBERS,
-    SAMPLED,
-    WORD,
-    bits1,
-    bits2,
-    lay_slabs,
-    near_size,
-    pairs_by_slabs,
-    pairs_of_few,
-    store_box,
+    NUMBERS_PER_AABB,
+    SLAB_SAMPLES,
+    WORD_BITS,
+    WORDS_PER_BLOCK,
+    build_slabs,
+    candidate_buffer_size,
+    find_all_pairs,
+    find_pairs_by_slabs,
+    store_aabb,
+    word_array,
+    word_array2,
 )
-from sharnir.collision.filters import Filter
+from sharnir.collision.filters import CollisionFilter
 from sharnir.enums import HALF_SPACE, HEIGHT_FIELD, MESH
 from sharnir.kernels.columns import ints2
 from sharnir.kernels.types import array2, real, vec3
 from sharnir.kernels.vector_ops import indices
 
-FEW = 128  # shapes up to which each box is compared with all others: measured
+MAX_ALL_PAIRS_SHAPES = 128  # shapes up to which each box is compared with all others: measured
 
 
 @wp.struct
-class Broad:
+class BroadPhase:
     """What is known of the shapes of a model before it moves."""
 
     count: int
     words: int  # in a row of bits
     slabs: int  # per axis; 0: none, each box is compared with all others
-    step_shape: int  # from a number of a box to that of the next shape
-    step_number: int  # from a number of a box to the next one
-    row: indices  # [shape] its row of `allowed`
-    allowed: bits1  # [row · words] shapes that it may touch; bits of shapes up to itself mean nothing
-    sample: indices  # [SAMPLED] shapes that slabs are laid out by
+    shape_stride: int  # from a number of a box to that of the next shape
+    number_stride: int  # from a number of a box to the next one
+    filter_row: indices  # [shape] its row of `allowed`
+    filter_bits: word_array  # [row · words] shapes that it may touch; bits of shapes up to itself mean nothing
+    slab_sample: indices  # [SAMPLED] shapes that slabs are laid out by
 
 
 @wp.struct
-class BroadWork:
+class BroadPhaseScratch:
     """Scratch in workspace columns. Boxes go in by `put_box`, pairs come out."""
 
-    most: int  # pairs there is room for
-    box: array2  # [NUMBERS · 64 words] world, m; see sharnir.collision.broad_phase_native
-    slab: ints2  # [NUMBERS shape] the slab of every number of a box, times words
-    marks: bits2  # [6 (slabs + 1) words] per axis: boxes that begin up to a slab, boxes that end before it
-    near: bits2  # lists of what slabs leave to be compared
+    capacity: int  # pairs there is room for
+    aabb: array2  # [NUMBERS · 64 words] world, m; see sharnir.collision.broad_phase_native
+    aabb_slab: ints2  # [NUMBERS shape] the slab of every number of a box, times words
+    slab_bits: word_array2  # [6 (slabs + 1) words] per axis: boxes that begin up to a slab, boxes that end before it
+    candidates: word_array2  # lists of what slabs leave to be compared
     pairs: ints2  # [2 most] smaller and larger shape index, sorted
 
 
-def broad_on(kind: np.ndarray, may: Filter, device: str) -> Broad:
+def upload_broad_phase(kind: np.ndarray, collision_filter: CollisionFilter, device: str) -> BroadPhase:
     """The static part, for shapes of kinds `kind` [shape], of which some may touch."""
-    rows, row = _allowed_rows(may)
-    out = Broad()
+    rows, row = _build_filter_rows(collision_filter)
+    out = BroadPhase()
     out.count = len(kind)
-    out.words = _words(out.count)
-    out.slabs = _slabs(out.count)
-    out.step_shape, out.step_number = (NUMBERS, 1) if out.slabs else (1, WORD * out.words)
-    out.row = wp.array(row, dtype=int, device=device)
-    out.allowed = wp.array(rows, dtype=wp.uint64, device=device)
-    out.sample = wp.array(_sample(kind, may.link), dtype=int, device=device)
+    out.words = _count_words(out.count)
+    out.slabs = _count_slabs(out.count)
+    out.shape_stride, out.number_stride = (NUMBERS_PER_AABB, 1) if out.slabs else (1, WORD_BITS * out.words)
+    out.filter_row = wp.array(row, dtype=int, device=device)
+    out.filter_bits = wp.array(rows, dtype=wp.uint64, device=device)
+    out.slab_sample = wp.array(_choose_slab_sample(kind, collision_filter.link), dtype=int, device=device)
     return out
 
 
-def broad_work_on(count: int, capacity: int, columns: int, device: str) -> BroadWork:
+def allocate_broad_phase_scratch(count: int, capacity: int, columns: int, device: str) -> BroadPhaseScratch:
     """Zeroed scratch for `count` shapes and `capacity` pairs."""
-    words, slabs = _words(count), _slabs(count)
-    out = BroadWork()
-    out.most = capacity
-    out.box = wp.zeros((NUMBERS * WORD * words, columns), dtype=real, device=device)
-    out.slab = wp.zeros((NUMBERS * count if slabs else 0, columns), dtype=int, device=device)
-    out.marks = wp.zeros((6 * (slabs + 1) * words if slabs else 0, columns), dtype=wp.uint64, device=device)
-    listing = slabs and wp.get_device(device).is_cpu
-    out.near = wp.zeros((near_size(words) if listing else 0, columns), dtype=wp.uint64, device=device)
+    words, slabs = _count_words(count), _count_slabs(count)
+    out = BroadPhaseScratch()
+    out.capacity = capacity
+    out.aabb = wp.zeros((NUMBERS_PER_AABB * WORD_BITS * words, columns), dtype=real, device=device)
+    out.aabb_slab = wp.zeros((NUMBERS_PER_AABB * count if slabs else 0, columns), dtype=int, device=device)
+    out.slab_bits = wp.zeros((6 * (slabs + 1) * words if slabs else 0, columns), dtype=wp.uint64, device=device)
+    needs_candidates = slabs and wp.get_device(device).is_cpu
+    out.candidates = wp.zeros(
+        (candidate_buffer_size(words) if needs_candidates else 0, columns), dtype=wp.uint64, device=device
+    )
     out.pairs = wp.zeros((2 * capacity, columns), dtype=int, device=device)
     return out
 
 
-def _words(count: int) -> int:
+def _count_words(count: int) -> int:
     """Words in a row of bits, whole blocks of them where rows are combined."""
-    words = -(-count // WORD)
-    return words if count <= FEW else -(-words // BLOCK) * BLOCK
+    words = -(-count // WORD_BITS)
+    return words if count <= MAX_ALL_PAIRS_SHAPES else -(-words // WORDS_PER_BLOCK) * WORDS_PER_BLOCK
 
 
-def _slabs(count: int) -> int:
+def _count_slabs(count: int) -> int:
     """Slabs per axis: a few per box of a cubic pile. Measured: twice or half as many make no difference."""
-    if count <= FEW:
+    if count <= MAX_ALL_PAIRS_SHAPES:
         return 0
     return 32 if count < 256 else 64 if count < 4096 else 128
 
 
-def _allowed_rows(may: Filter) -> tuple[np.ndarray, np.ndarray]:
+def _build_filter_rows(collision_filter: CollisionFilter) -> tuple[np.ndarray, np.ndarray]:
     """Words of all rows, and the row of every shape. The shapes of a pile share a row, which then stays in the cache:
     of a row only bits of larger indices are read, so that the bit of the shape itself may have any value."""
-    count = len(may.link)
-    known: dict[bytes, int] = {}
+    count = len(collision_filter.link)
+    row_index: dict[bytes, int] = {}
     row = np.zeros(count, dtype=np.int32)
-    bits = np.zeros(WORD * _words(count), dtype=bool)
+    bits = np.zeros(WORD_BITS * _count_words(count), dtype=bool)
     for a in range(count):
-        bits[:count] = may.row(a)
-        bits[a] = may.link[a] >= 0
-        row[a] = known.setdefault(np.packbits(bits, bitorder="little").tobytes(), len(known))
-    return np.frombuffer(b"".join(known), dtype="<u8"), row
+        bits[:count] = collision_filter.row(a)
+        bits[a] = collision_filter.link[a] >= 0
+        row[a] = row_index.setdefault(np.packbits(bits, bitorder="little").tobytes(), len(row_index))
+    return np.frombuffer(b"".join(row_index), dtype="<u8"), row
 
 
-def _sample(kind: np.ndarray, link: np.ndarray) -> np.ndarray:
+def _choose_slab_sample(kind: np.ndarray, link: np.ndarray) -> np.ndarray:
     """Shapes that stand for all, some twice if there are few: moving ones if there are any, and none that are huge by
     kind. Drawn at random, but always the same: a regular choice could see one layer of a regular pile only."""
     huge = np.isin(kind, (HALF_SPACE, HEIGHT_FIELD, MESH))
-    for wanted in (~huge & (link >= 0), ~huge, np.ones(len(kind), dtype=bool)):
-        chosen = np.flatnonzero(wanted)
+    for candidates in (~huge & (link >= 0), ~huge, np.ones(len(kind), dtype=bool)):
+        chosen = np.flatnonzero(candidates)
         if len(chosen):
-            return np.resize(np.random.default_rng(0).permutation(chosen), SAMPLED).astype(np.int32)
+            return np.resize(np.random.default_rng(0).permutation(chosen), SLAB_SAMPLES).astype(np.int32)
     return np.zeros(0, dtype=np.int32)
 
 
 @wp.func
-def put_box(broad: Broad, work: BroadWork, shape: int, lower: vec3, upper: vec3, w: int):
+def set_aabb(broad_phase: BroadPhase, scratch: BroadPhaseScratch, shape: int, lower: vec3, upper: vec3, w: int):
     """The box of a shape, margin and motion included, world, m. ±∞ is welcome; a NaN makes a box that meets none."""
-    store_box(work.box, broad.step_shape, broad.step_number, shape, lower, upper, w)
+    store_aabb(scratch.aabb, broad_phase.shape_stride, broad_phase.number_stride, shape, lower, upper, w)
 
 
 @wp.func
-def find_pairs(broad: Broad, work: BroadWork, w: int) -> int:
+def find_pairs(broad_phase: BroadPhase, scratch: BroadPhaseScratch, w: int) -> int:
     """Fill `pairs`; returns how many there are, of which the first `most` are stored."""
-    if broad.slabs == 0:
-        return pairs_of_few(work.box, broad.allowed, broad.row, broad.count, broad.words, work.pairs, work.most, w)
-    lay_slabs(work.box, broad.sample, broad.count, broad.words, broad.slabs, work.slab, work.marks, w)
-    return pairs_by_slabs(
-        work.box, work.slab, work.marks, work.near, broad.allowed, broad.row, broad.count, broad.words, broad.slabs,
-        work.pairs, work.most, w,
+    if broad_phase.slabs == 0:
+        return find_all_pairs(
+            scratch.aabb,
+            broad_phase.filter_bits,
+            broad_phase.filter_row,
+            broad_phase.count,
+            broad_phase.words,
+            scratch.pairs,
+            scratch.capacity,
+            w,
+        )
+    build_slabs(
+        scratch.aabb,
+        broad_phase.slab_sample,
+        broad_phase.count,
+        broad_phase.words,
+        broad_phase.slabs,
+        scratch.aabb_slab,
+        scratch.slab_bits,
+        w,
+    )
+    return find_pairs_by_slabs(
+        scratch.aabb, scratch.aabb_slab, scratch.slab_bits, scratch.candidates, broad_phase.filter_bits, broad_phase.filter_row, broad_phase.count, broad_phase.words, broad_phase.slabs,
+        scratch.pairs, scratch.capacity, w,
     )  # fmt: skip

@@ -13,17 +13,17 @@ from sharnir.kernels.columns import ints2
 from sharnir.kernels.types import DOUBLE, array2, vec3
 from sharnir.kernels.vector_ops import indices
 
-bits1 = wp.array(dtype=wp.uint64)
-bits2 = wp.array(dtype=wp.uint64, ndim=2)
+word_array = wp.array(dtype=wp.uint64)
+word_array2 = wp.array(dtype=wp.uint64, ndim=2)
 
-WORD = 64  # shapes in a word of bits
-BLOCK = 4  # words combined at once
-NUMBERS = 8  # of a box
-SAMPLED = 32  # shapes that slabs are laid out by
-ROWS = 16  # shapes whose partners are listed before any are compared; divides WORD
-SURE = 3  # partners of a word that are listed without asking whether there are so many
+WORD_BITS = 64  # shapes in a word of bits
+WORDS_PER_BLOCK = 4  # words combined at once
+NUMBERS_PER_AABB = 8  # of a box
+SLAB_SAMPLES = 32  # shapes that slabs are laid out by
+SHAPES_PER_BATCH = 16  # shapes whose partners are listed before any are compared; divides WORD
+UNCHECKED_PARTNERS = 3  # partners of a word that are listed without asking whether there are so many
 
-_COLUMN = """
+_COLUMN_NATIVE = """
     typedef unsigned long long word;
     REAL* boxes = box.data;
 #if defined(__CUDA_ARCH__)
@@ -42,7 +42,7 @@ _COLUMN = """
 #endif
 """
 
-_PUT = """
+_STORE_AABB_NATIVE = """
     REAL* p = boxes + shape * step_shape * n;
     for (int k = 0; k < 3; ++k) {
         p[k * step_number * n] = lower[k];
@@ -50,7 +50,7 @@ _PUT = """
     }
 """
 
-_STORE = """
+_STORE_PAIR_NATIVE = """
     int found = 0;
     int* out = pairs.data + w;
     const auto store = [&](int a, int b) {
@@ -59,7 +59,7 @@ _STORE = """
     };
 """
 
-_FEW = """
+_ALL_PAIRS_NATIVE = """
     const long long next = 64 * words * n;
     for (int a = 0; a < count; ++a) {
         REAL limit[8];
@@ -94,7 +94,7 @@ _FEW = """
 # The range of three quarters of the sample and half as much again: what lies beyond shares the outermost slabs, so that
 # a body that fell off the world does not spoil the slabs of the others. Slab numbers rise with the coordinate whatever
 # the rounding, NaN included, so that slabs never part boxes that overlap.
-_LAY = """
+_BUILD_SLABS_NATIVE = """
     REAL start[8] = {}, scale[8] = {};
     for (int axis = 0; axis < 3; ++axis) {
         REAL sorted[SAMPLED];
@@ -152,7 +152,7 @@ _LAY = """
     }
 """
 
-_BY_SLABS = """
+_PAIRS_BY_SLABS_NATIVE = """
     const int table = (slabs + 1) * words;
 #if defined(__CUDA_ARCH__)
     for (int a = 0; a < count; ++a) {
@@ -232,42 +232,49 @@ _BY_SLABS = """
 """
 
 
-def _native(code: str) -> str:
+def _complete_native(code: str) -> str:
     """A snippet on column w of the workspaces."""
-    code = _COLUMN + code + "\n#undef FLAGS\n"
-    for name, value in {"SAMPLED": SAMPLED, "ROWS": ROWS, "SURE": SURE, "BLOCK": BLOCK}.items():
+    code = _COLUMN_NATIVE + code + "\n#undef FLAGS\n"
+    for name, value in {
+        "SAMPLED": SLAB_SAMPLES,
+        "ROWS": SHAPES_PER_BATCH,
+        "SURE": UNCHECKED_PARTNERS,
+        "BLOCK": WORDS_PER_BLOCK,
+    }.items():
         code = code.replace(name, str(value))
     return code.replace("REAL", "double" if DOUBLE else "float")
 
 
-def near_size(words: int) -> int:
+def candidate_buffer_size(words: int) -> int:
     """Words of scratch that `pairs_by_slabs` needs on the CPU, for rows of bits of so many words."""
-    return ROWS * (WORD + 2) * words + SURE
+    return SHAPES_PER_BATCH * (WORD_BITS + 2) * words + UNCHECKED_PARTNERS
 
 
-@wp.func_native(_native(_PUT))
-def store_box(box: array2, step_shape: int, step_number: int, shape: int, lower: vec3, upper: vec3, w: int):
+@wp.func_native(_complete_native(_STORE_AABB_NATIVE))
+def store_aabb(box: array2, step_shape: int, step_number: int, shape: int, lower: vec3, upper: vec3, w: int):
     """The numbers of the box of a shape, at these distances in `box`."""
     ...
 
 
-@wp.func_native(_native(_STORE + _FEW))
-def pairs_of_few(
-    box: array2, allowed: bits1, row: indices, count: int, words: int, pairs: ints2, most: int, w: int
+@wp.func_native(_complete_native(_STORE_PAIR_NATIVE + _ALL_PAIRS_NATIVE))
+def find_all_pairs(
+    box: array2, allowed: word_array, row: indices, count: int, words: int, pairs: ints2, most: int, w: int
 ) -> int:
     """Compare every box with all after it; returns how many pairs there are."""
     ...
 
 
-@wp.func_native(_native(_LAY))
-def lay_slabs(box: array2, sample: indices, count: int, words: int, slabs: int, slab: ints2, marks: bits2, w: int):
+@wp.func_native(_complete_native(_BUILD_SLABS_NATIVE))
+def build_slabs(
+    box: array2, sample: indices, count: int, words: int, slabs: int, slab: ints2, marks: word_array2, w: int
+):
     """Cut the axes into slabs and mark which boxes begin up to each and which end before it."""
     ...
 
 
-@wp.func_native(_native(_STORE + _BY_SLABS))
-def pairs_by_slabs(
-    box: array2, slab: ints2, marks: bits2, near: bits2, allowed: bits1, row: indices, count: int, words: int,
+@wp.func_native(_complete_native(_STORE_PAIR_NATIVE + _PAIRS_BY_SLABS_NATIVE))
+def find_pairs_by_slabs(
+    box: array2, slab: ints2, marks: word_array2, near: word_array2, allowed: word_array, row: indices, count: int, words: int,
     slabs: int, pairs: ints2, most: int, w: int,
 ) -> int:  # fmt: skip
     """Compare every box with those after it that share slabs with it; returns how many pairs there are."""

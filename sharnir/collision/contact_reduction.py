@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.shapes import Found
+from sharnir.collision.shapes import ContactList
 from sharnir.kernels.columns import get, get3, get_int, put, put3, put_int
 from sharnir.kernels.types import real, vec3
 
-KEPT = 8  # points of a pair, at most
-DEPTH = wp.constant(real(4.0))  # how much more depth counts than distance from the middle
-CLEAR = wp.constant(real(1.0e-5))  # of a size: gaps that differ by less are the same
-SAME = wp.constant(real(1.0e-3))  # of a size: points nearer to each other are one
+MAX_PAIR_CONTACTS = 8  # points of a pair, at most
+REDUCTION_DEPTH_WEIGHT = wp.constant(real(4.0))  # how much more depth counts than distance from the middle
+TOL_CLEARLY_DEEPER = wp.constant(real(1.0e-5))  # of a size: gaps that differ by less are the same
+TOL_SAME_CONTACT = wp.constant(real(1.0e-3))  # of a size: points nearer to each other are one
 
 
 @wp.struct
-class Ball:
+class WorldSphere:
     """The shape that is touched, roughly."""
 
     center: vec3  # world, m
@@ -23,66 +23,70 @@ class Ball:
 
 
 @wp.func
-def write_point(found: Found, k: int, normal: vec3, point: vec3, gap: real, feature: int, w: int):
-    put3(found.normal, k, w, normal)
-    put3(found.point, k, w, point)
-    put(found.gap, k, w, gap)
-    put_int(found.feature, k, w, feature)
+def write_contact(contacts: ContactList, k: int, normal: vec3, point: vec3, gap: real, feature: int, w: int):
+    put3(contacts.normal, k, w, normal)
+    put3(contacts.point, k, w, point)
+    put(contacts.gap, k, w, gap)
+    put_int(contacts.feature, k, w, feature)
 
 
 @wp.func
-def move_point(found: Found, source: int, target: int, w: int):
-    normal = get3(found.normal, source, w)
-    point = get3(found.point, source, w)
-    write_point(found, target, normal, point, get(found.gap, source, w), get_int(found.feature, source, w), w)
+def copy_contact(contacts: ContactList, source: int, target: int, w: int):
+    normal = get3(contacts.normal, source, w)
+    point = get3(contacts.point, source, w)
+    write_contact(
+        contacts, target, normal, point, get(contacts.gap, source, w), get_int(contacts.feature, source, w), w
+    )
 
 
 @wp.func
-def unlike(found: Found, k: int, normal: vec3, point: vec3, ball: Ball, w: int):
+def contact_dissimilarity(contacts: ContactList, k: int, normal: vec3, point: vec3, sphere: WorldSphere, w: int):
     """How different a stored point is from another, m²: by place, and by normal on the scale of the ball."""
-    d = get3(found.point, k, w) - point
-    e = (get3(found.normal, k, w) - normal) * ball.radius
+    d = get3(contacts.point, k, w) - point
+    e = (get3(contacts.normal, k, w) - normal) * sphere.radius
     return wp.dot(d, d) + wp.dot(e, e)
 
 
 @wp.func
-def deepest(found: Found, first: int, n: int, w: int):
+def find_deepest(contacts: ContactList, first: int, n: int, w: int):
     best = int(first)
     k = int(first + 1)
     while k < n:
-        if get(found.gap, k, w) < get(found.gap, best, w):
+        if get(contacts.gap, k, w) < get(contacts.gap, best, w):
             best = k
         k += 1
     return best
 
 
 @wp.func
-def use(found: Found, k: int, ball: Ball, w: int):
+def score_contact(contacts: ContactList, k: int, sphere: WorldSphere, w: int):
     """How far out and how deep a point is, m."""
-    return wp.length(get3(found.point, k, w) - ball.center) - DEPTH * get(found.gap, k, w)
+    return wp.length(get3(contacts.point, k, w) - sphere.center) - REDUCTION_DEPTH_WEIGHT * get(contacts.gap, k, w)
 
 
 @wp.func
-def least_useful(found: Found, first: int, n: int, ball: Ball, w: int):
+def find_least_useful(contacts: ContactList, first: int, n: int, sphere: WorldSphere, w: int):
     """Of the two points most alike the one nearer to the middle and less deep; never the deepest one of all
     if it is clearly deeper than the other."""
-    spared = deepest(found, first, n, w)
-    clear = CLEAR * ball.radius
+    deepest_contact = find_deepest(contacts, first, n, w)
+    tie = TOL_CLEARLY_DEEPER * sphere.radius
     worst = int(first)
-    least = real(1.0e30)
+    min_distance2 = real(1.0e30)
     i = int(first)
     while i < n:
-        normal = get3(found.normal, i, w)
-        point = get3(found.point, i, w)
+        normal = get3(contacts.normal, i, w)
+        point = get3(contacts.point, i, w)
         j = int(i + 1)
         while j < n:
-            d = unlike(found, j, normal, point, ball, w)
-            if d < least:
-                least = d
+            d = contact_dissimilarity(contacts, j, normal, point, sphere, w)
+            if d < min_distance2:
+                min_distance2 = d
                 worst = j
-                lower = get(found.gap, i, w) - get(found.gap, j, w)
-                j_better = use(found, i, ball, w) < use(found, j, ball, w) and not (i == spared and lower < -clear)
-                if j_better or (j == spared and lower > clear):
+                lower = get(contacts.gap, i, w) - get(contacts.gap, j, w)
+                j_better = score_contact(contacts, i, sphere, w) < score_contact(contacts, j, sphere, w) and not (
+                    i == deepest_contact and lower < -tie
+                )
+                if j_better or (j == deepest_contact and lower > tie):
                     worst = i
             j += 1
         i += 1
@@ -90,28 +94,39 @@ def least_useful(found: Found, first: int, n: int, ball: Ball, w: int):
 
 
 @wp.func
-def keep_point(
-    found: Found, first: int, n: int, normal: vec3, point: vec3, gap: real, feature: int, ball: Ball, w: int
+def insert_contact(
+    contacts: ContactList,
+    first: int,
+    n: int,
+    normal: vec3,
+    point: vec3,
+    gap: real,
+    feature: int,
+    sphere: WorldSphere,
+    w: int,
 ):
     """Add a point to those from `first` to n, at most KEPT; returns the new n, which must be one there is room for.
 
     Of the same point found twice the deeper one counts.
     """
     k = int(first)
-    near = int(-1)
-    while k < n and near < 0:
-        if unlike(found, k, normal, point, ball, w) < SAME * SAME * ball.radius * ball.radius:
-            near = k
+    duplicate = int(-1)
+    while k < n and duplicate < 0:
+        if (
+            contact_dissimilarity(contacts, k, normal, point, sphere, w)
+            < TOL_SAME_CONTACT * TOL_SAME_CONTACT * sphere.radius * sphere.radius
+        ):
+            duplicate = k
         k += 1
-    if near >= 0:
-        if gap < get(found.gap, near, w):
-            write_point(found, near, normal, point, gap, feature, w)
+    if duplicate >= 0:
+        if gap < get(contacts.gap, duplicate, w):
+            write_contact(contacts, duplicate, normal, point, gap, feature, w)
     else:
-        write_point(found, n, normal, point, gap, feature, w)
+        write_contact(contacts, n, normal, point, gap, feature, w)
         n += 1
-        if n - first > KEPT:
-            out = least_useful(found, first, n, ball, w)
+        if n - first > MAX_PAIR_CONTACTS:
+            dropped = find_least_useful(contacts, first, n, sphere, w)
             n -= 1
-            if out < n:
-                move_point(found, n, out, w)
+            if dropped < n:
+                copy_contact(contacts, n, dropped, w)
     return n

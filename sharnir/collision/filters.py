@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sharnir.model.model import Model
 
 
-class Filter:
+class CollisionFilter:
     """Shapes on links `link` [shape], −1 for the world, with bits `group` and `mask` [shape].
 
     Two shapes may touch if they are on different links, if the group of each has a bit in common with the mask of the
@@ -24,23 +24,23 @@ class Filter:
         touch: Sequence = (),
     ) -> None:  # fmt: skip
         self.link, self._group, self._mask = (np.asarray(a, dtype=np.int64) for a in (link, group, mask))
-        self._apart: dict[int, list[int]] = {}
+        self._excluded: dict[int, list[int]] = {}
         for a, b in excluded:
-            self._apart.setdefault(int(a), []).append(int(b))
-            self._apart.setdefault(int(b), []).append(int(a))
+            self._excluded.setdefault(int(a), []).append(int(b))
+            self._excluded.setdefault(int(b), []).append(int(a))
         both = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
         both = np.concatenate([both, both[:, ::-1]])
         order = np.argsort(both[:, 0], kind="stable")
-        self._start = np.searchsorted(both[order, 0], np.arange(len(self.link) + 1))
-        self._other, self._touch = both[order, 1], np.tile(np.asarray(touch, dtype=bool), 2)[order]
+        self._pair_start = np.searchsorted(both[order, 0], np.arange(len(self.link) + 1))
+        self._pair_other, self._pair_touch = both[order, 1], np.tile(np.asarray(touch, dtype=bool), 2)[order]
 
     def row(self, a: int) -> np.ndarray:
         """[shape] whether it may touch shape a."""
         link, group, mask = self.link, self._group, self._mask
         may = (link != link[a]) & ((group[a] & mask) != 0) & ((group & mask[a]) != 0)
-        may &= ~np.isin(link, self._apart.get(int(link[a]), ()))
-        told = slice(self._start[a], self._start[a + 1])
-        may[self._other[told]] = self._touch[told]
+        may &= ~np.isin(link, self._excluded.get(int(link[a]), ()))
+        told = slice(self._pair_start[a], self._pair_start[a + 1])
+        may[self._pair_other[told]] = self._pair_touch[told]
         return may
 
     def any(self) -> bool:
@@ -48,20 +48,22 @@ class Filter:
         return any(self.row(a).any() for a in range(len(self.link)))
 
 
-def filter_of(model: Model) -> Filter:
+def build_collision_filter(model: Model) -> CollisionFilter:
     """As the model's joints, groups, masks and contact pairs say."""
-    return Filter(model.shape_link, *model.shape_filter.T, excluded_links(model), model.pair_shape, model.pair_touch)
+    return CollisionFilter(
+        model.shape_link, *model.shape_filter.T, list_excluded_links(model), model.pair_shape, model.pair_touch
+    )
 
 
-def excluded_links(model: Model) -> list[tuple[int, int]]:
+def list_excluded_links(model: Model) -> list[tuple[int, int]]:
     """Pairs of links that do not touch by default: parent and child, whether their joint carries the tree or closes a
     loop, and those with a belt in common."""
     tree = [(int(parent), i) for i, parent in enumerate(model.parent)]
     loops = [(int(min(pair)), int(max(pair))) for pair in model.loop_link]
-    return sorted({pair for pair in (*tree, *loops, *sharing(model)) if pair[0] >= 0})
+    return sorted({pair for pair in (*tree, *loops, *list_belt_pairs(model)) if pair[0] >= 0})
 
 
-def sharing(model: Model) -> list[tuple[int, int]]:
+def list_belt_pairs(model: Model) -> list[tuple[int, int]]:
     """Pairs of links that do not touch since one belt runs round both, or one is the other's sprocket."""
     out: set[tuple[int, int]] = set()
     for sprocket in np.unique(model.shape_sprocket[model.shape_sprocket >= 0]).tolist():

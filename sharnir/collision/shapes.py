@@ -19,43 +19,45 @@ class Geometry:
     rot: wp.array(dtype=mat33)  # [shape] axes in the link frame
     pos: wp.array(dtype=vec3)  # [shape] origin in the link frame, m
     size: wp.array(dtype=vec3)  # [shape] half-extents of a box; radius and half length; radius; m
-    middle: wp.array(dtype=vec3)  # [shape] of a box along its axes that holds it, shape frame, m
-    box: wp.array(dtype=vec3)  # [shape] half-extents of that box, m
-    radius: wp.array(dtype=real)  # [shape] of a ball about its origin that holds it, m; 0 for half-spaces
+    box_center: wp.array(dtype=vec3)  # [shape] of a box along its axes that holds it, shape frame, m
+    box_half: wp.array(dtype=vec3)  # [shape] half-extents of that box, m
+    bounding_radius: wp.array(dtype=real)  # [shape] of a ball about its origin that holds it, m; 0 for half-spaces
     data: indices  # [shape] which hull, height field or mesh it is
-    hull_vertex: indices  # [hull + 1] first of its vertices
-    hull_face: indices  # [hull + 1] first of its faces
-    hull_edge: indices  # [vertex + 1] first of its neighbours along edges, in `neighbour`
-    neighbour: indices  # vertices, counted over all hulls
+    hull_vertex_start: indices  # [hull + 1] first of its vertices
+    hull_face_start: indices  # [hull + 1] first of its faces
+    vertex_neighbour_start: indices  # [vertex + 1] first of its neighbours along edges, in `neighbour`
+    vertex_neighbour: indices  # vertices, counted over all hulls
     vertex: wp.array(dtype=vec3)  # [vertex] m, shape frame
-    hull_cell: indices  # [hull + 1] first of its cells of directions, see `sharnir.geometry.support_table`
-    cell: indices  # [cell + 1] first of the vertices that may be farthest along its directions
-    extreme: wp.array(dtype=vec3)  # those vertices, m, shape frame
-    extreme_vertex: indices  # their numbers in `vertex`
-    hull_fan: indices  # [vertex + 1] first of the faces it is a corner of, in `around`
-    around: indices  # faces, counted over all hulls
-    face_corner: indices  # [face + 1] first of its corners, in `corner`
-    corner: indices  # vertices, counted over all hulls, counter-clockwise seen from outside
+    hull_cell_start: indices  # [hull + 1] first of its cells of directions, see `sharnir.geometry.support_table`
+    cell_vertex_start: indices  # [cell + 1] first of the vertices that may be farthest along its directions
+    cell_vertex_position: wp.array(dtype=vec3)  # those vertices, m, shape frame
+    cell_vertex: indices  # their numbers in `vertex`
+    vertex_face_start: indices  # [vertex + 1] first of the faces it is a corner of, in `around`
+    vertex_face: indices  # faces, counted over all hulls
+    face_corner_start: indices  # [face + 1] first of its corners, in `corner`
+    face_vertex: indices  # vertices, counted over all hulls, counter-clockwise seen from outside
     face_normal: wp.array(dtype=vec3)  # [face] outward, shape frame
     field_start: indices  # [field] first of its heights
     field_rows: indices  # [field] along x
     field_columns: indices  # [field] along y
     height: wp.array(dtype=real)  # m, row by row
-    mesh_node: indices  # [mesh + 1] first node of its tree of boxes, depth first
+    mesh_node_start: indices  # [mesh + 1] first node of its tree of boxes, depth first
     node_low: wp.array(dtype=vec3)  # [node] m, shape frame
     node_high: wp.array(dtype=vec3)  # [node] m, shape frame
     node_skip: indices  # [node] the first one that is not below it
     node_first: indices  # [node] first triangle of a leaf
     node_count: indices  # [node] triangles of a leaf, 0 of other nodes
     mesh_vertex: wp.array(dtype=vec3)  # [mesh vertex] m, shape frame
-    mesh_corner: indices  # [3 triangle] mesh vertices, counter-clockwise seen from outside
-    mesh_opposite: indices  # [3 triangle] the neighbour's third vertex across edge k → k + 1; −1: none, or several
-    mesh_ring: indices  # [mesh vertex + 1] first of its neighbours along edges, in `mesh_near`
-    mesh_near: indices  # mesh vertices
+    mesh_triangle_vertex: indices  # [3 triangle] mesh vertices, counter-clockwise seen from outside
+    mesh_opposite_vertex: (
+        indices  # [3 triangle] the neighbour's third vertex across edge k → k + 1; −1: none, or several
+    )
+    mesh_neighbour_start: indices  # [mesh vertex + 1] first of its neighbours along edges, in `mesh_near`
+    mesh_neighbour: indices  # mesh vertices
 
 
 @wp.struct
-class Placed:
+class ShapePose:
     """A shape where it is."""
 
     kind: int
@@ -66,10 +68,10 @@ class Placed:
 
 
 @wp.struct
-class Found:
+class ContactList:
     """Points found so far, a workspace [item, column]."""
 
-    most: int  # points there is room for
+    capacity: int  # points there is room for
     normal: array2  # [3 point] from the first shape to the second, unit length, world axes
     point: array2  # [3 point] halfway between the two surfaces, world, m
     gap: array2  # [point] from the first surface to the second along the normal, m; negative: they overlap
@@ -77,11 +79,11 @@ class Found:
 
 
 @wp.func
-def put_point(found: Found, n: int, normal: vec3, point: vec3, gap: real, feature: int, w: int):
+def append_contact(contacts: ContactList, n: int, normal: vec3, point: vec3, gap: real, feature: int, w: int):
     """Store point n if there is room; returns how many there are then, stored or not."""
-    if n < found.most:
-        put3(found.normal, n, w, normal)
-        put3(found.point, n, w, point)
-        put(found.gap, n, w, gap)
-        put_int(found.feature, n, w, feature)
+    if n < contacts.capacity:
+        put3(contacts.normal, n, w, normal)
+        put3(contacts.point, n, w, point)
+        put(contacts.gap, n, w, gap)
+        put_int(contacts.feature, n, w, feature)
     return n + 1

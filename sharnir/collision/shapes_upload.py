@@ -9,25 +9,27 @@ import warp as wp
 
 from sharnir.collision.shapes import Geometry
 from sharnir.enums import BOX, CAPSULE, CYLINDER, HEIGHT_FIELD, HULL, MESH, SPHERE
-from sharnir.geometry.convex_hull import fans
-from sharnir.geometry.support_table import extremes
+from sharnir.geometry.convex_hull import build_vertex_faces
+from sharnir.geometry.support_table import build_support_table
 from sharnir.kernels.types import mat33, np_real, real, vec3
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model, Reals
 
-ROUNDING = 4.0 * float(np.finfo(np_real).eps)  # by which boxes and balls are enlarged, so that they hold what they hold
+BOUNDS_PADDING = 4.0 * float(
+    np.finfo(np_real).eps
+)  # by which boxes and balls are enlarged, so that they hold what they hold
 
 
-def geometry_on(model: Model, device: str) -> Geometry:
+def upload_geometry(model: Model, device: str) -> Geometry:
     """All shapes of a model on a device, built once."""
     key = ("geometry", device)
     if key not in model.cache:
-        model.cache[key] = _built(model, device)
+        model.cache[key] = _build_geometry(model, device)
     return model.cache[key]
 
 
-def half_sizes(model: Model) -> Reals:
+def compute_half_sizes(model: Model) -> Reals:
     """[shapes, 3] m, as `Geometry.size`: half the edges of boxes, radius and half length, half the extent of fields."""
     size = model.shape_size.copy()
     halved = np.isin(model.shape_kind, (BOX, HEIGHT_FIELD))
@@ -36,11 +38,11 @@ def half_sizes(model: Model) -> Reals:
     return size
 
 
-def ball_radii(model: Model) -> Reals:
+def compute_bounding_radii(model: Model) -> Reals:
     """[shapes] m, of a ball about each shape's origin that holds it; 0 for half-spaces. A height field's holds its
     surface, not what is below it."""
     out = np.zeros(len(model.shape_kind))
-    for k, (kind, size) in enumerate(zip(model.shape_kind.tolist(), half_sizes(model), strict=True)):
+    for k, (kind, size) in enumerate(zip(model.shape_kind.tolist(), compute_half_sizes(model), strict=True)):
         data = int(model.shape_data[k])
         if kind == SPHERE:
             out[k] = size[0]
@@ -59,14 +61,14 @@ def ball_radii(model: Model) -> Reals:
         elif kind == MESH:
             corners = model.mesh_corner[model.mesh_triangle_start[data] : model.mesh_triangle_start[data + 1]]
             out[k] = np.linalg.norm(model.mesh_vertex[corners], axis=2).max()
-    return out * (1 + ROUNDING)
+    return out * (1 + BOUNDS_PADDING)
 
 
-def holding_boxes(model: Model) -> tuple[Reals, Reals]:
+def compute_bounding_boxes(model: Model) -> tuple[Reals, Reals]:
     """[shapes, 3] m, middle (shape frame) and half the edges of a box along each shape's axes that holds it; that of
     the ball for fields and meshes, 0 for half-spaces."""
-    middle, half = np.zeros((len(model.shape_kind), 3)), np.repeat(ball_radii(model)[:, None], 3, axis=1)
-    for k, (kind, size) in enumerate(zip(model.shape_kind.tolist(), half_sizes(model), strict=True)):
+    middle, half = np.zeros((len(model.shape_kind), 3)), np.repeat(compute_bounding_radii(model)[:, None], 3, axis=1)
+    for k, (kind, size) in enumerate(zip(model.shape_kind.tolist(), compute_half_sizes(model), strict=True)):
         if kind == BOX:
             half[k] = size
         elif kind == CYLINDER:
@@ -77,39 +79,43 @@ def holding_boxes(model: Model) -> tuple[Reals, Reals]:
             first, last = model.hull_vertex_start[model.shape_data[k] : model.shape_data[k] + 2]
             low, high = (end(model.hull_vertex[first:last], axis=0) for end in (np.min, np.max))
             middle[k], half[k] = (low + high) / 2, (high - low) / 2
-    return middle, half + ROUNDING * (half + np.abs(middle))
+    return middle, half + BOUNDS_PADDING * (half + np.abs(middle))
 
 
-def _built(model: Model, device: str) -> Geometry:
+def _build_geometry(model: Model, device: str) -> Geometry:
     geo = Geometry()
     geo.count = len(model.shape_kind)
-    fan_start, around = fans(model.hull_corner_start, model.hull_corner, len(model.hull_vertex))
-    middle, half = holding_boxes(model)
-    hull_cell, cell, extreme = extremes(model.hull_vertex_start, model.hull_vertex)
-    pad = ROUNDING * np.maximum(np.abs(model.mesh_node_low), np.abs(model.mesh_node_high)).max(axis=1, keepdims=True)
-    whole = {
+    vertex_face_start, vertex_face = build_vertex_faces(
+        model.hull_corner_start, model.hull_corner, len(model.hull_vertex)
+    )
+    box_center, box_half = compute_bounding_boxes(model)
+    hull_cell_start, cell_vertex_start, cell_vertex = build_support_table(model.hull_vertex_start, model.hull_vertex)
+    pad = BOUNDS_PADDING * np.maximum(np.abs(model.mesh_node_low), np.abs(model.mesh_node_high)).max(
+        axis=1, keepdims=True
+    )
+    integers = {
         "kind": model.shape_kind, "link": model.shape_link, "data": model.shape_data,
-        "hull_vertex": model.hull_vertex_start, "hull_face": model.hull_face_start,
-        "hull_edge": model.hull_edge_start, "neighbour": model.hull_neighbour,
-        "face_corner": model.hull_corner_start, "corner": model.hull_corner, "hull_fan": fan_start, "around": around,
-        "hull_cell": hull_cell, "cell": cell, "extreme_vertex": extreme,
+        "hull_vertex_start": model.hull_vertex_start, "hull_face_start": model.hull_face_start,
+        "vertex_neighbour_start": model.hull_edge_start, "vertex_neighbour": model.hull_neighbour,
+        "face_corner_start": model.hull_corner_start, "face_vertex": model.hull_corner, "vertex_face_start": vertex_face_start, "vertex_face": vertex_face,
+        "hull_cell_start": hull_cell_start, "cell_vertex_start": cell_vertex_start, "cell_vertex": cell_vertex,
         "field_start": model.field_start, "field_rows": model.field_shape[:, 0],
         "field_columns": model.field_shape[:, 1],
-        "mesh_node": model.mesh_node_start, "node_skip": model.mesh_node_skip, "node_first": model.mesh_node_first,
-        "node_count": model.mesh_node_count, "mesh_corner": model.mesh_corner.reshape(-1),
-        "mesh_opposite": model.mesh_opposite.reshape(-1), "mesh_ring": model.mesh_ring_start,
-        "mesh_near": model.mesh_ring,
+        "mesh_node_start": model.mesh_node_start, "node_skip": model.mesh_node_skip, "node_first": model.mesh_node_first,
+        "node_count": model.mesh_node_count, "mesh_triangle_vertex": model.mesh_corner.reshape(-1),
+        "mesh_opposite_vertex": model.mesh_opposite.reshape(-1), "mesh_neighbour_start": model.mesh_ring_start,
+        "mesh_neighbour": model.mesh_ring,
     }  # fmt: skip
     vectors = {
-        "pos": model.shape_pos, "size": half_sizes(model), "middle": middle, "box": half, "vertex": model.hull_vertex,
-        "extreme": model.hull_vertex[extreme], "face_normal": model.hull_normal, "node_low": model.mesh_node_low - pad,
+        "pos": model.shape_pos, "size": compute_half_sizes(model), "box_center": box_center, "box_half": box_half, "vertex": model.hull_vertex,
+        "cell_vertex_position": model.hull_vertex[cell_vertex], "face_normal": model.hull_normal, "node_low": model.mesh_node_low - pad,
         "node_high": model.mesh_node_high + pad, "mesh_vertex": model.mesh_vertex,
     }  # fmt: skip
-    for name, value in whole.items():
+    for name, value in integers.items():
         setattr(geo, name, wp.array(np.ascontiguousarray(value, dtype=np.int32), dtype=int, device=device))
     for name, value in vectors.items():
         setattr(geo, name, wp.array(value.astype(np_real), dtype=vec3, device=device))
     geo.rot = wp.array(model.shape_rot.astype(np_real), dtype=mat33, device=device)
-    geo.radius = wp.array(ball_radii(model).astype(np_real), dtype=real, device=device)
+    geo.bounding_radius = wp.array(compute_bounding_radii(model).astype(np_real), dtype=real, device=device)
     geo.height = wp.array(model.field_height.astype(np_real), dtype=real, device=device)
     return geo

@@ -8,36 +8,36 @@ from typing import Any
 import numpy as np
 
 from sharnir.checks import number, quaternion, vector
-from sharnir.compiler.actuators import Coordinates, actuator_arrays, coupling_arrays, drive_limits, motor_arrays
-from sharnir.compiler.belts import belt_arrays, check_pairs
-from sharnir.compiler.coordinates import coordinate_arrays, zero
-from sharnir.compiler.dc_motors import add_rotors, as_actuator, dc_motor_arrays
+from sharnir.compiler.actuators import CoordinateFinder, actuator_arrays, coupling_arrays, drive_limits, motor_arrays
+from sharnir.compiler.belts import belt_arrays, check_belt_pairs
+from sharnir.compiler.coordinates import coordinate_arrays, zero_coordinates
+from sharnir.compiler.dc_motors import add_rotors, convert_to_actuator, dc_motor_arrays
 from sharnir.compiler.loops import check_loops_close, joint_arrays, loop_arrays
 from sharnir.compiler.masses import mass_properties
 from sharnir.compiler.motions import (
     body_frame,
+    elementary_motions,
     is_in_body_frames,
-    motions,
     relative_pose,
-    reversed_motions,
+    reverse_motions,
     world_frames,
 )
 from sharnir.compiler.regularity import check_inertia_is_regular
-from sharnir.compiler.sensors import checked_cameras, checked_sensors
+from sharnir.compiler.sensors import check_cameras, check_sensors
 from sharnir.compiler.shapes import dimensions, shape_arrays
-from sharnir.compiler.spanning import Link, SpanningTree, check_names, span
+from sharnir.compiler.spanning import Link, SpanningTree, build_spanning_tree, check_names
 from sharnir.compiler.velocities import consistent_velocities
 from sharnir.enums import ADD, CARRY, DROP, STORE
 from sharnir.errors import ModelError, described, fail, of_file, shown
 from sharnir.model.kinematics import link_poses
 from sharnir.model.model import Model
-from sharnir.model.poses import HERE, Motion, Pose
+from sharnir.model.poses import IDENTITY_POSE, ElementaryMotion, Pose
 from sharnir.rotations import quat_to_matrix
 from sharnir.spec.elements import Body, Visual
 from sharnir.spec.joints import ALL_JOINT_TYPES, Compound, Free, Joint, Universal
 from sharnir.spec.scene import WORLD, Scene
 
-GAP_TOLERANCE = 1e-6  # m and rad, for frames that must coincide
+TOL_FRAMES_COINCIDE = 1e-6  # m and rad, for frames that must coincide
 
 
 def compile(scene: Scene) -> Model:
@@ -45,18 +45,18 @@ def compile(scene: Scene) -> Model:
     if not isinstance(scene, Scene):
         raise fail("compile", "not a scene", described(scene), "a sharnir.Scene")
     try:
-        return _compiled(scene.plain())
+        return _compile_plain(scene.plain())
     except ModelError as error:
         if scene.import_report.file:
             raise of_file(error, scene.import_report.file) from None
         raise
 
 
-def _compiled(scene: Scene) -> Model:
+def _compile_plain(scene: Scene) -> Model:
     check_names(scene)
     check_types(scene)
     check_visuals(scene)
-    tree = span(scene)
+    tree = build_spanning_tree(scene)
     reference = reference_poses(tree)
     fields: dict[str, Any] = {
         "name": scene.name,
@@ -68,7 +68,7 @@ def _compiled(scene: Scene) -> Model:
     fields |= tree_arrays(tree, frames[:nb])
     index = {WORLD: -1, **{link.body.name: i for i, link in enumerate(tree.links)}}
     in_link = {
-        WORLD: HERE,
+        WORLD: IDENTITY_POSE,
         **{n: Pose(fields["body_rot"][i], fields["body_pos"][i]) for n, i in index.items() if i >= 0},
     }
     fields |= coordinate_arrays(joints, frames, reference, nb)
@@ -80,13 +80,13 @@ def _compiled(scene: Scene) -> Model:
     bodies = [link.body for link in tree.links]
     fields |= shape_arrays(bodies, scene, index, in_link)
     fields |= belt_arrays(bodies, scene, joints, frames, reference, index, in_link)
-    check_pairs(scene, fields)
+    check_belt_pairs(scene, fields)
     fields |= drive_limits(joints)
-    fields |= motor_arrays(scene, Coordinates(joints), fields) | coupling_arrays(scene, Coordinates(joints))
-    add_rotors(scene, Coordinates(joints), fields)
-    dc_motors = [as_actuator(motor) for motor in scene.dc_motors]
-    fields |= actuator_arrays([*scene.actuators, *dc_motors], Coordinates(joints)) | dc_motor_arrays(scene)
-    fields["sensors"], fields["cameras"] = checked_sensors(scene, joints), checked_cameras(scene)
+    fields |= motor_arrays(scene, CoordinateFinder(joints), fields) | coupling_arrays(scene, CoordinateFinder(joints))
+    add_rotors(scene, CoordinateFinder(joints), fields)
+    dc_motors = [convert_to_actuator(motor) for motor in scene.dc_motors]
+    fields |= actuator_arrays([*scene.actuators, *dc_motors], CoordinateFinder(joints)) | dc_motor_arrays(scene)
+    fields["sensors"], fields["cameras"] = check_sensors(scene, joints), check_cameras(scene)
     carried = [(i, visual) for i, link in enumerate(tree.links) for visual in link.body.visuals]
     fields["visuals"] = (*carried, *((-1, visual) for visual in scene.visuals))
     written = {id(j) for j in scene.joints}
@@ -99,7 +99,7 @@ def _compiled(scene: Scene) -> Model:
         **fields,
     )
     poses = link_poses(model, model.q0)
-    check_loops_close(model, tree.loops, poses, GAP_TOLERANCE)
+    check_loops_close(model, tree.loops, poses, TOL_FRAMES_COINCIDE)
     check_inertia_is_regular(model, poses)
     if model.loops:
         v0 = consistent_velocities(model, poses, stated, loop_stated)
@@ -158,11 +158,11 @@ def body_pose(body: Body) -> Pose:
 
 def reference_poses(tree: SpanningTree) -> dict[str, Pose]:
     """Poses of all bodies in the reference configuration, where every joint coordinate but a Free one's is zero."""
-    poses = {WORLD: HERE}
+    poses = {WORLD: IDENTITY_POSE}
     for link in tree.links:
         pose = body_pose(link.body)
         if is_in_body_frames(link.joint) and not isinstance(link.joint, Free):
-            placed = poses[link.parent] @ across(link)
+            placed = poses[link.parent] @ body_in_parent(link)
             if link.body.position is not None or link.body.orientation is not None:
                 check_frames_coincide(link, placed, pose)
             pose = placed
@@ -170,19 +170,19 @@ def reference_poses(tree: SpanningTree) -> dict[str, Pose]:
     return poses
 
 
-def across(link: Link) -> Pose:
+def body_in_parent(link: Link) -> Pose:
     """Pose of a link's body in its parent body at q = 0, for joints given in body frames."""
     element = f"joint {link.joint.name!r}"
     P = body_frame(element, "parent_frame", link.joint.parent_frame)
     C = body_frame(element, "child_frame", link.joint.child_frame)
-    forward = P @ relative_pose(motions(link.joint), zero(link.joint)) @ C.inverse()
+    forward = P @ relative_pose(elementary_motions(link.joint), zero_coordinates(link.joint)) @ C.inverse()
     return forward.inverse() if link.reverse else forward
 
 
 def check_frames_coincide(link: Link, placed: Pose, given: Pose) -> None:
     gap = np.linalg.norm(placed.x - given.x)
     turn = np.linalg.norm(placed.R - given.R)
-    if gap > GAP_TOLERANCE or turn > GAP_TOLERANCE:
+    if gap > TOL_FRAMES_COINCIDE or turn > TOL_FRAMES_COINCIDE:
         raise fail(
             f"joint {link.joint.name!r}", "its frames do not coincide in the poses given for its bodies",
             f"a gap of {gap:.6g} m and {turn:.3g} rad at body {link.body.name!r}",
@@ -205,23 +205,23 @@ def tree_arrays(tree: SpanningTree, frames: list[tuple[Pose, Pose]]) -> dict[str
     nb = len(tree.links)
     index = {WORLD: -1, **{link.body.name: i for i, link in enumerate(tree.links)}}
     parent = np.array([index[link.parent] for link in tree.links], dtype=np.int32).reshape(nb)
-    body_in_link: dict[str, Pose] = {WORLD: HERE}
+    body_in_link: dict[str, Pose] = {WORLD: IDENTITY_POSE}
     starts = {"q_start": [0], "dof_start": [0], "part_start": [0]}
-    parts: list[tuple[Motion, Pose, int, int]] = []
+    parts: list[tuple[ElementaryMotion, Pose, int, int]] = []
     roots: list[int] = []
     bodies = []
     for i, (link, ends) in enumerate(zip(tree.links, frames, strict=True)):
-        (P, C), sequence = ends, motions(link.joint)
-        left = HERE
+        (P, C), sequence = ends, elementary_motions(link.joint)
+        after = IDENTITY_POSE
         if link.reverse:
             P, C = C, P
-            sequence, left = reversed_motions(sequence)
+            sequence, after = reverse_motions(sequence)
         q, v = starts["q_start"][-1], starts["dof_start"][-1]
         before = body_in_link[link.parent] @ P
         for m in sequence:
             parts.append((m, before @ m.before, q + m.q, v + m.v))
-            before = HERE
-        body = left @ C.inverse()
+            before = IDENTITY_POSE
+        body = after @ C.inverse()
         body_in_link[link.body.name] = body
         mass = mass_properties(link.body)
         bodies.append((mass.mass, body.x + body.R @ mass.com, body.R @ mass.inertia @ body.R.T, body.R, body.x))
@@ -229,10 +229,10 @@ def tree_arrays(tree: SpanningTree, frames: list[tuple[Pose, Pose]]) -> dict[str
         starts["dof_start"].append(v + link.joint.nv)
         starts["part_start"].append(len(parts))
         roots.append(max(roots, default=-1) + 1 if parent[i] < 0 else roots[parent[i]])
-    hand, gathers = hand_over(parent)
+    handoff, has_branches = plan_inertia_handoff(parent)
     return {
         **{k: np.array(s, dtype=np.int32) for k, s in starts.items()},
-        "parent": parent, "tree": np.array(roots, dtype=np.int32), "hand": hand, "gathers": gathers,
+        "parent": parent, "tree": np.array(roots, dtype=np.int32), "hand": handoff, "gathers": has_branches,
         "part_kind": np.array([m.kind for m, *_ in parts], dtype=np.int32),
         "part_q": np.array([q for _, _, q, _ in parts], dtype=np.int32),
         "part_v": np.array([v for _, _, _, v in parts], dtype=np.int32),
@@ -248,21 +248,21 @@ def tree_arrays(tree: SpanningTree, frames: list[tuple[Pose, Pose]]) -> dict[str
     }  # fmt: skip
 
 
-def hand_over(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def plan_inertia_handoff(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How the inward pass hands each link's inertia to its parent: see sharnir.enums."""
     nb = len(parent)
-    hand = np.full(nb, DROP, dtype=np.int32)
-    gathers = np.zeros(nb, dtype=np.int32)
+    handoff = np.full(nb, DROP, dtype=np.int32)
+    has_branches = np.zeros(nb, dtype=np.int32)
     for i in reversed(range(nb)):
         lam = parent[i]
         if lam < 0:
             continue
         if lam == i - 1:
-            hand[i] = CARRY
+            handoff[i] = CARRY
         else:
-            hand[i] = ADD if gathers[lam] else STORE
-            gathers[lam] = 1
-    return hand, gathers
+            handoff[i] = ADD if has_branches[lam] else STORE
+            has_branches[lam] = 1
+    return handoff, has_branches
 
 
 def spring_arrays(scene: Scene, index: dict[str, int], in_link: dict[str, Pose]) -> dict[str, Any]:

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from sharnir.checks import is_number, number, vector
-from sharnir.compiler.limits import bounds
+from sharnir.compiler.limits import check_bounds
 from sharnir.enums import POSITION, VELOCITY
 from sharnir.errors import fail, shown
-from sharnir.model.model import index
+from sharnir.model.model import check_index
 from sharnir.spec.actuators import Actuator, Coupling, Motor
 from sharnir.spec.joints import Free, Joint, Spherical
 from sharnir.spec.scene import Scene
 
 
-class Coordinates:
+class CoordinateFinder:
     """Finds velocity coordinates by joint and index; `joints` are in the order of the model."""
 
     def __init__(self, joints: list[Joint]) -> None:
@@ -25,7 +25,7 @@ class Coordinates:
 
     def find(self, element: str, field: str, name: str, k: Any) -> int:
         """Any coordinate k of a joint."""
-        return int(self._start[name]) + index(element, field, k, self._joint[name].nv, f"joint {name!r}")
+        return int(self._start[name]) + check_index(element, field, k, self._joint[name].nv, f"joint {name!r}")
 
     def find_scalar(self, element: str, field: str, name: str, k: Any) -> int:
         """Coordinate k of a joint, which must have a position of its own."""
@@ -39,12 +39,12 @@ class Coordinates:
 def drive_limits(joints: list[Joint]) -> dict[str, Any]:
     """Largest force and speed of whatever drives a coordinate, [nc]."""
     return {
-        f"drive_{name}": np.concatenate([np.zeros(0), *(_at_most(j, name) for j in joints)])
+        f"drive_{name}": np.concatenate([np.zeros(0), *(_drive_limit(j, name) for j in joints)])
         for name in ("max_force", "max_speed")
     }
 
 
-def _at_most(joint: Joint, name: str) -> Any:
+def _drive_limit(joint: Joint, name: str) -> Any:
     element, value = f"joint {joint.name!r}", getattr(joint, name)
     values = (value,) * joint.nv if is_number(value) else value
     if not isinstance(values, tuple) or len(values) != joint.nv:
@@ -52,7 +52,7 @@ def _at_most(joint: Joint, name: str) -> Any:
     return np.array([number(element, name, x, least=0, infinite=(np.inf,)) for x in values], dtype=float)
 
 
-def motor_arrays(scene: Scene, coordinates: Coordinates, limits: dict[str, Any]) -> dict[str, Any]:
+def motor_arrays(scene: Scene, coordinates: CoordinateFinder, limits: dict[str, Any]) -> dict[str, Any]:
     """Coordinates, modes, targets and bounds of the motors."""
     rows = [_motor(motor, coordinates) for motor in scene.motors]
     drives: dict[int, str] = {}
@@ -73,7 +73,7 @@ def motor_arrays(scene: Scene, coordinates: Coordinates, limits: dict[str, Any])
     }  # fmt: skip
 
 
-def _motor(motor: Motor, coordinates: Coordinates) -> tuple[int, int, dict[str, float]]:
+def _motor(motor: Motor, coordinates: CoordinateFinder) -> tuple[int, int, dict[str, float]]:
     element = f"motor {motor.name!r}"
     if (motor.velocity is None) == (motor.position is None):
         given = "neither" if motor.velocity is None else "both"
@@ -89,7 +89,7 @@ def _motor(motor: Motor, coordinates: Coordinates) -> tuple[int, int, dict[str, 
     return c, mode, values
 
 
-def actuator_arrays(actuators: list[Actuator], coordinates: Coordinates) -> dict[str, Any]:
+def actuator_arrays(actuators: list[Actuator], coordinates: CoordinateFinder) -> dict[str, Any]:
     """Coordinates and gears of the actuators, one after another, and their laws."""
     rows = [_actuator(actuator, coordinates) for actuator in actuators]
     flat = [term for terms, _ in rows for term in terms]
@@ -105,7 +105,7 @@ def actuator_arrays(actuators: list[Actuator], coordinates: Coordinates) -> dict
     }  # fmt: skip
 
 
-def _actuator(actuator: Actuator, coordinates: Coordinates) -> tuple[list[tuple[int, float]], dict[str, Any]]:
+def _actuator(actuator: Actuator, coordinates: CoordinateFinder) -> tuple[list[tuple[int, float]], dict[str, Any]]:
     element, count = f"actuator {actuator.name!r}", len(actuator.joints)
     numbers = (0,) * count if actuator.coordinates is None else actuator.coordinates
     if not isinstance(numbers, tuple) or len(numbers) != count:
@@ -119,13 +119,13 @@ def _actuator(actuator: Actuator, coordinates: Coordinates) -> tuple[list[tuple[
     ]
     law: dict[str, Any] = {name: vector(element, name, getattr(actuator, name), 3) for name in ("gain", "bias")}
     for name in ("input_limits", "force_limits", "input_sum_limits"):
-        law[name] = bounds(element, getattr(actuator, name), name)
+        law[name] = check_bounds(element, getattr(actuator, name), name)
     law["input"] = number(element, "input", actuator.input)
     law["response"] = number(element, "response", actuator.response, least=0)
     return terms, law
 
 
-def coupling_arrays(scene: Scene, coordinates: Coordinates) -> dict[str, Any]:
+def coupling_arrays(scene: Scene, coordinates: CoordinateFinder) -> dict[str, Any]:
     """Coordinates of leader and follower, ratios and offsets of the couplings."""
     rows = [_coupling(coupling, coordinates) for coupling in scene.couplings]
     return {
@@ -136,7 +136,7 @@ def coupling_arrays(scene: Scene, coordinates: Coordinates) -> dict[str, Any]:
     }
 
 
-def _coupling(coupling: Coupling, coordinates: Coordinates) -> tuple[tuple[int, int], float, float]:
+def _coupling(coupling: Coupling, coordinates: CoordinateFinder) -> tuple[tuple[int, int], float, float]:
     element = f"coupling {coupling.name!r}"
     leader = coordinates.find_scalar(element, "leader_coordinate", coupling.leader, coupling.leader_coordinate)
     follower = coordinates.find_scalar(element, "follower_coordinate", coupling.follower, coupling.follower_coordinate)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sharnir.checks import number
-from sharnir.compiler.shapes import described_shapes
+from sharnir.compiler.shapes import iterate_shapes
 from sharnir.errors import ModelError, fail, shown, unknown
 from sharnir.model.poses import Pose
 from sharnir.rotations import Array
@@ -17,7 +17,7 @@ from sharnir.spec.elements import Body
 from sharnir.spec.joints import Fixed, Joint, Prismatic, Revolute
 from sharnir.spec.scene import Scene
 
-PARALLEL = 1e-9  # sine of the angle between axes that count as one
+TOL_PARALLEL = 1e-9  # sine of the angle between axes that count as one
 
 
 def belt_arrays(
@@ -29,9 +29,9 @@ def belt_arrays(
     belts = {belt.name: belt for belt in scene.belts}
     hinges = {name: _hinge(belt, scene.joints) for name, belt in belts.items()}
     radii = {name: number(f"belt {name!r}", "radius", belt.radius, above=0) for name, belt in belts.items()}
-    carriers = {name: bodies_along(hinge, scene.joints, axes) for name, hinge in hinges.items()}
+    carriers = {name: bodies_keeping_axis(hinge, scene.joints, axes) for name, hinge in hinges.items()}
     sprockets, runs = [], []
-    for carrier, element, shape in described_shapes(bodies, scene):
+    for carrier, element, shape in iterate_shapes(bodies, scene):
         sprocket, run = -1, np.zeros(3)
         if shape.belt is not None:
             if not isinstance(shape.belt, str) or shape.belt not in belts:
@@ -52,7 +52,7 @@ def belt_arrays(
     }
 
 
-def check_pairs(scene: Scene, fields: dict[str, Any]) -> None:
+def check_belt_pairs(scene: Scene, fields: dict[str, Any]) -> None:
     """No contact pair lets what one belt runs round touch each other, or the belt's sprocket."""
     link, sprocket = fields["shape_link"], fields["shape_sprocket"]
     for (a, b), touch in zip(fields["pair_shape"], fields["pair_touch"], strict=True):
@@ -77,10 +77,10 @@ def _hinge(belt: Belt, joints: list[Joint]) -> Revolute:
     return joint
 
 
-def bodies_along(hinge: Revolute, joints: list[Joint], axes: dict[str, Array]) -> set[str]:
+def bodies_keeping_axis(hinge: Revolute, joints: list[Joint], axes: dict[str, Array]) -> set[str]:
     """Bodies against which the axis of a hinge keeps its direction, without its child, the sprocket."""
     known, waiting = {hinge.parent}, [hinge.parent]
-    keeping = [j for j in joints if j is not hinge and _keeps(j, axes[j.name], axes[hinge.name])]
+    keeping = [j for j in joints if j is not hinge and _keeps_direction(j, axes[j.name], axes[hinge.name])]
     while waiting:
         body = waiting.pop()
         for joint in keeping:
@@ -91,8 +91,8 @@ def bodies_along(hinge: Revolute, joints: list[Joint], axes: dict[str, Array]) -
     return known
 
 
-def _keeps(joint: Joint, axis: Array, direction: Array) -> bool:
+def _keeps_direction(joint: Joint, axis: Array, direction: Array) -> bool:
     """Whether what a joint connects keeps a direction in common."""
     if isinstance(joint, Revolute):
-        return bool(np.linalg.norm(np.cross(axis, direction)) < PARALLEL)
+        return bool(np.linalg.norm(np.cross(axis, direction)) < TOL_PARALLEL)
     return isinstance(joint, (Fixed, Prismatic))

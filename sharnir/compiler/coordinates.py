@@ -6,23 +6,31 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.checks import LARGEST, is_number, per_coordinate, quaternion, vector
+from sharnir.checks import MAX_MAGNITUDE, is_number, per_coordinate, quaternion, vector
 from sharnir.compiler.limits import joint_limits
-from sharnir.compiler.motions import motions
+from sharnir.compiler.motions import elementary_motions
 from sharnir.enums import BALL
 from sharnir.errors import fail
-from sharnir.model.poses import COORDINATES, Pose
+from sharnir.model.poses import MOTION_COORDINATES, Pose
 from sharnir.rotations import Array, matrix_to_quat
 from sharnir.spec.joints import Free, Joint
 
-SPLIT = ("q0", "v0", "rest", "stiffness", "damping", "armature", "effort")  # of the tree; `loop_…` those of loops
-WHOLE = ("friction", "limit_lower", "limit_upper", "limit_angles")  # of the tree, then of loops
+TREE_AND_LOOP_FIELDS = (
+    "q0",
+    "v0",
+    "rest",
+    "stiffness",
+    "damping",
+    "armature",
+    "effort",
+)  # of the tree; `loop_…` those of loops
+COMMON_FIELDS = ("friction", "limit_lower", "limit_upper", "limit_angles")  # of the tree, then of loops
 
 
-def zero(joint: Joint) -> Array:
+def zero_coordinates(joint: Joint) -> Array:
     """Coordinates of the reference configuration."""
     q = np.zeros(joint.nq)
-    for m in motions(joint):
+    for m in elementary_motions(joint):
         if m.kind == BALL:
             q[m.q + 3] = 1.0
     return q
@@ -32,36 +40,36 @@ def coordinate_arrays(
     joints: list[Joint], frames: list[tuple[Pose, Pose]], reference: dict[str, Pose], links: int
 ) -> dict[str, Any]:
     """Arrays of the tree's coordinates, of the loop joints', and of both; v0 and loop_v0 are NaN where not stated."""
-    each = [joint_coordinates(j, ends, reference) for j, ends in zip(joints, frames, strict=True)]
-    fields = {name: _stacked(name, each[:links]) for name in SPLIT}
-    fields |= {f"loop_{name}": _stacked(name, each[links:]) for name in SPLIT}
-    return fields | {name: _stacked(name, each) for name in WHOLE}
+    each = [joint_properties(j, ends, reference) for j, ends in zip(joints, frames, strict=True)]
+    fields = {name: _stack(name, each[:links]) for name in TREE_AND_LOOP_FIELDS}
+    fields |= {f"loop_{name}": _stack(name, each[links:]) for name in TREE_AND_LOOP_FIELDS}
+    return fields | {name: _stack(name, each) for name in COMMON_FIELDS}
 
 
-def _stacked(name: str, each: list[dict[str, Any]]) -> Array:
+def _stack(name: str, each: list[dict[str, Any]]) -> Array:
     empty = np.zeros(0, dtype=np.int32 if name == "limit_angles" else float)
     return np.concatenate([empty, *(c[name] for c in each)])
 
 
-def joint_coordinates(joint: Joint, frames: tuple[Pose, Pose], reference: dict[str, Pose]) -> dict[str, Any]:
+def joint_properties(joint: Joint, frames: tuple[Pose, Pose], reference: dict[str, Pose]) -> dict[str, Any]:
     """Initial state and properties of a joint's coordinates."""
     element = f"joint {joint.name!r}"
-    q0 = zero(joint)
-    rest = zero(joint)
+    q0 = zero_coordinates(joint)
+    rest = zero_coordinates(joint)
     if isinstance(joint, Free):
         P, C = frames
         pose = (reference[joint.parent] @ P).inverse() @ reference[joint.child] @ C
         q0 = np.concatenate([pose.x, matrix_to_quat(pose.R)])
         rest = q0
     if joint.position is not None:
-        q0 = coordinates(element, "position", joint, joint.position)
+        q0 = check_positions(element, "position", joint, joint.position)
     if joint.rest is not None:
-        rest = coordinates(element, "rest", joint, joint.rest)
+        rest = check_positions(element, "rest", joint, joint.rest)
     v0 = np.full(joint.nv, np.nan)  # nothing stated
     if joint.velocity is not None:
         v0 = per_coordinate(element, "velocity", joint.velocity, joint.nv)
     stiffness = per_coordinate(element, "stiffness", joint.stiffness, joint.nv, least=0)
-    for m in motions(joint):
+    for m in elementary_motions(joint):
         if m.kind == BALL and np.ptp(stiffness[m.v : m.v + 3]) > 0:
             given = stiffness[m.v : m.v + 3].tolist()
             raise fail(element, "stiffness of a quaternion differs between axes", given, "one value for the three")
@@ -75,13 +83,15 @@ def joint_coordinates(joint: Joint, frames: tuple[Pose, Pose], reference: dict[s
     }  # fmt: skip
 
 
-def coordinates(element: str, field: str, joint: Joint, value: Any) -> Array:
+def check_positions(element: str, field: str, joint: Joint, value: Any) -> Array:
     """Position coordinates of a joint, quaternions made unit."""
-    most = np.inf if any(m.kind == BALL for m in motions(joint)) else LARGEST  # a quaternion may have any length
+    most = (
+        np.inf if any(m.kind == BALL for m in elementary_motions(joint)) else MAX_MAGNITUDE
+    )  # a quaternion may have any length
     values = (value,) if joint.nq == 1 and is_number(value) else value
     q = vector(element, field, values, joint.nq, most=most)
-    for m in motions(joint):
+    for m in elementary_motions(joint):
         if m.kind == BALL:
-            n = COORDINATES[BALL][0]
+            n = MOTION_COORDINATES[BALL][0]
             q[m.q : m.q + n] = quaternion(element, f"{field} quaternion", tuple(q[m.q : m.q + n].tolist()))
     return q

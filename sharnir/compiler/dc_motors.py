@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sharnir.checks import number
-from sharnir.compiler.actuators import Coordinates
+from sharnir.compiler.actuators import CoordinateFinder
 from sharnir.errors import fail
 from sharnir.spec.actuators import Actuator
 from sharnir.spec.dc_motors import DCMotor
@@ -23,7 +23,7 @@ class Circuit(NamedTuple):
     voltage: float  # V
 
 
-def as_actuator(motor: DCMotor) -> Actuator:
+def convert_to_actuator(motor: DCMotor) -> Actuator:
     """The actuator that pushes as the motor's current does once it has settled."""
     element, circuit = f"DC motor {motor.name!r}", circuit_of(motor)
     ratio = number(element, "ratio", motor.ratio)
@@ -67,20 +67,22 @@ def dc_motor_arrays(scene: Scene) -> dict[str, Any]:
     return {
         "actuator_electric": np.array([(0.0, 0.0, 0.0)] * others + circuits, dtype=float).reshape(-1, 3),
         "actuator_efficiency": np.array([1.0] * others + [_efficiency(m) for m in scene.dc_motors], dtype=float),
-        "actuator_brake": np.array([0.0] * others + [_at_least_none(m, "brake") for m in scene.dc_motors], dtype=float),
+        "actuator_brake": np.array(
+            [0.0] * others + [_check_nonnegative(m, "brake") for m in scene.dc_motors], dtype=float
+        ),
     }
 
 
-def add_rotors(scene: Scene, coordinates: Coordinates, fields: dict[str, Any]) -> None:
+def add_rotors(scene: Scene, coordinates: CoordinateFinder, fields: dict[str, Any]) -> None:
     """Add the rotors, as joints feel them, to the armature of tree and loop coordinates."""
     for motor in scene.dc_motors:
         c = coordinates.find(f"DC motor {motor.name!r}", "coordinate", motor.joint, motor.coordinate)
         count = len(fields["armature"])
         name, place = ("armature", c) if c < count else ("loop_armature", c - count)
-        fields[name][place] += motor.ratio**2 * _at_least_none(motor, "rotor_inertia")
+        fields[name][place] += motor.ratio**2 * _check_nonnegative(motor, "rotor_inertia")
 
 
-def _at_least_none(motor: DCMotor, name: str) -> float:
+def _check_nonnegative(motor: DCMotor, name: str) -> float:
     return number(f"DC motor {motor.name!r}", name, getattr(motor, name), least=0)
 
 

@@ -13,14 +13,14 @@ from sharnir.errors import ModelError, fail, shown, unknown
 from sharnir.rotations import Array
 from sharnir.spec.joints import Free, Joint, Spherical
 
-ANGLES = {"twist": TWIST_LIMIT, "euler": EULER_LIMIT, "cone": CONE_LIMIT, "angle": ANGLE_LIMIT}
+ANGLE_LIMIT_KINDS = {"twist": TWIST_LIMIT, "euler": EULER_LIMIT, "cone": CONE_LIMIT, "angle": ANGLE_LIMIT}
 
 
 def joint_limits(element: str, joint: Joint) -> dict[str, Any]:
     """Lower and upper bounds [nv], infinite where there are none, and their kinds [nv] (sharnir.enums)."""
-    bounds = bound_pairs(element, joint)
+    bounds = check_limit_pairs(element, joint)
     kinds = np.where(np.isfinite(bounds).any(axis=1), PLAIN_LIMIT, NO_LIMIT).astype(np.int32)
-    meaning = angles_kind(element, joint)
+    meaning = check_angle_limit_kind(element, joint)
     if isinstance(joint, (Spherical, Free)):
         if kinds[-3:].any():
             kinds[-3:] = meaning
@@ -31,13 +31,13 @@ def joint_limits(element: str, joint: Joint) -> dict[str, Any]:
     return {"limit_lower": bounds[:, 0], "limit_upper": bounds[:, 1], "limit_angles": kinds}
 
 
-def angles_kind(element: str, joint: Joint) -> int:
-    if not isinstance(joint.limit_angles, str) or joint.limit_angles not in ANGLES:
-        raise ModelError(f"{element}: {unknown('limit_angles', joint.limit_angles, ANGLES)}")
-    return ANGLES[joint.limit_angles]
+def check_angle_limit_kind(element: str, joint: Joint) -> int:
+    if not isinstance(joint.limit_angles, str) or joint.limit_angles not in ANGLE_LIMIT_KINDS:
+        raise ModelError(f"{element}: {unknown('limit_angles', joint.limit_angles, ANGLE_LIMIT_KINDS)}")
+    return ANGLE_LIMIT_KINDS[joint.limit_angles]
 
 
-def bound_pairs(element: str, joint: Joint) -> Array:
+def check_limit_pairs(element: str, joint: Joint) -> Array:
     """[nv, 2] lower and upper bounds."""
     value, size = joint.limits, joint.nv
     if value is None:
@@ -47,14 +47,14 @@ def bound_pairs(element: str, joint: Joint) -> Array:
         allowed = {0: "nothing: there are no coordinates", 1: "a pair (lower, upper)"}
         problem = "limits has the wrong shape"
         raise fail(element, problem, shown(value), allowed.get(size, f"{size} pairs (lower, upper)"))
-    return np.array([bounds(element, pair) for pair in pairs]).reshape(size, 2)
+    return np.array([check_bounds(element, pair) for pair in pairs]).reshape(size, 2)
 
 
 def _is_list(value: Any, size: int) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and len(value) == size
 
 
-def bounds(element: str, pair: Any, field: str = "limits") -> tuple[float, float]:
+def check_bounds(element: str, pair: Any, field: str = "limits") -> tuple[float, float]:
     """A pair (lower, upper), judged."""
     allowed = "(lower, upper) with lower ≤ upper, lower < inf and upper > -inf"
     if not _is_list(pair, 2):

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.motions import motions, relative_pose
+from sharnir.compiler.motions import elementary_motions, relative_pose
 from sharnir.errors import fail
 from sharnir.model.model import Model
-from sharnir.model.poses import HERE, Pose
+from sharnir.model.poses import IDENTITY_POSE, Pose
 from sharnir.rotations import Array
 from sharnir.spec.joints import (
     Compound,
@@ -29,7 +29,7 @@ from sharnir.spec.joints import (
 LOOP_TYPES: tuple[type[Joint], ...] = (
     Fixed, Revolute, Prismatic, Helical, Cylindrical, Universal, Spherical, Planar, Free,
 )  # fmt: skip
-KINDS = (*LOOP_TYPES, Compound)  # in the order of sharnir.enums
+JOINT_CLASSES = (*LOOP_TYPES, Compound)  # in the order of sharnir.enums
 
 
 def joint_arrays(
@@ -38,11 +38,11 @@ def joint_arrays(
     """Kinds, links and frames of all joints, from parent to child as described."""
     ends = [(in_link[j.parent] @ P, in_link[j.child] @ C) for j, (P, C) in zip(joints, frames, strict=True)]
     return {
-        "joint_kind": np.array([KINDS.index(type(j)) for j in joints], dtype=np.int32),
+        "joint_kind": np.array([JOINT_CLASSES.index(type(j)) for j in joints], dtype=np.int32),
         "joint_link": np.array([[index[j.parent], index[j.child]] for j in joints], dtype=np.int32).reshape(-1, 2),
         "joint_rot": np.array([[P.R, C.R] for P, C in ends]).reshape(-1, 2, 3, 3),
         "joint_pos": np.array([[P.x, C.x] for P, C in ends]).reshape(-1, 2, 3),
-        "joint_pitch": np.array([motions(j)[0].pitch for j in joints], dtype=float),
+        "joint_pitch": np.array([elementary_motions(j)[0].pitch for j in joints], dtype=float),
     }
 
 
@@ -64,11 +64,11 @@ def check_loops_close(model: Model, joints: list[Joint], poses: list[Pose], tole
     """The two frames of every loop joint must be where its motion allows, in the initial configuration."""
     for k, joint in enumerate(joints):
         P, C = (
-            (HERE if link < 0 else poses[link]) @ Pose(model.loop_rot[k, end], model.loop_pos[k, end])
+            (IDENTITY_POSE if link < 0 else poses[link]) @ Pose(model.loop_rot[k, end], model.loop_pos[k, end])
             for end, link in enumerate(model.loop_link[k])
         )
         relative = P.inverse() @ C
-        gap, turn = misfit(joint, relative)
+        gap, turn = joint_misfit(joint, relative)
         scale = max(1.0, float(np.abs(P.x).max()))
         if gap > tolerance * scale or turn > tolerance:
             raise fail(
@@ -77,7 +77,9 @@ def check_loops_close(model: Model, joints: list[Joint], poses: list[Pose], tole
                 f"at most {tolerance:g} m and {np.degrees(tolerance):.1g}°",
             )  # fmt: skip
         if joint.position is not None:
-            stated = relative_pose(motions(joint), model.loop_q0[model.loop_q_start[k] : model.loop_q_start[k + 1]])
+            stated = relative_pose(
+                elementary_motions(joint), model.loop_q0[model.loop_q_start[k] : model.loop_q_start[k + 1]]
+            )
             off = max(_norm(stated.x - relative.x) / scale, _norm(stated.R - relative.R))
             if off > tolerance:
                 raise fail(
@@ -86,7 +88,7 @@ def check_loops_close(model: Model, joints: list[Joint], poses: list[Pose], tole
                 )  # fmt: skip
 
 
-def misfit(joint: Joint, relative: Pose) -> tuple[float, float]:
+def joint_misfit(joint: Joint, relative: Pose) -> tuple[float, float]:
     """Distance (m) and angle (rad) by which the child's frame is off the joint's motion."""
     d, R = relative.x, relative.R
     tilt = float(np.hypot(R[0, 2], R[1, 2])) if R[2, 2] > 0 else np.pi  # z of C along z of P
@@ -105,7 +107,7 @@ def misfit(joint: Joint, relative: Pose) -> tuple[float, float]:
     if isinstance(joint, Revolute):
         return _norm(d), tilt
     if isinstance(joint, Helical):
-        pitch = motions(joint)[0].pitch
+        pitch = elementary_motions(joint)[0].pitch
         lead = 2 * np.pi * abs(pitch)
         advance = float(d[2]) - pitch * np.arctan2(R[1, 0], R[0, 0])
         if lead > 0:

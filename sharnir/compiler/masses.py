@@ -16,7 +16,7 @@ from sharnir.geometry.convex_hull import Hull
 from sharnir.rotations import Array
 from sharnir.spec.elements import Body, ConvexHull, Shape
 
-STILL = {HALF_SPACE: "half-space", HEIGHT_FIELD: "height field", MESH: "mesh"}  # shapes of the world only
+WORLD_ONLY_SHAPES = {HALF_SPACE: "half-space", HEIGHT_FIELD: "height field", MESH: "mesh"}  # shapes of the world only
 
 
 class MassProperties(NamedTuple):
@@ -30,16 +30,16 @@ def parallel_axis(mass: float, r: Array) -> Array:
     return mass * (r @ r * np.eye(3) - np.outer(r, r))
 
 
-def check_moves(element: str, shape: Shape) -> int:
+def check_movable(element: str, shape: Shape) -> int:
     """Kind of a shape that may be part of a body."""
     kind = shape_kind(element, shape)
-    if kind in STILL:
+    if kind in WORLD_ONLY_SHAPES:
         name = SHAPES[kind].__name__
-        raise fail(element, f"a {STILL[kind]} cannot move", name, f"{name} among the scene's shapes only")
+        raise fail(element, f"a {WORLD_ONLY_SHAPES[kind]} cannot move", name, f"{name} among the scene's shapes only")
     return kind
 
 
-def shape_list(element: str, shapes: Sequence[Shape]) -> Sequence[Shape]:
+def check_shape_list(element: str, shapes: Sequence[Shape]) -> Sequence[Shape]:
     """The shapes of a body, a tuple."""
     if not isinstance(shapes, tuple):
         allowed = "a list of Sphere, Box, Cylinder, Capsule, ConvexHull"
@@ -47,17 +47,17 @@ def shape_list(element: str, shapes: Sequence[Shape]) -> Sequence[Shape]:
     return shapes
 
 
-def solid(element: str, shape: Shape) -> tuple[float, Array, Hull | None]:
+def solid_properties(element: str, shape: Shape) -> tuple[float, Array, Hull | None]:
     """Volume (m³), inertia per unit density about the centre (m⁵, [3, 3], shape axes), and the hull if it is one."""
-    kind = check_moves(element, shape)
+    kind = check_movable(element, shape)
     if isinstance(shape, ConvexHull):
         hull = hull_of(element, shape)
         return hull.volume, hull.inertia, hull
-    volume, moments = round_or_box(kind, dimensions(element, shape))
+    volume, moments = primitive_properties(kind, dimensions(element, shape))
     return volume, np.diag(moments), None
 
 
-def round_or_box(kind: int, size: Array) -> tuple[float, Array]:
+def primitive_properties(kind: int, size: Array) -> tuple[float, Array]:
     """Volume (m³) and principal moments per unit density about the centre (m⁵), shape axes."""
     if kind == BOX:
         volume = float(np.prod(size))
@@ -77,12 +77,12 @@ def round_or_box(kind: int, size: Array) -> tuple[float, Array]:
     return tube + balls, np.array([across, across, along])
 
 
-def from_shapes(element: str, shapes: Sequence[Shape]) -> MassProperties:
+def sum_shapes(element: str, shapes: Sequence[Shape]) -> MassProperties:
     """Sum of the shapes, each with its density and pose."""
     parts = []
-    for k, shape in enumerate(shape_list(element, shapes)):
+    for k, shape in enumerate(check_shape_list(element, shapes)):
         name = f"{element}, shape {k}"
-        volume, moments, hull = solid(name, shape)
+        volume, moments, hull = solid_properties(name, shape)
         density = number(name, "density", shape.density, least=0)
         R, position = shape_pose(name, shape, hull)
         parts.append((density * volume, position, density * R @ moments @ R.T))
@@ -94,10 +94,10 @@ def from_shapes(element: str, shapes: Sequence[Shape]) -> MassProperties:
     return MassProperties(mass, com, inertia)
 
 
-def stated(element: str, body: Body) -> MassProperties:
+def stated_properties(element: str, body: Body) -> MassProperties:
     """Those of a body that states them all: its shapes weigh nothing."""
-    for k, shape in enumerate(shape_list(element, body.shapes)):
-        check_moves(f"{element}, shape {k}", shape)
+    for k, shape in enumerate(check_shape_list(element, body.shapes)):
+        check_movable(f"{element}, shape {k}", shape)
     mass = number(element, "mass", body.mass, least=0)
     return MassProperties(
         mass, vector(element, "center_of_mass", body.center_of_mass, 3), inertia_matrix(element, body.inertia)
@@ -107,20 +107,20 @@ def stated(element: str, body: Body) -> MassProperties:
 def mass_properties(body: Body) -> MassProperties:
     element = f"body {body.name!r}"
     if body.mass is not None and body.center_of_mass is not None and body.inertia is not None:
-        return stated(element, body)
-    solid_ = from_shapes(element, body.shapes)
-    if body.mass is not None and body.shapes and solid_.mass == 0:  # their form counts, not their density
-        solid_ = from_shapes(element, tuple(replace(shape, density=1.0) for shape in body.shapes))
+        return stated_properties(element, body)
+    from_solids = sum_shapes(element, body.shapes)
+    if body.mass is not None and body.shapes and from_solids.mass == 0:  # their form counts, not their density
+        from_solids = sum_shapes(element, tuple(replace(shape, density=1.0) for shape in body.shapes))
     if body.mass is None and not body.shapes:
         raise fail(element, "mass is missing", "neither mass nor shapes", "a mass ≥ 0, or shapes with a density")
-    mass = solid_.mass if body.mass is None else number(element, "mass", body.mass, least=0)
-    com = solid_.com
+    mass = from_solids.mass if body.mass is None else number(element, "mass", body.mass, least=0)
+    com = from_solids.com
     if body.center_of_mass is not None:
         com = vector(element, "center_of_mass", body.center_of_mass, 3)
     if body.inertia is not None:
         inertia = inertia_matrix(element, body.inertia)
-    elif solid_.mass > 0:
-        inertia = solid_.inertia * (mass / solid_.mass)
+    elif from_solids.mass > 0:
+        inertia = from_solids.inertia * (mass / from_solids.mass)
     else:
         inertia = np.zeros((3, 3))
     return MassProperties(mass, com, inertia)

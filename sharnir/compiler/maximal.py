@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.compiler.regularity import REGULAR
-from sharnir.compiler.spanning import free_name
+from sharnir.compiler.regularity import MIN_INERTIA_RATIO
+from sharnir.compiler.spanning import free_joint_name
 from sharnir.compiler.velocities import link_jacobians
 from sharnir.enums import BALL, COMPOUND, DROP, FREE, NO_LIMIT, SHIFT
 from sharnir.errors import described, fail
 from sharnir.model.kinematics import link_poses, tree_pivots
 from sharnir.model.model import Ints, Model, Reals
-from sharnir.model.poses import HERE, Pose
+from sharnir.model.poses import IDENTITY_POSE, Pose
 from sharnir.rotations import Array, matrix_to_quat
 
-OTHERWISE = "or solver 'simgc'"
+OR_GENERALISED = "or solver 'simgc'"
 
 
 def maximal(model: Model) -> Model:
@@ -31,16 +31,16 @@ def maximal(model: Model) -> Model:
     check_bodies(model)
     check_joints(model)
     poses = [Pose(R, x) for R, x in zip(model.body_rot, model.com, strict=True)]  # new link frames in the old ones
-    back = [pose.inverse() for pose in poses]
+    old_in_new = [pose.inverse() for pose in poses]
     described_joints = np.flatnonzero(model.implicit_free == 0)
-    kept = np.concatenate([described_joints, np.arange(model.nb, model.nb + model.loops)])
+    kept_joints = np.concatenate([described_joints, np.arange(model.nb, model.nb + model.loops)])
     return replace(
         model,
-        **free_links(model, back),
-        **initial_state(model, poses),
-        **joints(model, kept, back),
-        **coordinates(model, kept),
-        **attached(model, back),
+        **free_link_fields(model, old_in_new),
+        **initial_state_fields(model, poses),
+        **joint_fields(model, kept_joints, old_in_new),
+        **coordinate_fields(model, kept_joints),
+        **attachment_fields(model, old_in_new),
         cache={},
     )
 
@@ -49,29 +49,29 @@ def check_bodies(model: Model) -> None:
     """A body on its own needs mass and rotational inertia about every axis."""
     for name, mass, inertia in zip(model.body_names, model.mass, model.inertia, strict=True):
         if not mass > 0:
-            allowed = f"a mass > 0 in maximal coordinates, {OTHERWISE}"
+            allowed = f"a mass > 0 in maximal coordinates, {OR_GENERALISED}"
             raise fail(f"body {name!r}", "has no mass", f"{mass:g} kg", allowed)
         moments = np.linalg.eigvalsh(inertia)
-        if not moments[0] > REGULAR * moments[2]:
+        if not moments[0] > MIN_INERTIA_RATIO * moments[2]:
             problem = "has no rotational inertia" + (" about some axis" if moments[2] > 0 else "")
             given = f"moments {', '.join(f'{max(m, 0.0):g}' for m in moments)} kg m²"
-            raise fail(f"body {name!r}", problem, given, f"moments > 0 in maximal coordinates, {OTHERWISE}")
+            raise fail(f"body {name!r}", problem, given, f"moments > 0 in maximal coordinates, {OR_GENERALISED}")
 
 
 def check_joints(model: Model) -> None:
     """A joint between free bodies is a set of rows; those of a compound joint are not known."""
     for name, kind in zip(model.joint_names, model.joint_kind, strict=True):
         if kind == COMPOUND:
-            allowed = f"joints of one kind in maximal coordinates, {OTHERWISE}"
+            allowed = f"joints of one kind in maximal coordinates, {OR_GENERALISED}"
             raise fail(f"joint {name!r}", "is a compound of several motions", "Compound", allowed)
 
 
-def free_links(model: Model, back: list[Pose]) -> dict[str, Any]:
+def free_link_fields(model: Model, old_in_new: list[Pose]) -> dict[str, Any]:
     """Every link a tree of its own, on a free joint; `back`: the old link frames in the new ones."""
     nb = model.nb
     first = np.arange(nb, dtype=np.int32)
-    turned = np.array([pose.R for pose in back]).reshape(nb, 3, 3)
-    body = [pose @ Pose(R, x) for pose, R, x in zip(back, model.body_rot, model.body_pos, strict=True)]
+    turned = np.array([pose.R for pose in old_in_new]).reshape(nb, 3, 3)
+    body = [pose @ Pose(R, x) for pose, R, x in zip(old_in_new, model.body_rot, model.body_pos, strict=True)]
     return {
         "parent": np.full(nb, -1, dtype=np.int32), "tree": first, "implicit_free": np.ones(nb, dtype=np.int32),
         "hand": np.full(nb, DROP, dtype=np.int32), "gathers": np.zeros(nb, dtype=np.int32),
@@ -89,7 +89,7 @@ def free_links(model: Model, back: list[Pose]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def initial_state(model: Model, frames: list[Pose]) -> dict[str, Any]:
+def initial_state_fields(model: Model, frames: list[Pose]) -> dict[str, Any]:
     """Poses and velocities of the new link frames at the model's q0 and v0."""
     old = link_poses(model, model.q0)
     pivots = tree_pivots(model, old)
@@ -103,16 +103,16 @@ def initial_state(model: Model, frames: list[Pose]) -> dict[str, Any]:
     return {"q0": q.reshape(-1), "v0": v.reshape(-1), "rest": q.reshape(-1).copy()}
 
 
-def joints(model: Model, kept: Ints, back: list[Pose]) -> dict[str, Any]:
+def joint_fields(model: Model, kept_joints: Ints, old_in_new: list[Pose]) -> dict[str, Any]:
     """The free joints, and the kept joints as loops."""
-    nb, names = model.nb, [model.joint_names[k] for k in kept]
-    link = model.joint_link[kept]
-    rot, pos = moved(link, model.joint_rot[kept], model.joint_pos[kept], back)
-    kind, pitch = model.joint_kind[kept], model.joint_pitch[kept]
+    nb, names = model.nb, [model.joint_names[k] for k in kept_joints]
+    link = model.joint_link[kept_joints]
+    rot, pos = transform_frames(link, model.joint_rot[kept_joints], model.joint_pos[kept_joints], old_in_new)
+    kind, pitch = model.joint_kind[kept_joints], model.joint_pitch[kept_joints]
     free_link = np.column_stack([np.full(nb, -1), np.arange(nb)]).astype(np.int32)
     return {
-        "joint_names": (*(free_name(body, names) for body in model.body_names), *names),
-        "joint_types": (*["free"] * nb, *(model.joint_types[k] for k in kept)),
+        "joint_names": (*(free_joint_name(body, names) for body in model.body_names), *names),
+        "joint_types": (*["free"] * nb, *(model.joint_types[k] for k in kept_joints)),
         "joint_kind": np.concatenate([np.full(nb, FREE, dtype=np.int32), kind]),
         "joint_link": np.concatenate([free_link, link]),
         "joint_rot": np.concatenate([np.tile(np.eye(3), (nb, 2, 1, 1)), rot]),
@@ -122,17 +122,17 @@ def joints(model: Model, kept: Ints, back: list[Pose]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def coordinates(model: Model, kept: Ints) -> dict[str, Any]:
+def coordinate_fields(model: Model, kept_joints: Ints) -> dict[str, Any]:
     """What belongs to coordinates, by their new numbers: six of every body, then those of the kept joints."""
-    q_start, q = picked(model.q_start, model.loop_q_start, kept)
-    v_start, v = picked(model.dof_start, model.loop_v_start, kept)
+    q_start, q = select_coordinates(model.q_start, model.loop_q_start, kept_joints)
+    v_start, v = select_coordinates(model.dof_start, model.loop_v_start, kept_joints)
     out: dict[str, Any] = {"loop_q_start": q_start, "loop_v_start": v_start}
     for name in ("armature", "damping", "stiffness", "effort"):
-        out[f"loop_{name}"] = both(model, name)[v]
+        out[f"loop_{name}"] = tree_then_loops(model, name)[v]
     for name in ("rest", "q0"):
-        out[f"loop_{name}"] = both(model, name)[q]
-    for name, nothing in (("limit_lower", -np.inf), ("limit_upper", np.inf), ("friction", 0.0)):
-        out[name] = np.concatenate([np.full(6 * model.nb, nothing), getattr(model, name)[v]])
+        out[f"loop_{name}"] = tree_then_loops(model, name)[q]
+    for name, default in (("limit_lower", -np.inf), ("limit_upper", np.inf), ("friction", 0.0)):
+        out[name] = np.concatenate([np.full(6 * model.nb, default), getattr(model, name)[v]])
     no_limits = np.full(6 * model.nb, NO_LIMIT, dtype=np.int32)
     for name in ("drive_max_force", "drive_max_speed"):
         out[name] = np.concatenate([np.full(6 * model.nb, np.inf), getattr(model, name)[v]])
@@ -145,32 +145,32 @@ def coordinates(model: Model, kept: Ints) -> dict[str, Any]:
     }
 
 
-def picked(start: Ints, loop_start: Ints, kept: Ints) -> tuple[Ints, Ints]:
+def select_coordinates(start: Ints, loop_start: Ints, kept_joints: Ints) -> tuple[Ints, Ints]:
     """Where the coordinates of the kept joints start among themselves, and their old numbers."""
     first = np.concatenate([start, start[-1] + loop_start[1:]])
-    old = [np.arange(first[k], first[k + 1], dtype=np.int32) for k in kept]
+    old = [np.arange(first[k], first[k + 1], dtype=np.int32) for k in kept_joints]
     counts = np.array([0, *(len(numbers) for numbers in old)])
     return np.cumsum(counts, dtype=np.int32), np.concatenate([np.zeros(0, dtype=np.int32), *old])
 
 
-def both(model: Model, name: str) -> Reals:
+def tree_then_loops(model: Model, name: str) -> Reals:
     """An array of the tree's coordinates, followed by the loop joints'."""
     return np.concatenate([getattr(model, name), getattr(model, f"loop_{name}")])
 
 
-def attached(model: Model, back: list[Pose]) -> dict[str, Any]:
+def attachment_fields(model: Model, old_in_new: list[Pose]) -> dict[str, Any]:
     """Springs and shapes in the new link frames."""
     eyes = np.tile(np.eye(3), (*model.spring_link.shape, 1, 1))
-    _, anchors = moved(model.spring_link, eyes, model.spring_anchor, back)
-    rot, pos = moved(model.shape_link, model.shape_rot, model.shape_pos, back)
-    axes = np.array([*(pose.R for pose in back), np.eye(3)])[model.shape_link]
+    _, anchors = transform_frames(model.spring_link, eyes, model.spring_anchor, old_in_new)
+    rot, pos = transform_frames(model.shape_link, model.shape_rot, model.shape_pos, old_in_new)
+    axes = np.array([*(pose.R for pose in old_in_new), np.eye(3)])[model.shape_link]
     turned = {name: np.einsum("sij,sj->si", axes, getattr(model, name)) for name in ("shape_drift", "shape_run")}
     return {"spring_anchor": anchors, "shape_rot": rot, "shape_pos": pos, **turned}
 
 
-def moved(link: Ints, rot: Array, pos: Array, back: list[Pose]) -> tuple[Array, Array]:
+def transform_frames(link: Ints, rot: Array, pos: Array, old_in_new: list[Pose]) -> tuple[Array, Array]:
     """Frames [..., 3, 3] and [..., 3] of links [...] in the new link frames; those of the world stay."""
-    frames = [*back, HERE]  # the world is link -1
+    frames = [*old_in_new, IDENTITY_POSE]  # the world is link -1
     R = np.array([p.R for p in frames])[link]
     x = np.array([p.x for p in frames])[link]
     return R @ rot, x + np.einsum("...ij,...j->...i", R, pos)

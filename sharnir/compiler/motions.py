@@ -14,7 +14,7 @@ import numpy as np
 from sharnir.checks import direction, number, vector
 from sharnir.enums import BALL, SCREW, SHIFT, SLIDE, STILL
 from sharnir.errors import ModelError, fail, shown, unknown
-from sharnir.model.poses import HERE, Motion, Pose
+from sharnir.model.poses import IDENTITY_POSE, ElementaryMotion, Pose
 from sharnir.rotations import Array, frame_matrix
 from sharnir.spec.elements import Frame
 from sharnir.spec.joints import (
@@ -37,42 +37,44 @@ Z_TO_X = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 Z_TO_Y = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
 
 
-def _turned(R: Array) -> Pose:
+def _rotated_pose(R: Array) -> Pose:
     return Pose(R, np.zeros(3))
 
 
-_SEQUENCES: dict[type[Joint], list[Motion]] = {
-    Fixed: [Motion(HERE, STILL, 0, 0)],
-    Revolute: [Motion(HERE, SCREW, 0, 0)],
-    Prismatic: [Motion(HERE, SLIDE, 0, 0)],
-    Cylindrical: [Motion(HERE, SLIDE, 0, 0), Motion(HERE, SCREW, 1, 1)],
-    Universal: [Motion(HERE, SCREW, 0, 0), Motion(_turned(Z_TO_X), SCREW, 1, 1)],
-    Spherical: [Motion(HERE, BALL, 0, 0)],
+_SEQUENCES: dict[type[Joint], list[ElementaryMotion]] = {
+    Fixed: [ElementaryMotion(IDENTITY_POSE, STILL, 0, 0)],
+    Revolute: [ElementaryMotion(IDENTITY_POSE, SCREW, 0, 0)],
+    Prismatic: [ElementaryMotion(IDENTITY_POSE, SLIDE, 0, 0)],
+    Cylindrical: [ElementaryMotion(IDENTITY_POSE, SLIDE, 0, 0), ElementaryMotion(IDENTITY_POSE, SCREW, 1, 1)],
+    Universal: [ElementaryMotion(IDENTITY_POSE, SCREW, 0, 0), ElementaryMotion(_rotated_pose(Z_TO_X), SCREW, 1, 1)],
+    Spherical: [ElementaryMotion(IDENTITY_POSE, BALL, 0, 0)],
     Planar: [
-        Motion(_turned(Z_TO_X), SLIDE, 0, 0),
-        Motion(_turned(Z_TO_X.T @ Z_TO_Y), SLIDE, 1, 1),
-        Motion(_turned(Z_TO_Y.T), SCREW, 2, 2),
+        ElementaryMotion(_rotated_pose(Z_TO_X), SLIDE, 0, 0),
+        ElementaryMotion(_rotated_pose(Z_TO_X.T @ Z_TO_Y), SLIDE, 1, 1),
+        ElementaryMotion(_rotated_pose(Z_TO_Y.T), SCREW, 2, 2),
     ],
-    Free: [Motion(HERE, SHIFT, 0, 0), Motion(HERE, BALL, 3, 3)],
+    Free: [ElementaryMotion(IDENTITY_POSE, SHIFT, 0, 0), ElementaryMotion(IDENTITY_POSE, BALL, 3, 3)],
 }
-STEPS = {"hinge": SCREW, "slide": SLIDE}
+STEP_KINDS = {"hinge": SCREW, "slide": SLIDE}
 
 
-def motions(joint: Joint) -> list[Motion]:
+def elementary_motions(joint: Joint) -> list[ElementaryMotion]:
     """The joint from parent to child."""
     if isinstance(joint, Helical):
         pitch = number(f"joint {joint.name!r}", "pitch", joint.pitch)
-        return [Motion(HERE, SCREW, 0, 0, pitch / (2 * np.pi))]
+        return [ElementaryMotion(IDENTITY_POSE, SCREW, 0, 0, pitch / (2 * np.pi))]
     if isinstance(joint, Compound):
         return compound_motions(joint)
     return _SEQUENCES[type(joint)]
 
 
-def compound_motions(joint: Compound) -> list[Motion]:
+def compound_motions(joint: Compound) -> list[ElementaryMotion]:
     """The steps, each behind the pose of its frame in the frame of the one before it."""
     frames = step_frames(joint)
-    places = [HERE, *(a.inverse() @ b for a, b in pairwise(frames))]
-    return [Motion(p, STEPS[s.kind], k, k) for k, (p, s) in enumerate(zip(places, joint.steps, strict=True))]
+    offsets = [IDENTITY_POSE, *(a.inverse() @ b for a, b in pairwise(frames))]
+    return [
+        ElementaryMotion(p, STEP_KINDS[s.kind], k, k) for k, (p, s) in enumerate(zip(offsets, joint.steps, strict=True))
+    ]
 
 
 def step_frames(joint: Compound) -> list[Pose]:
@@ -82,26 +84,26 @@ def step_frames(joint: Compound) -> list[Pose]:
         raise fail(element, "steps is not a list of steps", shown(joint.steps), "at least one Step")
     frames = []
     for k, step in enumerate(joint.steps):
-        if not isinstance(step.kind, str) or step.kind not in STEPS:
-            raise ModelError(f"{element}, step {k}: {unknown('kind', step.kind, STEPS)}")
+        if not isinstance(step.kind, str) or step.kind not in STEP_KINDS:
+            raise ModelError(f"{element}, step {k}: {unknown('kind', step.kind, STEP_KINDS)}")
         anchor = vector(f"{element}, step {k}", "anchor", step.anchor, 3)
-        frames.append(Pose(axes(f"{element}, step {k}", "", step.axis, None), anchor))
+        frames.append(Pose(frame_axes(f"{element}, step {k}", "", step.axis, None), anchor))
     return frames
 
 
-def reversed_motions(sequence: list[Motion]) -> tuple[list[Motion], Pose]:
+def reverse_motions(sequence: list[ElementaryMotion]) -> tuple[list[ElementaryMotion], Pose]:
     """The inverse of k₁m₁k₂m₂…: motions from child to parent, and the constant pose left behind them."""
     out = []
-    before = HERE
+    before = IDENTITY_POSE
     for m in reversed(sequence):
         out.append(m._replace(before=before, sign=-m.sign))
         before = m.before.inverse()
     return out, before
 
 
-def relative_pose(sequence: list[Motion], q: Array) -> Pose:
+def relative_pose(sequence: list[ElementaryMotion], q: Array) -> Pose:
     """Pose of the last frame in the first at coordinates q."""
-    pose = HERE
+    pose = IDENTITY_POSE
     for m in sequence:
         pose = pose @ m.before @ m.pose(q)
     return pose
@@ -114,14 +116,14 @@ def is_in_body_frames(joint: Joint) -> bool:
 def body_frame(element: str, field: str, frame: Frame | None) -> Pose:
     """A Frame as a pose in its body."""
     if frame is None:
-        return HERE
+        return IDENTITY_POSE
     if not isinstance(frame, Frame):
         raise fail(element, f"{field} is not a frame", repr(frame), "Frame(anchor=…, axis=…, x_axis=…)")
     anchor = vector(element, f"{field} anchor", frame.anchor, 3)
-    return Pose(axes(element, f"{field} ", frame.axis, frame.x_axis), anchor)
+    return Pose(frame_axes(element, f"{field} ", frame.axis, frame.x_axis), anchor)
 
 
-def axes(element: str, prefix: str, axis: object, x_axis: object) -> Array:
+def frame_axes(element: str, prefix: str, axis: object, x_axis: object) -> Array:
     """Rotation matrix of a joint frame from its z axis and, if given, its x axis."""
     z = direction(element, f"{prefix}axis", (0.0, 0.0, 1.0) if axis is None else axis)
     if x_axis is None:
@@ -147,5 +149,5 @@ def world_frames(joint: Joint) -> tuple[Pose, Pose]:
             raise fail(element, "axis and axis2 are not perpendicular", f"{joint.axis!r} and {joint.axis2!r}", allowed)
         P = Pose(frame_matrix(z, second), anchor)
         return P, P @ Pose(Z_TO_X, np.zeros(3))
-    P = Pose(axes(element, "", joint.axis, joint.x_axis), anchor)
+    P = Pose(frame_axes(element, "", joint.axis, joint.x_axis), anchor)
     return P, P

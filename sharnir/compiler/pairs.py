@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sharnir.errors import ModelError, fail, shown, unknown
-from sharnir.model.model import index
+from sharnir.model.model import check_index
 from sharnir.spec.pairs import ContactPair
 from sharnir.spec.scene import WORLD, Scene
 
@@ -21,25 +21,25 @@ def contact_pair_arrays(scene: Scene, carriers: list[str]) -> dict[str, Any]:
         numbers[carrier].append(number)
     ends = [_ends(pair, numbers) for pair in scene.contact_pairs]
     _check_once(scene.contact_pairs, ends)
-    said: dict[tuple[int, int], tuple[int, ContactPair]] = {}
-    exact = [sum(shape is not None for _, shape in pair) for pair in ends]  # how many shapes it names
-    for k in sorted(range(len(ends)), key=lambda k: -exact[k]):
+    rulings: dict[tuple[int, int], tuple[int, ContactPair]] = {}
+    shapes_named = [sum(shape is not None for _, shape in pair) for pair in ends]  # how many shapes it names
+    for k in sorted(range(len(ends)), key=lambda k: -shapes_named[k]):
         pair = scene.contact_pairs[k]
         first, second = (numbers[body] if shape is None else [numbers[body][shape]] for body, shape in ends[k])
         for key in ((min(a, b), max(a, b)) for a in first for b in second):
-            how_exact, other = said.setdefault(key, (exact[k], pair))
-            if how_exact == exact[k] and other.touch != pair.touch:
-                given = f"touch {pair.touch}, and touch {other.touch} by {described_pair(other)}"
+            other_shapes_named, other = rulings.setdefault(key, (shapes_named[k], pair))
+            if other_shapes_named == shapes_named[k] and other.touch != pair.touch:
+                given = f"touch {pair.touch}, and touch {other.touch} by {describe_contact_pair(other)}"
                 allowed = "one that names both shapes, to decide"
-                raise fail(described_pair(pair), "says the opposite of another", given, allowed)
-    keys = sorted(said)
+                raise fail(describe_contact_pair(pair), "says the opposite of another", given, allowed)
+    keys = sorted(rulings)
     return {
         "pair_shape": np.array(keys, dtype=np.int32).reshape(-1, 2),
-        "pair_touch": np.array([said[key][1].touch for key in keys], dtype=np.int32),
+        "pair_touch": np.array([rulings[key][1].touch for key in keys], dtype=np.int32),
     }
 
 
-def described_pair(pair: ContactPair) -> str:
+def describe_contact_pair(pair: ContactPair) -> str:
     """As errors name it: bodies, and shapes where it names them."""
     ends = ((pair.first, pair.first_shape), (pair.second, pair.second_shape))
     return "contact pair " + " and ".join(shown(b) + ("" if s is None else f" shape {shown(s)}") for b, s in ends)
@@ -47,7 +47,7 @@ def described_pair(pair: ContactPair) -> str:
 
 def _ends(pair: ContactPair, numbers: dict[str, list[int]]) -> tuple[End, End]:
     """Both ends, judged."""
-    element = described_pair(pair)
+    element = describe_contact_pair(pair)
     for name in (pair.first, pair.second):
         if not isinstance(name, str) or name not in numbers:
             raise ModelError(f"{element}: {unknown('body', name, numbers)}")
@@ -58,7 +58,7 @@ def _ends(pair: ContactPair, numbers: dict[str, list[int]]) -> tuple[End, End]:
     ends = ((pair.first, pair.first_shape), (pair.second, pair.second_shape))
     for field, (name, shape) in zip(("first_shape", "second_shape"), ends, strict=True):
         if shape is not None:
-            index(element, field, shape, len(numbers[name]), f"the shapes of {name!r}")
+            check_index(element, field, shape, len(numbers[name]), f"the shapes of {name!r}")
         elif pair.touch and not numbers[name]:
             raise fail(element, "cannot touch", f"{name!r} without shapes", "bodies with shapes")
     return ends
@@ -70,5 +70,7 @@ def _check_once(pairs: list[ContactPair], ends: list[tuple[End, End]]) -> None:
     for pair, key in zip(pairs, map(frozenset, ends), strict=True):
         if key in seen:
             given = f"touch {seen[key].touch} and touch {pair.touch}"
-            raise fail(described_pair(pair), "is given twice", given, "one contact pair for two bodies or shapes")
+            raise fail(
+                describe_contact_pair(pair), "is given twice", given, "one contact pair for two bodies or shapes"
+            )
         seen[key] = pair

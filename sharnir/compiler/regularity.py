@@ -9,7 +9,7 @@ from sharnir.model.kinematics import link_axes, spatial_inertia, tree_pivots
 from sharnir.model.model import Model
 from sharnir.model.poses import Pose
 
-REGULAR = 1e-13  # least ratio of a joint's articulated to its composite inertia: above rounding
+MIN_INERTIA_RATIO = 1e-13  # least ratio of a joint's articulated to its composite inertia: above rounding
 
 
 def check_inertia_is_regular(model: Model, poses: list[Pose]) -> None:
@@ -24,7 +24,7 @@ def check_inertia_is_regular(model: Model, poses: list[Pose]) -> None:
             U = inertia[i] @ S
             D = S @ U + model.armature[d]
             whole = np.array([S[:3] @ S[:3], S[3:] @ S[3:]]) @ size[i] + model.armature[d]
-            if not REGULAR * whole < D:
+            if not MIN_INERTIA_RATIO * whole < D:
                 coordinate = d - int(model.dof_start[i])
                 raise fail(
                     f"joint {model.joint_names[i]!r} of body {model.body_names[i]!r}",

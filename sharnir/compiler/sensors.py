@@ -5,7 +5,7 @@ from __future__ import annotations
 from sharnir.checks import number, per_coordinate, quaternion, vector
 from sharnir.compiler.shapes import dimensions
 from sharnir.errors import ModelError, described, fail, shown, unknown
-from sharnir.model.model import index
+from sharnir.model.model import check_index
 from sharnir.spec.elements import Box, Capsule, Cylinder, Sphere
 from sharnir.spec.joints import Compound, Joint
 from sharnir.spec.scene import WORLD, Scene
@@ -14,7 +14,7 @@ from sharnir.spec.sensors import OF_CONTACT, OF_WORLD, SENSOR_KINDS, Camera, Sen
 REGIONS = (Sphere, Box, Cylinder, Capsule)
 
 
-def checked_sensors(scene: Scene, joints: list[Joint]) -> tuple[Sensor, ...]:
+def check_sensors(scene: Scene, joints: list[Joint]) -> tuple[Sensor, ...]:
     """The sensors of a scene; joints: all of the model, also free ones nobody described."""
     compounds = {j.name for j in joints if isinstance(j, Compound)}
     known = {
@@ -32,12 +32,12 @@ def checked_sensors(scene: Scene, joints: list[Joint]) -> tuple[Sensor, ...]:
             raise ModelError(f"{element}: {unknown(what, sensor.of, names)}")
         if what == "joint":
             if sensor.kind != "wrench":
-                index(element, "coordinate", sensor.coordinate, names[sensor.of], f"joint {sensor.of!r}")
+                check_index(element, "coordinate", sensor.coordinate, names[sensor.of], f"joint {sensor.of!r}")
             if sensor.kind == "joint_torque" and sensor.of in compounds:
                 raise fail(element, "a compound joint has no such axes", f"joint {sensor.of!r}", "a wrench of it")
         vector(element, "position", sensor.position, 3)
         quaternion(element, "orientation", sensor.orientation)
-        judge_quality(element, sensor)
+        check_sensor_quality(element, sensor)
         if sensor.region is not None:
             if sensor.kind not in OF_CONTACT:
                 raise fail(element, "a region is of contacts only", sensor.kind, "kinds " + ", ".join(OF_CONTACT))
@@ -47,7 +47,7 @@ def checked_sensors(scene: Scene, joints: list[Joint]) -> tuple[Sensor, ...]:
     return tuple(scene.sensors)
 
 
-def judge_quality(element: str, sensor: Sensor) -> None:
+def check_sensor_quality(element: str, sensor: Sensor) -> None:
     """Rate, delay, noise, bias and resolution of a sensor."""
     size = 3 if sensor.kind == "orientation" else SENSOR_KINDS[sensor.kind][1]
     if sensor.rate is not None:
@@ -61,7 +61,7 @@ def judge_quality(element: str, sensor: Sensor) -> None:
         raise fail(element, "seed is out of range", shown(sensor.seed), "a whole number ≥ 0, below 2**63")
 
 
-def checked_cameras(scene: Scene) -> tuple[Camera, ...]:
+def check_cameras(scene: Scene) -> tuple[Camera, ...]:
     """The cameras of a scene."""
     names = [WORLD, *(b.name for b in scene.bodies)]
     for camera in scene.cameras:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.checks import LARGEST, number, quaternion, vector
+from sharnir.checks import MAX_MAGNITUDE, number, quaternion, vector
 from sharnir.compiler.materials import material_arrays
 from sharnir.compiler.pairs import contact_pair_arrays
 from sharnir.errors import fail, shown
 from sharnir.geometry.convex_hull import Hull, convex_hull
-from sharnir.geometry.mesh_bvh import Surface, surface
+from sharnir.geometry.mesh_bvh import SurfaceMesh, build_surface_mesh
 from sharnir.model.model import Ints
 from sharnir.model.poses import Pose
 from sharnir.rotations import Array, quat_to_matrix
@@ -21,7 +21,7 @@ from sharnir.spec.scene import WORLD, Scene
 
 # in the order of sharnir.enums
 SHAPES: tuple[type[Shape], ...] = (Sphere, Box, Cylinder, Capsule, HalfSpace, ConvexHull, HeightField, Mesh)
-THIN = 1e-12  # area of a triangle over the square of its longest edge: below it, there is no normal
+MIN_TRIANGLE_AREA_RATIO = 1e-12  # area of a triangle over the square of its longest edge: below it, there is no normal
 
 
 def shape_kind(element: str, shape: Shape) -> int:
@@ -32,7 +32,7 @@ def shape_kind(element: str, shape: Shape) -> int:
     raise fail(element, "unknown shape", type(shape).__name__, ", ".join(s.__name__ for s in SHAPES))
 
 
-def table(element: str, field: str, value: Any, columns: int, least: int) -> Array:
+def check_table(element: str, field: str, value: Any, columns: int, least: int) -> Array:
     """Numbers [n, columns], n ≥ least; any number of columns ≥ 2 for columns 0. Checked at once: there may be many."""
     allowed = f"at least {least} rows of {columns or 'as many, at least 2,'} finite numbers"
     try:
@@ -43,7 +43,7 @@ def table(element: str, field: str, value: Any, columns: int, least: int) -> Arr
         raise fail(element, f"{field} has the wrong shape", shown(value), allowed)
     if array.dtype.kind not in "iuf":
         raise fail(element, f"{field} is not made of numbers", shown(value), allowed)
-    wrong = np.argwhere(~(np.abs(array) <= LARGEST))
+    wrong = np.argwhere(~(np.abs(array) <= MAX_MAGNITUDE))
     if len(wrong):
         i, j = wrong[0]
         raise fail(element, f"{field}[{i}, {j}] is not a finite number", float(array[i, j]), "finite numbers")
@@ -52,7 +52,7 @@ def table(element: str, field: str, value: Any, columns: int, least: int) -> Arr
 
 def hull_of(element: str, shape: ConvexHull) -> Hull:
     """The hull of its points."""
-    points = table(element, "points", shape.points, 3, 4)
+    points = check_table(element, "points", shape.points, 3, 4)
     hull = convex_hull(points)
     if hull is None:
         given = f"{len(points)} points: {shown(shape.points)}"
@@ -62,13 +62,13 @@ def hull_of(element: str, shape: ConvexHull) -> Hull:
 
 def heights_of(element: str, shape: HeightField) -> Array:
     """[rows, columns] m."""
-    return table(element, "heights", shape.heights, 0, 2)
+    return check_table(element, "heights", shape.heights, 0, 2)
 
 
-def surface_of(element: str, shape: Mesh) -> Surface:
+def surface_of(element: str, shape: Mesh) -> SurfaceMesh:
     """The mesh with its neighbourhoods and tree."""
-    vertices = table(element, "vertices", shape.vertices, 3, 3)
-    faces = table(element, "faces", shape.faces, 3, 1)
+    vertices = check_table(element, "vertices", shape.vertices, 3, 3)
+    faces = check_table(element, "faces", shape.faces, 3, 1)
     wrong = np.argwhere((faces != np.floor(faces)) | (faces < 0) | (faces >= len(vertices)))
     if len(wrong):
         k = int(wrong[0, 0])
@@ -79,11 +79,11 @@ def surface_of(element: str, shape: Mesh) -> Surface:
     scale = np.max([np.abs(b - a), np.abs(c - b), np.abs(a - c)], axis=(0, 2))
     scale = np.where(scale > 0, scale, 1.0)[:, None]
     area = np.linalg.norm(np.cross((b - a) / scale, (c - a) / scale), axis=1)
-    thin = np.flatnonzero(area < THIN)
+    thin = np.flatnonzero(area < MIN_TRIANGLE_AREA_RATIO)
     if len(thin):
         k = int(thin[0])
         raise fail(element, f"faces[{k}] has no area", vertices[whole[k]].tolist(), "corners that are not in one line")
-    return surface(vertices, whole)
+    return build_surface_mesh(vertices, whole)
 
 
 def dimensions(element: str, shape: Shape) -> Array:
@@ -111,7 +111,7 @@ def shape_pose(element: str, shape: Shape, hull: Hull | None = None) -> Pose:
     return Pose(R, x if hull is None else x + R @ hull.center)
 
 
-def described_shapes(bodies: Iterable[Body], scene: Scene) -> Iterator[tuple[str, str, Shape]]:
+def iterate_shapes(bodies: Iterable[Body], scene: Scene) -> Iterator[tuple[str, str, Shape]]:
     """(what carries it, how a message names it, shape), in the order of the arrays."""
     for body in bodies:
         for k, shape in enumerate(body.shapes):
@@ -120,7 +120,7 @@ def described_shapes(bodies: Iterable[Body], scene: Scene) -> Iterator[tuple[str
         yield WORLD, f"{WORLD}, shape {k}", shape
 
 
-def bits(element: str, name: str, value: Any) -> int:
+def check_bit_set(element: str, name: str, value: Any) -> int:
     """A set of bits."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
         raise fail(element, f"{name} is out of range", shown(value), "a whole number from 0 to 2**31 - 1")
@@ -134,8 +134,8 @@ def shape_arrays(
     kinds, carriers, poses, sizes, materials, drifts, filters, data = [], [], [], [], [], [], [], []
     hulls: list[Hull] = []
     fields: list[Array] = []
-    meshes: list[Surface] = []
-    for carrier, element, shape in described_shapes(bodies, scene):
+    meshes: list[SurfaceMesh] = []
+    for carrier, element, shape in iterate_shapes(bodies, scene):
         kinds.append(shape_kind(element, shape))
         carriers.append(carrier)
         hull, number_of = None, -1
@@ -152,7 +152,7 @@ def shape_arrays(
         poses.append(in_link[carrier] @ shape_pose(element, shape, hull))
         sizes.append(dimensions(element, shape))
         materials.append((element, shape.material))
-        filters.append([bits(element, name, getattr(shape, name)) for name in ("group", "mask")])
+        filters.append([check_bit_set(element, name, getattr(shape, name)) for name in ("group", "mask")])
         drifts.append(poses[-1].R @ vector(element, "surface_velocity", shape.surface_velocity, 3))
         number(element, "density", shape.density, least=0)
     return {
@@ -169,12 +169,12 @@ def shape_arrays(
     }  # fmt: skip
 
 
-def starts(parts: Sequence[Any]) -> Ints:
+def start_offsets(parts: Sequence[Any]) -> Ints:
     """[n + 1] where each of n parts begins if they follow each other."""
     return np.cumsum([0, *(len(p) for p in parts)], dtype=np.int32)
 
 
-def joined(parts: Sequence[Any], width: int = 0, dtype: Any = float) -> Any:
+def concatenate_parts(parts: Sequence[Any], width: int = 0, dtype: Any = float) -> Any:
     """Parts one after another, [n] or [n, width]."""
     shape = (0, width) if width else (0,)
     return np.concatenate(
@@ -184,42 +184,42 @@ def joined(parts: Sequence[Any], width: int = 0, dtype: Any = float) -> Any:
 
 def hull_arrays(hulls: list[Hull]) -> dict[str, Any]:
     """Vertices, faces and edges of all hulls."""
-    first = starts([h.vertices for h in hulls])
+    first = start_offsets([h.vertices for h in hulls])
     corners = [face + first[k] for k, h in enumerate(hulls) for face in h.faces]
     near = [n + first[k] for k, h in enumerate(hulls) for n in h.neighbours]
     return {
-        "hull_vertex_start": first, "hull_vertex": joined([h.vertices for h in hulls], 3),
-        "hull_face_start": starts([h.faces for h in hulls]), "hull_normal": joined([h.normals for h in hulls], 3),
-        "hull_corner_start": starts(corners), "hull_corner": joined(corners, dtype=np.int32),
-        "hull_edge_start": starts(near), "hull_neighbour": joined(near, dtype=np.int32),
+        "hull_vertex_start": first, "hull_vertex": concatenate_parts([h.vertices for h in hulls], 3),
+        "hull_face_start": start_offsets([h.faces for h in hulls]), "hull_normal": concatenate_parts([h.normals for h in hulls], 3),
+        "hull_corner_start": start_offsets(corners), "hull_corner": concatenate_parts(corners, dtype=np.int32),
+        "hull_edge_start": start_offsets(near), "hull_neighbour": concatenate_parts(near, dtype=np.int32),
     }  # fmt: skip
 
 
 def field_arrays(fields: list[Array]) -> dict[str, Any]:
     """Heights of all height fields."""
     return {
-        "field_start": starts([f.reshape(-1) for f in fields]),
-        "field_shape": joined([f.shape for f in fields], 2, np.int32),
-        "field_height": joined([f.reshape(-1) for f in fields]),
+        "field_start": start_offsets([f.reshape(-1) for f in fields]),
+        "field_shape": concatenate_parts([f.shape for f in fields], 2, np.int32),
+        "field_height": concatenate_parts([f.reshape(-1) for f in fields]),
     }
 
 
-def mesh_arrays(meshes: list[Surface]) -> dict[str, Any]:
+def mesh_arrays(meshes: list[SurfaceMesh]) -> dict[str, Any]:
     """Vertices, triangles, neighbourhoods and trees of all meshes."""
-    vertex, triangle = starts([m.vertices for m in meshes]), starts([m.corners for m in meshes])
-    node = starts([m.tree.skip for m in meshes])
+    vertex, triangle = start_offsets([m.vertices for m in meshes]), start_offsets([m.corners for m in meshes])
+    node = start_offsets([m.bvh.skip for m in meshes])
     ring = [r + vertex[k] for k, m in enumerate(meshes) for r in m.ring]
     across = [np.where(m.opposite < 0, -1, m.opposite + vertex[k]) for k, m in enumerate(meshes)]
     return {
-        "mesh_vertex": joined([m.vertices for m in meshes], 3),
+        "mesh_vertex": concatenate_parts([m.vertices for m in meshes], 3),
         "mesh_triangle_start": triangle,
-        "mesh_corner": joined([m.corners + vertex[k] for k, m in enumerate(meshes)], 3, np.int32),
-        "mesh_opposite": joined(across, 3, np.int32),
-        "mesh_ring_start": starts(ring), "mesh_ring": joined(ring, dtype=np.int32),
+        "mesh_corner": concatenate_parts([m.corners + vertex[k] for k, m in enumerate(meshes)], 3, np.int32),
+        "mesh_opposite": concatenate_parts(across, 3, np.int32),
+        "mesh_ring_start": start_offsets(ring), "mesh_ring": concatenate_parts(ring, dtype=np.int32),
         "mesh_node_start": node,
-        "mesh_node_low": joined([m.tree.low for m in meshes], 3),
-        "mesh_node_high": joined([m.tree.high for m in meshes], 3),
-        "mesh_node_skip": joined([m.tree.skip + node[k] for k, m in enumerate(meshes)], dtype=np.int32),
-        "mesh_node_first": joined([m.tree.first + triangle[k] for k, m in enumerate(meshes)], dtype=np.int32),
-        "mesh_node_count": joined([m.tree.count for m in meshes], dtype=np.int32),
+        "mesh_node_low": concatenate_parts([m.bvh.low for m in meshes], 3),
+        "mesh_node_high": concatenate_parts([m.bvh.high for m in meshes], 3),
+        "mesh_node_skip": concatenate_parts([m.bvh.skip + node[k] for k, m in enumerate(meshes)], dtype=np.int32),
+        "mesh_node_first": concatenate_parts([m.bvh.first + triangle[k] for k, m in enumerate(meshes)], dtype=np.int32),
+        "mesh_node_count": concatenate_parts([m.bvh.triangles for m in meshes], dtype=np.int32),
     }  # fmt: skip

@@ -77,7 +77,7 @@ def check_known(element: str, kind: str, given: tuple[str, ...], names: list[str
             raise ModelError(f"{element}: {unknown(kind, name, names)}")
 
 
-def span(scene: Scene) -> SpanningTree:
+def build_spanning_tree(scene: Scene) -> SpanningTree:
     """Shortest paths to the world over the joints worth most: those with a stated position, which then holds whatever
     the order of description, before others, and free joints without one last. Bodies without any joint get a free one
     of their own."""
@@ -86,41 +86,41 @@ def span(scene: Scene) -> SpanningTree:
         neighbours[joint.parent].append(joint)
         neighbours[joint.child].append(joint)
     reached: dict[str, tuple[Joint, str] | None] = {WORLD: None}
-    waiting: list[tuple[int, int, Joint, str]] = []  # by worth, then first come, first served
-    arrivals = count()
+    queue: list[tuple[int, int, Joint, str]] = []  # by worth, then first come, first served
+    order = count()
 
-    def arrive(here: str) -> None:
+    def enqueue_joints(here: str) -> None:
         for joint in neighbours[here]:
-            heappush(waiting, (_worth(joint), next(arrivals), joint, here))
+            heappush(queue, (_priority(joint), next(order), joint, here))
 
     def grow() -> None:
-        while waiting:
-            _, _, joint, here = heappop(waiting)
+        while queue:
+            _, _, joint, here = heappop(queue)
             there = joint.child if joint.parent == here else joint.parent
             if there not in reached:
                 reached[there] = (joint, here)
-                arrive(there)
+                enqueue_joints(there)
 
-    arrive(WORLD)
+    enqueue_joints(WORLD)
     grow()
     taken = {j.name for j in scene.joints}
     for body in scene.bodies:
         if body.name not in reached:
-            reached[body.name] = (Free(name=free_name(body.name, taken), parent=WORLD, child=body.name), WORLD)
-            arrive(body.name)
+            reached[body.name] = (Free(name=free_joint_name(body.name, taken), parent=WORLD, child=body.name), WORLD)
+            enqueue_joints(body.name)
             grow()
     links = _depth_first(scene, reached)
     used = {id(link.joint) for link in links}
     return SpanningTree(links, [j for j in scene.joints if id(j) not in used])
 
 
-def _worth(joint: Joint) -> int:
+def _priority(joint: Joint) -> int:
     if joint.position is not None:
         return 0
     return 2 if isinstance(joint, Free) else 1
 
 
-def free_name(body: str, taken: Container[str]) -> str:
+def free_joint_name(body: str, taken: Container[str]) -> str:
     """Name of the free joint a body gets of its own."""
     name = f"{body}_free"
     while name in taken:

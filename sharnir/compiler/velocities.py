@@ -15,11 +15,13 @@ from sharnir.model.joint_rows import (
 )
 from sharnir.model.kinematics import link_axes, spatial_inertia, tree_pivots
 from sharnir.model.model import Model
-from sharnir.model.poses import HERE, Pose
+from sharnir.model.poses import IDENTITY_POSE, Pose
 from sharnir.rotations import Array
 
-TOLERANCE = 1e-6  # rad/s or m/s, relative to the largest velocity given
-HELD = 1e-6  # weaker directions are free: as loosely as positions may close a loop, redundant rows may disagree
+TOL_VELOCITY = 1e-6  # rad/s or m/s, relative to the largest velocity given
+MIN_SINGULAR_VALUE = (
+    1e-6  # weaker directions are free: as loosely as positions may close a loop, redundant rows may disagree
+)
 
 
 def consistent_velocities(model: Model, poses: list[Pose], given: Array, loop_given: Array) -> Array:
@@ -42,7 +44,7 @@ def consistent_velocities(model: Model, poses: list[Pose], given: Array, loop_gi
     b = np.concatenate([given[stated], loop_given[loop_stated]])
     x = np.linalg.lstsq(np.linalg.solve(L, A.T).T @ allowed_motion, b, rcond=1e-10)[0]
     v = np.linalg.solve(L.T, allowed_motion @ x)
-    check_given_holds(model, v, given, coordinates @ v, loop_given)
+    check_stated_velocities(model, v, given, coordinates @ v, loop_given)
     return np.asarray(v)
 
 
@@ -52,24 +54,24 @@ def null_space(A: Array) -> Array:
     A = A[length > 1e-12 * length.max(initial=0.0)]
     A = A / np.linalg.norm(A, axis=1, keepdims=True)
     _, s, Vt = np.linalg.svd(A)
-    return np.asarray(Vt[int((s > HELD).sum()) :].T)
+    return np.asarray(Vt[int((s > MIN_SINGULAR_VALUE).sum()) :].T)
 
 
-def check_given_holds(model: Model, v: Array, given: Array, loop_v: Array, loop_given: Array) -> None:
+def check_stated_velocities(model: Model, v: Array, given: Array, loop_v: Array, loop_given: Array) -> None:
     """Velocities that were stated and cannot all hold are named together: none of them is wrong alone."""
-    tolerance = TOLERANCE * max(1.0, float(np.nanmax(np.abs(np.concatenate([given, loop_given, [0.0]])))))
-    clash = {}
+    tolerance = TOL_VELOCITY * max(1.0, float(np.nanmax(np.abs(np.concatenate([given, loop_given, [0.0]])))))
+    contradicting = {}
     for name in model.joint_names:
         joint = model.joint(name)
         wanted, got = (loop_given, loop_v) if joint.closes_loop else (given, v)
         gap = wanted[joint.v] - got[joint.v]
         if (np.abs(gap[np.isfinite(gap)]) > tolerance).any():
-            clash[name] = [float(x) for x in wanted[joint.v]]
-    if clash:
+            contradicting[name] = [float(x) for x in wanted[joint.v]]
+    if contradicting:
         raise fail(
-            f"joints {', '.join(repr(name) for name in clash)}",
+            f"joints {', '.join(repr(name) for name in contradicting)}",
             "their initial velocities contradict each other through the loops they are part of",
-            ", ".join(str(x[0] if len(x) == 1 else x) for x in clash.values()),
+            ", ".join(str(x[0] if len(x) == 1 else x) for x in contradicting.values()),
             "velocities that fit together, or a velocity for fewer of them",
         )  # fmt: skip
 
@@ -98,8 +100,8 @@ def loop_row(model: Model, poses: list[Pose], jacobians: Array, r: int) -> Array
     """[nv] row r (six per loop joint, see sharnir.model.joint_rows) by v."""
     k = r // 6
     a, b = model.loop_link[k]
-    P = (HERE if a < 0 else poses[a]) @ Pose(model.loop_rot[k, 0], model.loop_pos[k, 0])
-    C = (HERE if b < 0 else poses[b]) @ Pose(model.loop_rot[k, 1], model.loop_pos[k, 1])
+    P = (IDENTITY_POSE if a < 0 else poses[a]) @ Pose(model.loop_rot[k, 0], model.loop_pos[k, 0])
+    C = (IDENTITY_POSE if b < 0 else poses[b]) @ Pose(model.loop_rot[k, 1], model.loop_pos[k, 1])
     form, first, second = JOINT_ROW_TABLE[model.loop_kind[k], r % 6]
     e = P.R[:, first]
     force, torque = np.zeros(3), np.zeros(3)

@@ -12,7 +12,7 @@ from sharnir.compiler import compile
 from sharnir.enums import BALL, SCREW
 from sharnir.errors import described, fail
 from sharnir.model.model import Model, Reals
-from sharnir.simulation.joint_map import joint_map, joint_state
+from sharnir.simulation.joint_map import joint_map, scene_state
 from sharnir.spec.scene import Scene
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def state_of(sim: Simulation) -> tuple[Reals, Reals]:
         raise fail("positions", "are read of one world", f"{sim.worlds} worlds", "worlds=1")
     if sim.inner is sim.model:
         return np.array(sim.q, dtype=float), np.array(sim.v, dtype=float)
-    return joint_state(sim, joint_map(sim.model, sim.inner))[:2]
+    return scene_state(sim, joint_map(sim.model, sim.inner))[:2]
 
 
 def speeds(model: Model, given: Any) -> Reals:

@@ -10,7 +10,14 @@ import numpy as np
 from sharnir.checks import number, vector
 from sharnir.control.tasks import CenterOfMassTask
 from sharnir.model.model import Model, Reals
-from sharnir.sensors.support_polygon import center_of_mass, inside_by, middle, support_polygon, velocity_of_mass, within
+from sharnir.sensors.support_polygon import (
+    center_of_mass,
+    center_of_mass_velocity,
+    centroid,
+    distance_inside,
+    move_inside,
+    support_polygon,
+)
 from sharnir.spec.elements import plain
 
 if TYPE_CHECKING:
@@ -66,7 +73,7 @@ class BalanceTask(CenterOfMassTask):
         if len(polygon):
             self.polygon, self._trim = polygon, np.zeros(2)
             self.target = (*self._aim(), here[2])
-        return inside_by(self.polygon, here)
+        return distance_inside(self.polygon, here)
 
     def follow(self, sim: Simulation, dt: float) -> float:
         """Aim beyond by the integral of pull (aim − measured) and short by damp times the measured velocity, but within
@@ -74,14 +81,14 @@ class BalanceTask(CenterOfMassTask):
         if not len(self.polygon):
             self.look(sim)
         shares = self.group(sim.model)
-        here, velocity = center_of_mass(sim, shares), velocity_of_mass(sim, shares)
+        here, velocity = center_of_mass(sim, shares), center_of_mass_velocity(sim, shares)
         if len(self.polygon):
             aim, (pull, damp) = self._aim(), self.gains
-            self._trim = within(self.polygon, aim + self._trim + dt * pull * (aim - here[:2]), self.margin) - aim
-            target = within(self.polygon, aim + self._trim - damp * velocity[:2], self.margin)
+            self._trim = move_inside(self.polygon, aim + self._trim + dt * pull * (aim - here[:2]), self.margin) - aim
+            target = move_inside(self.polygon, aim + self._trim - damp * velocity[:2], self.margin)
             self.target = (*target, here[2])
-        return inside_by(self.polygon, here)
+        return distance_inside(self.polygon, here)
 
     def _aim(self) -> Reals:
-        wanted = middle(self.polygon) if self._wanted is None else self._wanted
-        return within(self.polygon, wanted, self.margin)
+        wanted = centroid(self.polygon) if self._wanted is None else self._wanted
+        return move_inside(self.polygon, wanted, self.margin)

@@ -9,7 +9,7 @@ from sharnir.model.joint_rows import CONSTRAINT_COUNT
 from sharnir.model.model import Model, Reals
 
 
-class Closure:
+class LoopConstraints:
     """Rows that must stay zero, of loops and then of couplings, and rows of loop coordinates with limits."""
 
     def __init__(self, model: Model) -> None:

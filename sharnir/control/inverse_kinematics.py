@@ -9,9 +9,9 @@ import numpy as np
 
 from sharnir.checks import number
 from sharnir.control.arguments import hinges, model_of, positions_of, speeds
-from sharnir.control.closed_loops import Closure
+from sharnir.control.closed_loops import LoopConstraints
 from sharnir.control.hierarchy import Bounds, Level, prioritised
-from sharnir.control.kinematics import Kinematics, Place
+from sharnir.control.kinematics import Kinematics, LinkFrame
 from sharnir.control.posture import PostureTask, tree_coordinates
 from sharnir.control.tasks import AxisTask, CenterOfMassTask, OrientationTask, PoseTask, PositionTask, Task
 from sharnir.enums import PLAIN_LIMIT
@@ -66,7 +66,7 @@ class InverseKinematics:
         self._columns = np.array(sorted({c for name in moving for c in tree_coordinates(m, name)}), dtype=int)
         self._all = len(self._columns) == m.nv
         self._kinematics, self._numbers = self._wanted()
-        self._closure = Closure(m)
+        self._closure = LoopConstraints(m)
         self._limits(number("inverse kinematics", "margin", margin, least=0))
         self._speed = speeds(m, max_speed)[self._columns]
         self._hinges = hinges(m)[self._columns]
@@ -80,7 +80,7 @@ class InverseKinematics:
 
     def _wanted(self) -> tuple[Kinematics, list[int]]:
         """All frames and groups of the tasks, and the number each task has among them."""
-        places: list[Place] = []
+        places: list[LinkFrame] = []
         groups: list[Reals] = []
         numbers = []
         for task in self.tasks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.advance import advance
+from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of, measure_joint_coordinates
 from sharnir.dynamics.tree import Tree, Workspace, ints
@@ -15,7 +15,7 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 
 @wp.struct
-class Wanted:
+class KinematicsRequest:
     """What to compute: frames fixed to links, and groups of links with a common centre of mass."""
 
     frames: int
@@ -28,7 +28,7 @@ class Wanted:
 
 
 @wp.struct
-class Found:
+class KinematicsResult:
     """Jacobians are over velocity coordinates, in world axes; entries off a frame's path to the root stay zero."""
 
     pos: array2  # [3 frame] m, world
@@ -43,7 +43,7 @@ class Found:
 
 
 @wp.func
-def frame_rows(tree: Tree, ws: Workspace, wanted: Wanted, found: Found, f: int):
+def frame_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: KinematicsResult, f: int):
     """Pose and Jacobian of a frame."""
     n = wanted.dofs
     i = int(wanted.link[f])
@@ -69,7 +69,7 @@ def frame_rows(tree: Tree, ws: Workspace, wanted: Wanted, found: Found, f: int):
 
 
 @wp.func
-def center_rows(tree: Tree, ws: Workspace, wanted: Wanted, found: Found, c: int):
+def com_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: KinematicsResult, c: int):
     """Centre of mass of a group of links and its Jacobian: subtrees weigh as much as their shares. Uses ws.F."""
     n = wanted.dofs
     center = vec3()
@@ -85,10 +85,10 @@ def center_rows(tree: Tree, ws: Workspace, wanted: Wanted, found: Found, c: int)
     i = tree.links - 1
     while i >= 0:
         r = get3(ws.F, 2 * i, 0)
-        below = get3(ws.F, 2 * i + 1, 0)  # share of the subtree
+        subtree_share = get3(ws.F, 2 * i + 1, 0)  # share of the subtree
         d = tree.dof[i]
         while d < tree.dof[i + 1]:
-            J = get3(ws.S, 2 * d, 0) * below[0] + wp.cross(get3(ws.S, 2 * d + 1, 0), r)
+            J = get3(ws.S, 2 * d, 0) * subtree_share[0] + wp.cross(get3(ws.S, 2 * d + 1, 0), r)
             k = int(0)
             while k < 3:
                 put(found.Jc, (3 * c + k) * n + d, 0, J[k])
@@ -97,25 +97,25 @@ def center_rows(tree: Tree, ws: Workspace, wanted: Wanted, found: Found, c: int)
         lam = tree.parent[i]
         if lam >= 0:
             put3(ws.F, 2 * lam, 0, get3(ws.F, 2 * lam, 0) + r)
-            put3(ws.F, 2 * lam + 1, 0, get3(ws.F, 2 * lam + 1, 0) + below)
+            put3(ws.F, 2 * lam + 1, 0, get3(ws.F, 2 * lam + 1, 0) + subtree_share)
         i -= 1
 
 
 @wp.func
-def add_along(tree: Tree, ws: Workspace, J: array2, row: int, link: int, f: vec3, n: vec3):
+def add_jacobian_row(tree: Tree, ws: Workspace, J: array2, row: int, link: int, f: vec3, n: vec3):
     """Add the rate of a wrench's row, about the pivot, that the coordinates below a link cause."""
     i = int(link)
     while i >= 0:
         d = tree.dof[i]
         while d < tree.dof[i + 1]:
-            more = wp.dot(f, get3(ws.S, 2 * d, 0)) + wp.dot(n, get3(ws.S, 2 * d + 1, 0))
-            put(J, row + d, 0, get(J, row + d, 0) + more)
+            rate = wp.dot(f, get3(ws.S, 2 * d, 0)) + wp.dot(n, get3(ws.S, 2 * d + 1, 0))
+            put(J, row + d, 0, get(J, row + d, 0) + rate)
             d += 1
         i = tree.parent[i]
 
 
 @wp.func
-def loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, found: Found, k: int):
+def loop_jacobian(tree: Tree, ws: Workspace, loops: LoopJoints, found: KinematicsResult, k: int):
     """Errors, coordinates and Jacobian of a loop joint's six rows."""
     n = loops.dofs
     s = loop_frames_of(tree, ws, loops, k, 0)
@@ -131,31 +131,39 @@ def loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, found: Found, k: int
         while d < n:
             put(found.Jl, r * n + d, 0, real(0.0))
             d += 1
-        add_along(tree, ws, found.Jl, r * n, s.b, force, torque + wp.cross(s.rb, force))
-        add_along(tree, ws, found.Jl, r * n, s.a, -force, -(torque + wp.cross(s.ra, force)))
+        add_jacobian_row(tree, ws, found.Jl, r * n, s.b, force, torque + wp.cross(s.rb, force))
+        add_jacobian_row(tree, ws, found.Jl, r * n, s.a, -force, -(torque + wp.cross(s.ra, force)))
         j += 1
     measure_joint_coordinates(loops, found.loop_q, found.near, s, k, kind, 0)
 
 
 @wp.kernel
-def find_kernel(tree: Tree, ws: Workspace, loops: LoopJoints, wanted: Wanted, q: array2, v: array2, found: Found):
+def kinematics_kernel(
+    tree: Tree,
+    ws: Workspace,
+    loops: LoopJoints,
+    wanted: KinematicsRequest,
+    q: array2,
+    v: array2,
+    found: KinematicsResult,
+):
     """All that is wanted at q, of one world on the CPU."""
     poses(tree, ws, q, v, wp.tid())
     f = int(0)
     while f < wanted.frames:
-        frame_rows(tree, ws, wanted, found, f)
+        frame_jacobian(tree, ws, wanted, found, f)
         f += 1
     c = int(0)
     while c < wanted.groups:
-        center_rows(tree, ws, wanted, found, c)
+        com_jacobian(tree, ws, wanted, found, c)
         c += 1
     k = int(0)
     while k < loops.count:
-        loop_rows(tree, ws, loops, found, k)
+        loop_jacobian(tree, ws, loops, found, k)
         k += 1
 
 
 @wp.kernel
-def move_kernel(tree: Tree, q: array2, step: array2, out: array2):
+def integrate_kernel(tree: Tree, q: array2, step: array2, out: array2):
     """out = q ⊕ step."""
-    advance(tree, q, step, real(1.0), out, wp.tid())
+    integrate_positions(tree, q, step, real(1.0), out, wp.tid())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sharnir.model.model import Model
 
 
-class Place(NamedTuple):
+class LinkFrame(NamedTuple):
     """A frame fixed to a link: point (m) and axes in the link."""
 
     link: int
@@ -33,12 +33,12 @@ class Kinematics:
     mass; gap [6 loops] (m or 1, of constraints), J_loop [6 loops, nv] and loop_q of the joints that close loops.
     """
 
-    def __init__(self, model: Model, places: list[Place], groups: list[Reals]) -> None:
+    def __init__(self, model: Model, places: list[LinkFrame], groups: list[Reals]) -> None:
         self.model, self._dynamics = model, Dynamics(model, 1, "cpu")
         self._q, self._q_view = self._array(model.nq)
         self._step, self._step_view = self._array(model.nv)
         self._moved, self._moved_view = self._array(model.nq)
-        found, wanted = kernels.Found(), wanted_on(model, places, groups)
+        found, wanted = kernels.KinematicsResult(), upload_request(model, places, groups)
         sizes = {
             "pos": (len(places), 3), "rot": (len(places), 3, 3), "J": (len(places), 6, model.nv),
             "center": (len(groups), 3), "Jc": (len(groups), 3, model.nv),
@@ -65,19 +65,19 @@ class Kinematics:
     def at(self, q: Reals) -> None:
         """Compute all that is wanted at positions q [nq]."""
         self._q_view[:] = q
-        self._dynamics.launch("find", kernels.find_kernel, self._find)
+        self._dynamics.launch("find", kernels.kinematics_kernel, self._find)
         self._near[:] = self.loop_q
 
     def moved(self, q: Reals, step: Reals) -> Reals:
         """q ⊕ step [nv]: positions after unit time at these velocities."""
         self._q_view[:], self._step_view[:] = q, step
-        self._dynamics.launch("move", kernels.move_kernel, self._move)
+        self._dynamics.launch("move", kernels.integrate_kernel, self._move)
         return self._moved_view.copy()
 
 
-def wanted_on(model: Model, places: list[Place], groups: list[Reals]) -> kernels.Wanted:
+def upload_request(model: Model, places: list[LinkFrame], groups: list[Reals]) -> kernels.KinematicsRequest:
     """What the kernel is asked for."""
-    wanted = kernels.Wanted()
+    wanted = kernels.KinematicsRequest()
     wanted.frames, wanted.groups, wanted.dofs = len(places), len(groups), model.nv
     wanted.link = wp.array(np.array([p.link for p in places], dtype=np.int32), dtype=int, device="cpu")
     values = {

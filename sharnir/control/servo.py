@@ -10,7 +10,7 @@ import numpy as np
 from sharnir.checks import per_coordinate, vector
 from sharnir.errors import fail, shown, unknown
 from sharnir.model.model import Reals
-from sharnir.simulation.views import written
+from sharnir.simulation.views import write_input
 from sharnir.spec.elements import plain
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ class Servo:
         output = np.minimum(np.maximum(wanted, lower), upper)
         self._integral = self._integral + np.where((wanted - output) * more > 0, 0.0, more)
         self._error, self._time = error, sim.time
-        written(sim, sim.impulses.state.actuator_input, self._driven.actuators, f"output of {self._element}", output)
+        write_input(
+            sim, sim.impulses.state.actuator_input, self._driven.actuators, f"output of {self._element}", output
+        )
 
     def _given(self, sim: Simulation, name: str) -> Reals:
         """A value a user sets: [names] or [names, worlds], or what is spread over that."""

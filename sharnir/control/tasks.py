@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from sharnir.checks import direction, number, quaternion, vector
-from sharnir.control.kinematics import Kinematics, Place
+from sharnir.control.kinematics import Kinematics, LinkFrame
 from sharnir.errors import fail, shown
-from sharnir.model.model import Model, Reals, index
+from sharnir.model.model import Model, Reals, check_index
 from sharnir.rotations import cross, matrix_to_quat, quat_to_matrix, turn_between
 from sharnir.spec.elements import Vector, plain
 
@@ -31,11 +31,11 @@ class Task:
     def __init__(self, name: str, weight: float, priority: int, rate: float | None) -> None:
         self.name = name
         self.weight = number(name, "weight", weight, above=0)
-        self.priority = index(name, "priority", priority, 1000, "the order of tasks")
+        self.priority = check_index(name, "priority", priority, 1000, "the order of tasks")
         self.rate = None if rate is None else number(name, "rate", rate, above=0)
         self._target_rate: Reals | None = None
 
-    def place(self, model: Model) -> Place | None:
+    def place(self, model: Model) -> LinkFrame | None:
         """The frame it needs, if any."""
         return None
 
@@ -72,10 +72,10 @@ class FrameTask(Task):
         self.point = vector(self.name, "point", point, 3)
         self.orientation = quaternion(self.name, "orientation", orientation)
 
-    def place(self, model: Model) -> Place:
+    def place(self, model: Model) -> LinkFrame:
         i = model.body(self.body)
         turned = model.body_rot[i] @ quat_to_matrix(self.orientation)
-        return Place(i, model.body_pos[i] + model.body_rot[i] @ self.point, turned)
+        return LinkFrame(i, model.body_pos[i] + model.body_rot[i] @ self.point, turned)
 
 
 class PositionTask(FrameTask):

@@ -15,30 +15,30 @@ from typing import Any
 import numpy as np
 
 from sharnir.checks import vector
-from sharnir.dynamics.evaluator import Dynamics, checked_model
-from sharnir.dynamics.tree import in_precision
+from sharnir.dynamics.evaluator import Dynamics, require_model
+from sharnir.dynamics.tree import cast_to_precision
 from sharnir.enums import NOTHING, SPRINGS, WRENCHES
 from sharnir.errors import fail, shown
 from sharnir.model.model import Model, Reals
 from sharnir.spec.elements import plain
 
-KEPT = 4  # evaluators of different world counts kept per model and device
+MAX_CACHED_EVALUATORS = 4  # evaluators of different world counts kept per model and device
 
 
 def _evaluator(model: Model, worlds: int, device: str) -> Dynamics:
-    kept = model.cache.setdefault(("evaluators", device), OrderedDict())
-    if worlds in kept:
-        kept.move_to_end(worlds)
+    cached = model.cache.setdefault(("evaluators", device), OrderedDict())
+    if worlds in cached:
+        cached.move_to_end(worlds)
     else:
-        kept[worlds] = Dynamics(model, worlds, device)
-        if len(kept) > KEPT:
-            kept.popitem(last=False)
-    return kept[worlds]
+        cached[worlds] = Dynamics(model, worlds, device)
+        if len(cached) > MAX_CACHED_EVALUATORS:
+            cached.popitem(last=False)
+    return cached[worlds]
 
 
-def _prepare(model: Model, device: str, **inputs: Any) -> tuple[Dynamics, bool]:
+def _load_inputs(model: Model, device: str, **inputs: Any) -> tuple[Dynamics, bool]:
     """An evaluator holding the inputs, and whether they were those of many worlds."""
-    checked_model(model)
+    require_model(model)
     sizes = {"q": model.nq, "f_ext": 6 * model.nb}
     arrays = {}
     for name, value in inputs.items():
@@ -58,7 +58,7 @@ def _prepare(model: Model, device: str, **inputs: Any) -> tuple[Dynamics, bool]:
             raise fail(f"model {model.name!r}", f"q[{q}:{q + 4}] is a zero quaternion", 0, "any length but zero")
     for name, array in arrays.items():
         values = np.ascontiguousarray(array if array.ndim == 2 else array[:, None])
-        getattr(evaluator, name).assign(in_precision(model, name, values))
+        getattr(evaluator, name).assign(cast_to_precision(model, name, values))
     return evaluator, many.pop()
 
 
@@ -74,7 +74,7 @@ def _flat_wrenches(model: Model, value: Any) -> Reals:
     return array.reshape(6 * model.nb, *array.shape[2:])
 
 
-def _out(result: Any, many: bool, *shape: int) -> Reals:
+def _read_result(result: Any, many: bool, *shape: int) -> Reals:
     array = result.numpy().astype(float)
     worlds = array.shape[1]
     array = array.reshape(*shape, worlds)
@@ -88,11 +88,11 @@ def aba(
 
     f_ext: [nb, 6] force (N) and torque about the centre of mass (N m) on each body, world axes.
     """
-    e, many = _prepare(model, device, q=q, v=v, tau=tau, f_ext=f_ext)
-    return _out(e.aba(_loaded(e, f_ext, springs)), many, model.nv)
+    e, many = _load_inputs(model, device, q=q, v=v, tau=tau, f_ext=f_ext)
+    return _read_result(e.aba(_external_forces(e, f_ext, springs)), many, model.nv)
 
 
-def _loaded(evaluator: Dynamics, f_ext: Any, springs: bool) -> int:
+def _external_forces(evaluator: Dynamics, f_ext: Any, springs: bool) -> int:
     """What acts besides joint forces (sharnir.enums)."""
     if f_ext is None and springs:
         evaluator.f_ext.zero_()
@@ -105,83 +105,85 @@ def rnea(
     model: Model, q: Any, v: Any, a: Any, f_ext: Any = None, *, springs: bool = False, device: str = "cpu"
 ) -> Reals:
     """Inverse dynamics: joint forces [nv] that give accelerations a [nv]."""
-    return _inverse(model, q, v, a, f_ext, springs, device)[0]
+    return _inverse_dynamics(model, q, v, a, f_ext, springs, device)[0]
 
 
 def joint_wrenches(
     model: Model, q: Any, v: Any, a: Any, f_ext: Any = None, *, springs: bool = False, device: str = "cpu"
 ) -> Reals:
     """[nb, 6] force (N) and torque (N m, about the link frame's origin) each joint exerts on its link, world axes."""
-    return _inverse(model, q, v, a, f_ext, springs, device)[1]
+    return _inverse_dynamics(model, q, v, a, f_ext, springs, device)[1]
 
 
-def _inverse(model: Model, q: Any, v: Any, a: Any, f_ext: Any, springs: bool, device: str) -> tuple[Reals, Reals]:
-    e, many = _prepare(model, device, q=q, v=v, a=a, f_ext=f_ext)
-    tau = e.rnea(_loaded(e, f_ext, springs))
-    return _out(tau, many, model.nv), _out(e.wrench, many, model.nb, 6)
+def _inverse_dynamics(
+    model: Model, q: Any, v: Any, a: Any, f_ext: Any, springs: bool, device: str
+) -> tuple[Reals, Reals]:
+    e, many = _load_inputs(model, device, q=q, v=v, a=a, f_ext=f_ext)
+    tau = e.rnea(_external_forces(e, f_ext, springs))
+    return _read_result(tau, many, model.nv), _read_result(e.wrench, many, model.nb, 6)
 
 
 def crba(model: Model, q: Any, *, device: str = "cpu") -> Reals:
     """Mass matrix [nv, nv], armature included, by composite rigid bodies."""
-    e, many = _prepare(model, device, q=q)
-    return _out(e.crba(), many, model.nv, model.nv)
+    e, many = _load_inputs(model, device, q=q)
+    return _read_result(e.crba(), many, model.nv, model.nv)
 
 
 def whitened(model: Model, q: Any, *, device: str = "cpu") -> Reals:
     """W [nv, nv] with M⁻¹ = W Wᵀ, sparse as the tree: row d is what a unit force on coordinate d does, whitened."""
-    e, many = _prepare(model, device, q=q)
-    return _out(e.whitened(), many, model.nv, model.nv)
+    e, many = _load_inputs(model, device, q=q)
+    return _read_result(e.whitened(), many, model.nv, model.nv)
 
 
 def jacobian(model: Model, q: Any, body: str, point: Any = (0.0, 0.0, 0.0), *, device: str = "cpu") -> Reals:
     """[6, nv]: velocity (3, m/s) of a point of a body (m, body frame) and its angular velocity (3, rad/s), by v."""
-    i = checked_model(model).body(body)
-    e, many = _prepare(model, device, q=q)
+    i = require_model(model).body(body)
+    e, many = _load_inputs(model, device, q=q)
     p = vector(f"body {body!r}", "point", plain(point), 3)
-    return _out(e.jacobian(i, model.body_pos[i] + model.body_rot[i] @ p), many, 6, model.nv)
+    return _read_result(e.jacobian(i, model.body_pos[i] + model.body_rot[i] @ p), many, 6, model.nv)
 
 
 def passive_forces(model: Model, q: Any, v: Any, *, device: str = "cpu") -> Reals:
     """[nv] joint forces (N, N m) of springs, dampers and constant efforts."""
-    e, many = _prepare(model, device, q=q, v=v)
-    return _out(e.passive(), many, model.nv)
+    e, many = _load_inputs(model, device, q=q, v=v)
+    return _read_result(e.passive(), many, model.nv)
 
 
 def body_poses(model: Model, q: Any, *, device: str = "cpu") -> tuple[Reals, Reals]:
     """Positions [nb, 3] (m) and rotation matrices [nb, 3, 3] of the body frames in the world."""
-    e, many = _prepare(model, device, q=q)
+    e, many = _load_inputs(model, device, q=q)
     position, rotation, _ = e.bodies()
-    return _out(position, many, model.nb, 3), _out(rotation, many, model.nb, 3, 3)
+    return _read_result(position, many, model.nb, 3), _read_result(rotation, many, model.nb, 3, 3)
 
 
 def body_velocities(model: Model, q: Any, v: Any, *, device: str = "cpu") -> Reals:
     """[nb, 6] velocity of each body frame's origin (m/s) and angular velocity (rad/s), world axes."""
-    e, many = _prepare(model, device, q=q, v=v)
-    return _out(e.bodies()[2], many, model.nb, 6)
+    e, many = _load_inputs(model, device, q=q, v=v)
+    return _read_result(e.bodies()[2], many, model.nb, 6)
 
 
 def center_of_mass(model: Model, q: Any, *, device: str = "cpu") -> Reals:
     """[3] of all bodies together, m."""
-    e, many = _prepare(model, device, q=q)
-    return _center(_out(e.totals(), many, 12))
+    e, many = _load_inputs(model, device, q=q)
+    return _center_of_mass(_read_result(e.totals(), many, 12))
 
 
 def energy(model: Model, q: Any, v: Any, *, device: str = "cpu") -> tuple[Reals, Reals]:
     """Kinetic and potential energy (J): gravity, zero at the origin, and springs."""
-    e, many = _prepare(model, device, q=q, v=v)
-    sums = _out(e.totals(), many, 12)
+    e, many = _load_inputs(model, device, q=q, v=v)
+    sums = _read_result(e.totals(), many, 12)
     return sums[4], sums[5]
 
 
 def momentum(model: Model, q: Any, v: Any, *, device: str = "cpu") -> tuple[Reals, Reals]:
     """Linear momentum [3] (kg m/s) and angular momentum [3] about the common centre of mass (kg m²/s)."""
-    e, many = _prepare(model, device, q=q, v=v)
-    sums = _out(e.totals(), many, 12)
+    e, many = _load_inputs(model, device, q=q, v=v)
+    sums = _read_result(e.totals(), many, 12)
     P, L = sums[6:9], sums[9:12]
-    return P, L - np.cross(_center(sums), P, axis=0)
+    return P, L - np.cross(_center_of_mass(sums), P, axis=0)
 
 
-def _center(sums: Reals) -> Reals:
+def _center_of_mass(sums: Reals) -> Reals:
     """First moment over mass; the origin where there is no mass."""
     return np.asarray(sums[1:4] / np.where(sums[0] > 0, sums[0], 1.0))
 

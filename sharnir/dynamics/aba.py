@@ -12,11 +12,11 @@ import warp as wp
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import ADD, CARRY, STORE
 from sharnir.kernels.columns import get, get3, get6, get33, item, put, put3, put6, put33
-from sharnir.kernels.types import C_REAL, array2, mat33, real, sym_mul, sym_outer, sym_turned, vec3, vec6
+from sharnir.kernels.types import C_REAL, array2, mat33, real, sym_mul, sym_outer, sym_rotate, vec3, vec6
 
 
 @wp.struct
-class Articulated:
+class ArticulatedBody:
     """Articulated inertia [M H; Hᵀ J] and bias force (f, n) about the pivot."""
 
     M: vec6
@@ -27,14 +27,14 @@ class Articulated:
 
 
 @wp.func
-def inertia_of(tree: Tree, ws: Workspace, i: int, w: int):
+def link_inertia(tree: Tree, ws: Workspace, i: int, w: int):
     """Centre of mass of link i, relative to the pivot, and the inertia about it, world axes."""
     R = get33(ws.R, i, w)
-    return get3(ws.x, i, w) + R * tree.com[i], sym_turned(R, tree.inertia[i])
+    return get3(ws.x, i, w) + R * tree.com[i], sym_rotate(R, tree.inertia[i])
 
 
 @wp.func
-def with_inertia(a: Articulated, m: real, r: vec3, Jc: vec6):
+def add_rigid_inertia(a: ArticulatedBody, m: real, r: vec3, Jc: vec6):
     """Add the rigid inertia of a link of mass m (M-5)."""
     zero = real(0.0)
     h = r * m
@@ -46,7 +46,7 @@ def with_inertia(a: Articulated, m: real, r: vec3, Jc: vec6):
 
 
 @wp.func
-def bias_of(m: real, r: vec3, Jc: vec6, ws: Workspace, i: int, w: int):
+def bias_wrench(m: real, r: vec3, Jc: vec6, ws: Workspace, i: int, w: int):
     """Force and torque about the pivot of Newton–Euler of link i at the acceleration A it has at q̈ = 0 (M-6)."""
     om = get3(ws.V, 2 * i + 1, w)
     alp = get3(ws.A, 2 * i + 1, w)
@@ -56,7 +56,7 @@ def bias_of(m: real, r: vec3, Jc: vec6, ws: Workspace, i: int, w: int):
 
 
 @wp.func
-def without_coordinate(a: Articulated, tree: Tree, ws: Workspace, tau: array2, d: int, w: int):
+def eliminate_coordinate(a: ArticulatedBody, tree: Tree, ws: Workspace, tau: array2, d: int, w: int):
     """Let velocity coordinate d move freely: U = I^A S, D = SᵀU + I_rotor, I^A −= UUᵀ/D, p += U u/D (M-7)."""
     Sv = get3(ws.S, 2 * d, w)
     Sw = get3(ws.S, 2 * d + 1, w)
@@ -80,7 +80,7 @@ def without_coordinate(a: Articulated, tree: Tree, ws: Workspace, tau: array2, d
 
 
 @wp.func
-def with_children(a: Articulated, ws: Workspace, i: int, w: int):
+def add_children(a: ArticulatedBody, ws: Workspace, i: int, w: int):
     """Add what children other than the next link have left for link i."""
     a.M = a.M + get6(ws.M, i, w)
     a.J = a.J + get6(ws.J, i, w)
@@ -91,7 +91,7 @@ def with_children(a: Articulated, ws: Workspace, i: int, w: int):
 
 
 @wp.func
-def leave(a: Articulated, ws: Workspace, i: int, w: int):
+def store_articulated(a: ArticulatedBody, ws: Workspace, i: int, w: int):
     """Leave it for link i."""
     put6(ws.M, i, w, a.M)
     put6(ws.J, i, w, a.J)
@@ -103,35 +103,35 @@ def leave(a: Articulated, ws: Workspace, i: int, w: int):
 @wp.func
 def inward(tree: Tree, ws: Workspace, tau: array2, loaded: int, w: int):
     """Articulated inertia and bias force at velocity V from the tips to the roots; leaves Û, 1/√D, z."""
-    a = Articulated()
-    carried = int(0)
+    articulated = ArticulatedBody()
+    is_carried = int(0)
     i = tree.links - 1
     while i >= 0:
-        if carried == 0:
-            a = Articulated()
+        if is_carried == 0:
+            articulated = ArticulatedBody()
         if tree.gathers[i] == 1:
-            a = with_children(a, ws, i, w)
-        r, Jc = inertia_of(tree, ws, i, w)
-        a = with_inertia(a, tree.mass[i], r, Jc)
-        f, n = bias_of(tree.mass[i], r, Jc, ws, i, w)
-        a.f = a.f + f
-        a.n = a.n + n
+            articulated = add_children(articulated, ws, i, w)
+        r, Jc = link_inertia(tree, ws, i, w)
+        articulated = add_rigid_inertia(articulated, tree.mass[i], r, Jc)
+        f, n = bias_wrench(tree.mass[i], r, Jc, ws, i, w)
+        articulated.f = articulated.f + f
+        articulated.n = articulated.n + n
         if loaded > 0:
-            a.f = a.f - get3(ws.F, 2 * i, w)
-            a.n = a.n - get3(ws.F, 2 * i + 1, w)
+            articulated.f = articulated.f - get3(ws.F, 2 * i, w)
+            articulated.n = articulated.n - get3(ws.F, 2 * i + 1, w)
         d = tree.dof[i + 1] - 1
         first = tree.dof[i]
         while d >= first:
-            a = without_coordinate(a, tree, ws, tau, d, w)
+            articulated = eliminate_coordinate(articulated, tree, ws, tau, d, w)
             d -= 1
-        hand = tree.hand[i]
-        carried = 0
-        if hand == CARRY:
-            carried = 1
-        elif hand == STORE:
-            leave(a, ws, tree.parent[i], w)
-        elif hand == ADD:
-            leave(with_children(a, ws, tree.parent[i], w), ws, tree.parent[i], w)
+        handoff = tree.hand[i]
+        is_carried = 0
+        if handoff == CARRY:
+            is_carried = 1
+        elif handoff == STORE:
+            store_articulated(articulated, ws, tree.parent[i], w)
+        elif handoff == ADD:
+            store_articulated(add_children(articulated, ws, tree.parent[i], w), ws, tree.parent[i], w)
         i -= 1
 
 

@@ -11,7 +11,7 @@ from sharnir.kernels.types import array2, cos_sin, quat, real
 
 
 @wp.func
-def advance(tree: Tree, q: array2, v: array2, dt: real, out: array2, w: int):
+def integrate_positions(tree: Tree, q: array2, v: array2, dt: real, out: array2, w: int):
     """out = q ⊕ dt·v."""
     half = real(0.5)
     e = int(0)

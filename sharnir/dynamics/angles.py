@@ -5,11 +5,11 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.enums import SCREW
-from sharnir.kernels.types import C_REAL, DOUBLE, FOUR, array2
+from sharnir.kernels.types import C_REAL, DOUBLE, SIMD4_NATIVE, array2
 from sharnir.kernels.vector_ops import indices
 
-FARTHEST = "1e5"  # rad, beyond which the reduction loses digits
-_EACH = """
+MAX_REDUCED_ANGLE = "1e5"  # rad, beyond which the reduction loses digits
+_SCALAR_NATIVE = """
     for (int e = 0; e < parts; ++e)
         if (kind.data[e] == SCREW) {
             const long long at = (long long)(2*part_v.data[e])*n + w;
@@ -20,7 +20,7 @@ _EACH = """
 """
 # Cody–Waite reduction by π/2 and the minimax polynomials of fdlibm on [−π/4, π/4], as in `kernels.types.cos_sin`. A sum
 # with 1.5 · 2⁵² is rounded to a whole number and has the quadrant in its last two bits.
-_FOUR_AT_ONCE = """
+_SIMD4_NATIVE = """
     FOUR
     typedef long long words __attribute__((ext_vector_type(4)));
     for (int e = 0; e < parts;) {
@@ -64,16 +64,16 @@ _FOUR_AT_ONCE = """
 #if defined(__CUDA_ARCH__)
     const long long n = q.shape[1];
     const REAL* position = q.data + w;
-    {_EACH}
+    {_SCALAR_NATIVE}
 #else
     const REAL* position = q.data + (long long)(w) * q.shape[0];
-    {_FOUR_AT_ONCE if DOUBLE else "const long long n = 1; w = 0;" + _EACH}
+    {_SIMD4_NATIVE if DOUBLE else "const long long n = 1; w = 0;" + _SCALAR_NATIVE}
 #endif
 """.replace("SCREW", str(SCREW))
-    .replace("FARTHEST", FARTHEST)
-    .replace("FOUR", FOUR)
+    .replace("FARTHEST", MAX_REDUCED_ANGLE)
+    .replace("FOUR", SIMD4_NATIVE)
     .replace("REAL", C_REAL)
 )
-def cosines(parts: int, kind: indices, part_q: indices, part_v: indices, q: array2, out: array2, w: int):
+def hinge_cos_sin(parts: int, kind: indices, part_q: indices, part_v: indices, q: array2, out: array2, w: int):
     """out[2 d], out[2 d + 1] ← cosine and sine of hinge coordinate d, to 1 ulp."""
     ...

@@ -6,7 +6,7 @@ import warp as wp
 
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kernels.columns import get3, get6, get33, put6, put33
-from sharnir.kernels.types import array2, mat33, real, sym_mul, sym_outer, sym_turned, vec6
+from sharnir.kernels.types import array2, mat33, real, sym_mul, sym_outer, sym_rotate, vec6
 
 
 @wp.func
@@ -21,7 +21,7 @@ def composite_inertias(tree: Tree, ws: Workspace, w: int):
         h = r * m
         rr = wp.dot(r, h)
         put6(ws.M, i, w, vec6(m, m, m, zero, zero, zero))
-        put6(ws.J, i, w, sym_turned(R, tree.inertia[i]) - sym_outer(r, h) + vec6(rr, rr, rr, zero, zero, zero))
+        put6(ws.J, i, w, sym_rotate(R, tree.inertia[i]) - sym_outer(r, h) + vec6(rr, rr, rr, zero, zero, zero))
         put33(ws.H, i, w, mat33(zero, h[2], -h[1], -h[2], zero, h[0], h[1], -h[0], zero))
         i += 1
     i = tree.links - 1

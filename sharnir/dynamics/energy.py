@@ -9,11 +9,13 @@ from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kernels.columns import get3, get33, item, set_item
 from sharnir.kernels.types import array2, real, vec3
 
-TOTALS = 12  # mass, centre of mass (3), kinetic, potential energy, linear (3), angular momentum about the origin (3)
+TOTALS_SIZE = (
+    12  # mass, centre of mass (3), kinetic, potential energy, linear (3), angular momentum about the origin (3)
+)
 
 
 @wp.func
-def kinetic_of(tree: Tree, ws: Workspace, i: int, w: int):
+def link_kinetic_energy(tree: Tree, ws: Workspace, i: int, w: int):
     """Kinetic energy of link i."""
     R = get33(ws.R, i, w)
     om = get3(ws.V, 2 * i + 1, w)
@@ -29,7 +31,7 @@ def energies(tree: Tree, ws: Workspace, q: array2, v: array2, w: int):
     potential = spring_energy(tree, ws, q, w)
     i = int(0)
     while i < tree.links:
-        kinetic = kinetic + kinetic_of(tree, ws, i, w)
+        kinetic = kinetic + link_kinetic_energy(tree, ws, i, w)
         r = get3(ws.O, tree.root[i], w) + get3(ws.x, i, w) + get33(ws.R, i, w) * tree.com[i]
         potential = potential - tree.mass[i] * wp.dot(tree.gravity, r)
         i += 1

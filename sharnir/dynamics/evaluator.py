@@ -8,11 +8,11 @@ import numpy as np
 import warp as wp
 
 from sharnir.dynamics import kernels
-from sharnir.dynamics.energy import TOTALS
-from sharnir.dynamics.tree import tree_on, workspace_on
+from sharnir.dynamics.energy import TOTALS_SIZE
+from sharnir.dynamics.tree import allocate_workspace, upload_tree
 from sharnir.enums import NOTHING
 from sharnir.errors import fail, shown, unknown
-from sharnir.kernels.columns import world_columns
+from sharnir.kernels.columns import allocate_columns
 from sharnir.kernels.launch import Graphs
 from sharnir.kernels.types import np_real, real
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sharnir.model.model import Model
 
 
-def checked_model(model: Any) -> Model:
+def require_model(model: Any) -> Model:
     from sharnir.model.model import Model
 
     if not isinstance(model, Model):
@@ -28,7 +28,7 @@ def checked_model(model: Any) -> Model:
     return model
 
 
-def checked_device(device: Any) -> str:
+def require_device(device: Any) -> str:
     """A device Warp knows here, by its name."""
     known = [d.alias for d in wp.get_devices()]
     if not isinstance(device, str) or device not in known:
@@ -46,13 +46,13 @@ class Dynamics:
     def __init__(self, model: Model, worlds: int = 1, device: str = "cpu") -> None:
         if isinstance(worlds, bool) or not isinstance(worlds, (int, np.integer)) or worlds < 1:
             raise fail("Dynamics", "worlds is out of range", repr(worlds), "a whole number ≥ 1")
-        self.model, self.worlds, self.device = checked_model(model), int(worlds), checked_device(device)
+        self.model, self.worlds, self.device = require_model(model), int(worlds), require_device(device)
         key = ("tree", device)
         if key not in model.cache:
-            model.cache[key] = tree_on(model, device)
+            model.cache[key] = upload_tree(model, device)
         self.tree = model.cache[key]
         on_gpu = wp.get_device(device).is_cuda
-        self.workspace = workspace_on(model, self.worlds if on_gpu else 1, device)
+        self.workspace = allocate_workspace(model, self.worlds if on_gpu else 1, device)
         self.q = self.array(model.nq)
         self.v = self.array(model.nv)
         self.a = self.array(model.nv)
@@ -63,7 +63,7 @@ class Dynamics:
 
     def array(self, rows: int) -> wp.array:
         """A zeroed array [rows, worlds] on the device."""
-        return world_columns(rows, self.worlds, self.device)
+        return allocate_columns(rows, self.worlds, self.device)
 
     def _result(self, name: str, rows: int) -> wp.array:
         if name not in self._results:
@@ -120,7 +120,7 @@ class Dynamics:
 
     def totals(self) -> wp.array:
         """[12] mass, first moment, kinetic and potential energy, linear and angular momentum (about the origin)."""
-        out = self._result("totals", TOTALS)
+        out = self._result("totals", TOTALS_SIZE)
         self.launch("totals", kernels.totals_kernel, [self.tree, self.workspace, self.q, self.v, out])
         return out
 

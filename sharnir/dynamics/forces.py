@@ -11,7 +11,7 @@ from sharnir.kernels.types import array2, real, vec3
 
 
 @wp.func
-def turn_vector(a: array2, b: wp.array(dtype=real), i: int, w: int):
+def rotation_from_rest(a: array2, b: wp.array(dtype=real), i: int, w: int):
     """Rotation vector of b⁻¹∗a, the shorter way round: a the quaternion a[i..i+3, w], b likewise."""
     av = item3(a, i, w)
     bv = vec3(b[i], b[i + 1], b[i + 2])
@@ -39,7 +39,7 @@ def passive_forces(tree: Tree, q: array2, v: array2, tau: array2, w: int):
         kind = tree.kind[e]
         n = int(1)
         if kind == BALL:
-            t = turn_vector(q, tree.rest, qi, w)
+            t = rotation_from_rest(q, tree.rest, qi, w)
             set_item(tau, d, w, tree.effort[d] - tree.damping[d] * item(v, d, w) - tree.stiffness[d] * t[0])
             set_item(
                 tau, d + 1, w, tree.effort[d + 1] - tree.damping[d + 1] * item(v, d + 1, w) - tree.stiffness[d] * t[1]
@@ -74,7 +74,7 @@ def spring_energy(tree: Tree, ws: Workspace, q: array2, w: int):
         d = tree.part_v[e]
         kind = tree.kind[e]
         if kind == BALL:
-            t = turn_vector(q, tree.rest, qi, w)
+            t = rotation_from_rest(q, tree.rest, qi, w)
             energy = energy + half * tree.stiffness[d] * wp.dot(t, t)
         elif kind != STILL:
             n = int(1)
@@ -89,14 +89,16 @@ def spring_energy(tree: Tree, ws: Workspace, q: array2, w: int):
     s = int(0)
     while s < tree.springs:
         data = tree.spring_data[s]
-        stretch = wp.length(spring_end(tree, ws, 2 * s + 1, w) - spring_end(tree, ws, 2 * s, w)) - data[2]
+        stretch = (
+            wp.length(spring_end_position(tree, ws, 2 * s + 1, w) - spring_end_position(tree, ws, 2 * s, w)) - data[2]
+        )
         energy = energy + half * data[0] * stretch * stretch
         s += 1
     return energy
 
 
 @wp.func
-def pivot(tree: Tree, ws: Workspace, link: int, w: int):
+def pivot_of(tree: Tree, ws: Workspace, link: int, w: int):
     """Pivot of a link's tree; the world has its origin."""
     O = vec3()
     if link >= 0:
@@ -105,12 +107,12 @@ def pivot(tree: Tree, ws: Workspace, link: int, w: int):
 
 
 @wp.func
-def spring_end(tree: Tree, ws: Workspace, end: int, w: int):
+def spring_end_position(tree: Tree, ws: Workspace, end: int, w: int):
     """World position of a spring's end."""
     link = tree.spring_link[end]
     point = tree.spring_anchor[end]
     if link >= 0:
-        point = pivot(tree, ws, link, w) + get3(ws.x, link, w) + get33(ws.R, link, w) * point
+        point = pivot_of(tree, ws, link, w) + get3(ws.x, link, w) + get33(ws.R, link, w) * point
     return point
 
 
@@ -124,7 +126,7 @@ def point_velocity(ws: Workspace, link: int, r: vec3, w: int):
 
 
 @wp.func
-def push(ws: Workspace, link: int, r: vec3, force: vec3, w: int):
+def add_force(ws: Workspace, link: int, r: vec3, force: vec3, w: int):
     """Add a force at r from the pivot to a link's applied wrench."""
     if link >= 0:
         put3(ws.F, 2 * link, w, get3(ws.F, 2 * link, w) + force)
@@ -132,7 +134,7 @@ def push(ws: Workspace, link: int, r: vec3, force: vec3, w: int):
 
 
 @wp.func
-def applied_wrenches(tree: Tree, ws: Workspace, f_ext: array2, w: int):
+def set_applied_wrenches(tree: Tree, ws: Workspace, f_ext: array2, w: int):
     """F: the user's wrenches (force, torque about the centre of mass, world axes) moved to the pivot."""
     i = int(0)
     while i < tree.links:
@@ -145,24 +147,24 @@ def applied_wrenches(tree: Tree, ws: Workspace, f_ext: array2, w: int):
 
 
 @wp.func
-def spring_wrenches(tree: Tree, ws: Workspace, w: int):
+def add_spring_wrenches(tree: Tree, ws: Workspace, w: int):
     """Add the springs between points to F."""
     s = int(0)
     while s < tree.springs:
         a = tree.spring_link[2 * s]
         b = tree.spring_link[2 * s + 1]
         data = tree.spring_data[s]
-        xa = spring_end(tree, ws, 2 * s, w)
-        xb = spring_end(tree, ws, 2 * s + 1, w)
+        xa = spring_end_position(tree, ws, 2 * s, w)
+        xb = spring_end_position(tree, ws, 2 * s + 1, w)
         length = wp.length(xb - xa)
         if length > real(0.0):
             n = (xb - xa) / length
-            ra = xa - pivot(tree, ws, a, w)
-            rb = xb - pivot(tree, ws, b, w)
+            ra = xa - pivot_of(tree, ws, a, w)
+            rb = xb - pivot_of(tree, ws, b, w)
             rate = wp.dot(n, point_velocity(ws, b, rb, w) - point_velocity(ws, a, ra, w))
             pull = n * (data[0] * (length - data[2]) + data[1] * rate)
-            push(ws, a, ra, pull, w)
-            push(ws, b, rb, -pull, w)
+            add_force(ws, a, ra, pull, w)
+            add_force(ws, b, rb, -pull, w)
         s += 1
 
 
@@ -174,12 +176,12 @@ def spring_dissipation(tree: Tree, ws: Workspace, w: int):
     while s < tree.springs:
         a = tree.spring_link[2 * s]
         b = tree.spring_link[2 * s + 1]
-        xa = spring_end(tree, ws, 2 * s, w)
-        xb = spring_end(tree, ws, 2 * s + 1, w)
+        xa = spring_end_position(tree, ws, 2 * s, w)
+        xb = spring_end_position(tree, ws, 2 * s + 1, w)
         length = wp.length(xb - xa)
         if length > real(0.0):
-            va = point_velocity(ws, a, xa - pivot(tree, ws, a, w), w)
-            vb = point_velocity(ws, b, xb - pivot(tree, ws, b, w), w)
+            va = point_velocity(ws, a, xa - pivot_of(tree, ws, a, w), w)
+            vb = point_velocity(ws, b, xb - pivot_of(tree, ws, b, w), w)
             rate = wp.dot(xb - xa, vb - va) / length
             lost = lost + tree.spring_data[s][1] * rate * rate
         s += 1

@@ -10,22 +10,22 @@ import warp as wp
 
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import ADD, CARRY, DROP
-from sharnir.kernels.types import C_REAL, DOUBLE, FOUR, array2, real
+from sharnir.kernels.types import C_REAL, DOUBLE, SIMD4_NATIVE, array2, real
 
-LEAST = 1.0e-300 if DOUBLE else 1.0e-37  # so that nothing is divided by nothing
-SPRING_LEAN = f"k*k*k / (D*D*D + (k*k*k + ({C_REAL}){LEAST}))"
-DAMPING_SHARE = "(D + c) / (D + D + c)"
+DIVISION_GUARD = 1.0e-300 if DOUBLE else 1.0e-37  # so that nothing is divided by nothing
+SPRING_IMPLICITNESS_NATIVE = f"k*k*k / (D*D*D + (k*k*k + ({C_REAL}){DIVISION_GUARD}))"
+DAMPING_IMPLICITNESS_NATIVE = "(D + c) / (D + D + c)"
 
 
-@wp.func_native(f"return {SPRING_LEAN};")
-def spring_lean(k: real, D: real) -> real:
+@wp.func_native(f"return {SPRING_IMPLICITNESS_NATIVE};")
+def spring_implicitness(k: real, D: real) -> real:
     """How far a spring leans on where it will be, y³/(1 + y³), y = k/D with k = ¼ dt² times its stiffness: 0 for soft
     ones, which keep their energy, 1 for stiff ones, which come to rest in a step (M-31)."""
     ...
 
 
-@wp.func_native(f"return {DAMPING_SHARE};")
-def damping_share(c: real, D: real) -> real:
+@wp.func_native(f"return {DAMPING_IMPLICITNESS_NATIVE};")
+def damping_implicitness(c: real, D: real) -> real:
     """Share θ = (1 + x)/(2 + x) of a damper that acts on the new velocity, x = c/D with c = dt times its damping: ½ for
     weak ones (second order), 1 for stiff ones. The velocity decays by 1/(1 + x + x²/2) in a step: never reversed, no
     ringing (M-31)."""
@@ -192,15 +192,15 @@ def damping_share(c: real, D: real) -> real:
         put(ws.p.data + 6*up*n + w, f);
         put(ws.p.data + (6*up + 3)*n + w, t);
     }
-""".replace("SPRING_LEAN", SPRING_LEAN)
-    .replace("DAMPING_SHARE", DAMPING_SHARE)
+""".replace("SPRING_LEAN", SPRING_IMPLICITNESS_NATIVE)
+    .replace("DAMPING_SHARE", DAMPING_IMPLICITNESS_NATIVE)
     .replace("CARRY", str(CARRY))
     .replace("DROP", str(DROP))
     .replace("ADD", str(ADD))
-    .replace("FOUR", FOUR)
+    .replace("FOUR", SIMD4_NATIVE)
     .replace("REAL", C_REAL)
 )
-def inward_momentum(tree: Tree, ws: Workspace, tau: array2, v: array2, loaded: int, w: int):
+def inward_implicit(tree: Tree, ws: Workspace, tau: array2, v: array2, loaded: int, w: int):
     """Articulated inertia and bias force −F from the tips to the roots; leaves Û, 1/√D, z, and in E what has been added
     to D. Centres of mass and inertias about them are left as well. tau: joint impulses, v: the velocity before, on
     which the rest of a damper acts that does not act on the one sought; loaded: whether there is an F."""

@@ -7,7 +7,7 @@ import warp as wp
 from sharnir.dynamics.aba import inward, outward, whiten_coordinate
 from sharnir.dynamics.crba import composite_inertias, mass_matrix
 from sharnir.dynamics.energy import totals
-from sharnir.dynamics.forces import applied_wrenches, passive_forces, spring_wrenches
+from sharnir.dynamics.forces import add_spring_wrenches, passive_forces, set_applied_wrenches
 from sharnir.dynamics.jacobian import point_jacobian
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.rnea import accelerate, joint_forces, link_forces, subtree_forces
@@ -24,9 +24,9 @@ def aba_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, tau: array2, f_e
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
     if loaded > 0:
-        applied_wrenches(tree, ws, f_ext, w)
+        set_applied_wrenches(tree, ws, f_ext, w)
     if loaded == SPRINGS:
-        spring_wrenches(tree, ws, w)
+        add_spring_wrenches(tree, ws, w)
     inward(tree, ws, tau, loaded, w)
     outward(tree, ws, qdd, w)
 
@@ -39,9 +39,9 @@ def rnea_kernel(
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
     if loaded > 0:
-        applied_wrenches(tree, ws, f_ext, w)
+        set_applied_wrenches(tree, ws, f_ext, w)
     if loaded == SPRINGS:
-        spring_wrenches(tree, ws, w)
+        add_spring_wrenches(tree, ws, w)
     accelerate(tree, ws, qdd, w)
     link_forces(tree, ws, loaded, w)
     subtree_forces(tree, ws, w)
@@ -105,11 +105,11 @@ def bodies_kernel(
 ):
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
-    put_bodies(tree, ws, position, rotation, velocity, w)
+    store_body_states(tree, ws, position, rotation, velocity, w)
 
 
 @wp.func
-def put_places(tree: Tree, ws: Workspace, position: array2, rotation: array2, w: int):
+def store_body_poses(tree: Tree, ws: Workspace, position: array2, rotation: array2, w: int):
     """Poses of the body frames."""
     i = int(0)
     while i < tree.links:
@@ -124,9 +124,9 @@ def put_places(tree: Tree, ws: Workspace, position: array2, rotation: array2, w:
 
 
 @wp.func
-def put_bodies(tree: Tree, ws: Workspace, position: array2, rotation: array2, velocity: array2, w: int):
+def store_body_states(tree: Tree, ws: Workspace, position: array2, rotation: array2, velocity: array2, w: int):
     """Poses and velocities of the body frames."""
-    put_places(tree, ws, position, rotation, w)
+    store_body_poses(tree, ws, position, rotation, w)
     i = int(0)
     while i < tree.links:
         r = get3(ws.x, i, w) + get33(ws.R, i, w) * tree.body_pos[i]

@@ -9,20 +9,20 @@ from typing import Any
 
 import warp as wp
 
-from sharnir.dynamics.angles import cosines
+from sharnir.dynamics.angles import hinge_cos_sin
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import BALL, SCREW, SHIFT, SLIDE
 from sharnir.kernels.columns import get, get3, get33, item, item3, put3, put33
-from sharnir.kernels.types import array2, column, identity33, real, rotation, turn_z, vec3
+from sharnir.kernels.types import array2, column, identity33, matrix_from_quat, real, rotate_z, vec3
 
 
 @wp.func
-def put_axis(ws: Workspace, d: int, w: int, linear: vec3, angular: vec3):
+def store_axis(ws: Workspace, d: int, w: int, linear: vec3, angular: vec3):
     put3(ws.S, 2 * d, w, linear)
     put3(ws.S, 2 * d + 1, w, angular)
 
 
-def _outward(name: str, moving: bool) -> Any:
+def _outward_pass(name: str, moving: bool) -> Any:
     """The pass with velocities and accelerations, or with poses and axes only."""
 
     def outward_pass(tree: Tree, ws: Workspace, q: array2, v: array2, w: int):
@@ -31,7 +31,7 @@ def _outward(name: str, moving: bool) -> Any:
         A is the acceleration every link would have at q̈ = 0, with gravity as −g of the base: it collects
         V × S q̇ outward, so that no pass after this one needs a velocity-product term.
         """
-        cosines(tree.part[tree.links], tree.kind, tree.part_q, tree.part_v, q, ws.turn, w)
+        hinge_cos_sin(tree.part[tree.links], tree.kind, tree.part_q, tree.part_v, q, ws.turn, w)
         R = identity33()
         x = vec3()
         vel = vec3()
@@ -42,12 +42,12 @@ def _outward(name: str, moving: bool) -> Any:
         i = int(0)
         while i < tree.links:
             lam = tree.parent[i]
-            pinned = int(1)
+            pivot_set = int(1)
             if lam < 0:
                 R = identity33()
                 x = vec3()
                 O = vec3()
-                pinned = 0
+                pivot_set = 0
                 if wp.static(moving):
                     vel = vec3()
                     om = vec3()
@@ -71,16 +71,16 @@ def _outward(name: str, moving: bool) -> Any:
                 d = tree.part_v[e]
                 if kind == SCREW:
                     sign = tree.sign[e]
-                    R = turn_z(R, get(ws.turn, 2 * d, w), sign * get(ws.turn, 2 * d + 1, w))
+                    R = rotate_z(R, get(ws.turn, 2 * d, w), sign * get(ws.turn, 2 * d + 1, w))
                     axis = column(R, 2) * sign
                     h = tree.pitch[e]
-                    if pinned == 0:
+                    if pivot_set == 0:
                         O = O + x
                         x = vec3()
-                        pinned = 1
+                        pivot_set = 1
                     x = x + axis * (h * item(q, qi, w))
                     linear = wp.cross(x, axis) + axis * h
-                    put_axis(ws, d, w, linear, axis)
+                    store_axis(ws, d, w, linear, axis)
                     if wp.static(moving):
                         rate = item(v, d, w)
                         dv = linear * rate
@@ -92,7 +92,7 @@ def _outward(name: str, moving: bool) -> Any:
                 elif kind == SLIDE:
                     axis = column(R, 2) * tree.sign[e]
                     x = x + axis * item(q, qi, w)
-                    put_axis(ws, d, w, axis, vec3())
+                    store_axis(ws, d, w, axis, vec3())
                     if wp.static(moving):
                         dv = axis * item(v, d, w)
                         acc = acc + wp.cross(om, dv)
@@ -100,28 +100,28 @@ def _outward(name: str, moving: bool) -> Any:
                 elif kind == SHIFT:
                     B = R * tree.sign[e]
                     x = x + B * item3(q, qi, w)
-                    put_axis(ws, d, w, column(B, 0), vec3())
-                    put_axis(ws, d + 1, w, column(B, 1), vec3())
-                    put_axis(ws, d + 2, w, column(B, 2), vec3())
+                    store_axis(ws, d, w, column(B, 0), vec3())
+                    store_axis(ws, d + 1, w, column(B, 1), vec3())
+                    store_axis(ws, d + 2, w, column(B, 2), vec3())
                     if wp.static(moving):
                         dv = B * item3(v, d, w)
                         acc = acc + wp.cross(om, dv)
                         vel = vel + dv
                 elif kind == BALL:
-                    if pinned == 0:
+                    if pivot_set == 0:
                         O = O + x
                         x = vec3()
-                        pinned = 1
-                    turn = rotation(item(q, qi, w), item(q, qi + 1, w), item(q, qi + 2, w), item(q, qi + 3, w))
+                        pivot_set = 1
+                    turn = matrix_from_quat(item(q, qi, w), item(q, qi + 1, w), item(q, qi + 2, w), item(q, qi + 3, w))
                     axes = R * tree.sign[e]
                     if tree.sign[e] > real(0.0):
                         R = R * turn
                         axes = R
                     else:
                         R = R * wp.transpose(turn)
-                    put_axis(ws, d, w, wp.cross(x, column(axes, 0)), column(axes, 0))
-                    put_axis(ws, d + 1, w, wp.cross(x, column(axes, 1)), column(axes, 1))
-                    put_axis(ws, d + 2, w, wp.cross(x, column(axes, 2)), column(axes, 2))
+                    store_axis(ws, d, w, wp.cross(x, column(axes, 0)), column(axes, 0))
+                    store_axis(ws, d + 1, w, wp.cross(x, column(axes, 1)), column(axes, 1))
+                    store_axis(ws, d + 2, w, wp.cross(x, column(axes, 2)), column(axes, 2))
                     if wp.static(moving):
                         dw = axes * item3(v, d, w)
                         dv = wp.cross(x, dw)
@@ -135,7 +135,7 @@ def _outward(name: str, moving: bool) -> Any:
                     d = tree.dof[i]
                     while d < tree.dof[i + 1]:
                         turn_axis = get3(ws.S, 2 * d + 1, w)
-                        put_axis(ws, d, w, get3(ws.S, 2 * d, w) + wp.cross(turn_axis, x), turn_axis)
+                        store_axis(ws, d, w, get3(ws.S, 2 * d, w) + wp.cross(turn_axis, x), turn_axis)
                         d += 1
                     if wp.static(moving):
                         vel = vel + wp.cross(om, x)
@@ -156,5 +156,5 @@ def _outward(name: str, moving: bool) -> Any:
     return wp.func(outward_pass)
 
 
-kinematics = _outward("kinematics", True)
-poses = _outward("poses", False)
+kinematics = _outward_pass("kinematics", True)
+poses = _outward_pass("poses", False)

@@ -8,10 +8,10 @@ import numpy as np
 import warp as wp
 
 from sharnir.dynamics.aba import whiten
-from sharnir.dynamics.forces import pivot, point_velocity
+from sharnir.dynamics.forces import pivot_of, point_velocity
 from sharnir.dynamics.tree import Tree, Workspace, ints
 from sharnir.enums import CYLINDRICAL, FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, UNIVERSAL
-from sharnir.kernels.columns import get3, get33, item, put3, set_item, world_columns
+from sharnir.kernels.columns import allocate_columns, get3, get33, item, put3, set_item
 from sharnir.kernels.types import array2, column, mat33, np_real, real, vec3
 from sharnir.model.joint_rows import (
     CONSTRAINT_COUNT,
@@ -95,7 +95,7 @@ def loop_frames_of(tree: Tree, ws: Workspace, loops: LoopJoints, k: int, w: int)
         R = get33(ws.R, b, w)
         xC = get3(ws.x, b, w) + R * xC
         s.C = R * s.C
-    s.ra = xC + (pivot(tree, ws, b, w) - pivot(tree, ws, a, w))
+    s.ra = xC + (pivot_of(tree, ws, b, w) - pivot_of(tree, ws, a, w))
     s.rb = xC
     s.d = s.ra - xP
     return s
@@ -331,5 +331,5 @@ def allocate_loop_rows(model: Model, worlds: int, device: str) -> LoopRows:
     sizes = {"g": n, "rate": n, "bias": n, "W": n * model.nv}
     sizes |= dict.fromkeys(("q", "near"), int(model.loop_q_start[-1]))
     for name, size in sizes.items():
-        setattr(rows, name, world_columns(size, worlds, device))
+        setattr(rows, name, allocate_columns(size, worlds, device))
     return rows

@@ -19,7 +19,7 @@ from sharnir.kernels.vector_ops import indices
 SMALL_ANGLE2 = 0.04  # rad²: below it, series to the last digit, in x = α²
 HALF_SINC = (0.5, -2.0833333333333332e-02, 2.6041666666666666e-04, -1.5500992063492063e-06, 5.3822889109347443e-09)
 HALF_COS = (1.0, -0.125, 2.6041666666666665e-03, -2.1701388888888888e-05, 9.6881200396825401e-08)
-SINC_LACK = (
+SINC_REMAINDER = (
     0.16666666666666666, -8.3333333333333332e-03, 1.9841269841269841e-04, -2.7557319223985893e-06,
     2.5052108385441720e-08,
 )  # sin(α/2)/α, cos(α/2) and (α − sin α)/α³  # fmt: skip
@@ -101,13 +101,13 @@ def _series(coefficients: tuple[float, ...]) -> str:
     }
 """.replace("HALF_SINC", _series(HALF_SINC))
     .replace("HALF_COS", _series(HALF_COS))
-    .replace("SINC_LACK", _series(SINC_LACK))
+    .replace("SINC_LACK", _series(SINC_REMAINDER))
     .replace("SMALL_ANGLE2", str(SMALL_ANGLE2))
     .replace("STILL", str(STILL))
     .replace("BALL", str(BALL))
     .replace("REAL", C_REAL)
 )
-def displace(
+def link_displacements(
     links: int, parent: indices, part: indices, kind: indices, part_v: indices, S: array2, v: array2, dt: real,
     Qu: array2, Qs: array2, t: array2, w: int,
 ):  # fmt: skip
@@ -117,7 +117,7 @@ def displace(
 
 
 @wp.func
-def turned_by(u: vec3, s: real, y: vec3):
+def rotation_offset(u: vec3, s: real, y: vec3):
     """Q y Q⁻¹ − y of a unit quaternion (u, s)."""
     c = wp.cross(u, y)
     return (c * s + wp.cross(u, c)) * real(2.0)
@@ -146,7 +146,7 @@ def chord_momenta(tree: Tree, ws: Workspace, v: array2, dt: real, w: int):
     L = R_m I R_mᵀ θ/dt at mid-rotation R_m, θ the rotation vector of the step (Krysl's midpoint rule): exact for a free
     body's L, second order, and symmetric in time.
     """
-    displace(
+    link_displacements(
         tree.links, tree.parent, tree.part, tree.kind, tree.part_v, ws.S, v, dt, ws.Qu, ws.Qs, ws.t, w
     )  # fmt: skip
     inv_dt = real(1.0) / dt
@@ -155,7 +155,7 @@ def chord_momenta(tree: Tree, ws: Workspace, v: array2, dt: real, w: int):
         u = get3(ws.Qu, i, w)
         s = get(ws.Qs, i, w)
         r = get3(ws.com, i, w)
-        put3(ws.C, 2 * i, w, (get3(ws.t, i, w) + turned_by(u, s, r)) * (tree.mass[i] * inv_dt))
+        put3(ws.C, 2 * i, w, (get3(ws.t, i, w) + rotation_offset(u, s, r)) * (tree.mass[i] * inv_dt))
         # at mid-rotation: a quarter of the way in quaternions, half the angle
         y = sym_mul(get6(ws.I, i, w), rotation_vector(u, s)) * inv_dt
         sign = wp.where(s < real(0.0), real(-1.0), real(1.0))

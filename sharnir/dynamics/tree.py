@@ -115,7 +115,7 @@ WORKSPACE_ROWS = {
 PER_DOF = {"S", "turn", "U", "rsD", "z", "E", "hc", "hk", "hb"}
 
 
-def in_precision(model: Model, name: str, values: np.ndarray) -> np.ndarray:
+def cast_to_precision(model: Model, name: str, values: np.ndarray) -> np.ndarray:
     """Numbers in the precision of the process, if they fit."""
     largest = float(np.abs(values).max(initial=0.0))
     if largest > np.finfo(np_real).max:
@@ -123,7 +123,7 @@ def in_precision(model: Model, name: str, values: np.ndarray) -> np.ndarray:
     return values.astype(np_real)
 
 
-def tree_on(model: Model, device: str) -> Tree:
+def upload_tree(model: Model, device: str) -> Tree:
     """The model's arrays on a device."""
     tree = Tree()
     tree.links, tree.springs = model.nb, len(model.spring_names)
@@ -145,11 +145,11 @@ def tree_on(model: Model, device: str) -> Tree:
         "spring_anchor": (model.spring_anchor.reshape(-1, 3), vec3), "spring_data": (model.spring_data, vec3),
     }  # fmt: skip
     for name, (values, dtype) in reals.items():
-        setattr(tree, name, wp.array(in_precision(model, name, values), dtype=dtype, device=device))
+        setattr(tree, name, wp.array(cast_to_precision(model, name, values), dtype=dtype, device=device))
     return tree
 
 
-def workspace_on(model: Model, columns: int, device: str, width: int = 0) -> Workspace:
+def allocate_workspace(model: Model, columns: int, device: str, width: int = 0) -> Workspace:
     """Zeroed workspace with one column per world (GPU) or one in all (CPU); z has at least `width` rows."""
     ws = Workspace()
     ws.O = wp.zeros((3 * model.trees, columns), dtype=real, device=device)

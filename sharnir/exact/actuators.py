@@ -15,7 +15,7 @@ def gear_matrix(model: Model) -> Reals:
     return out
 
 
-def positions(model: Model, q: Reals) -> Reals:
+def gather_positions(model: Model, q: Reals) -> Reals:
     """[nc, worlds] position of every coordinate, from (q, loop q) [.., worlds]; 0 for those of a quaternion."""
     place = model.coordinate_positions
     return np.where(place[:, None] >= 0, q[place], 0.0) if len(q) else np.zeros((model.nc, q.shape[1]))
@@ -28,5 +28,5 @@ def actuator_forces(model: Model, gears: Reals, q: Reals, v: Reals, u: Reals) ->
     terms = np.stack([np.ones_like(path), path, rate])
     f = np.einsum("ak,kaw->aw", model.actuator_gain, terms) * u + np.einsum("ak,kaw->aw", model.actuator_bias, terms)
     f = np.clip(f, *model.actuator_force_limits.T[:, :, None])
-    most = model.drive_max_force[:, None]
-    return f, np.clip(gears @ f, -most, most)
+    max_force = model.drive_max_force[:, None]
+    return f, np.clip(gears @ f, -max_force, max_force)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.integrate import DOP853, Radau
 
 from sharnir.errors import SimulationError
-from sharnir.exact.singularity_guard import NEAR, GuardedDOP853
+from sharnir.exact.singularity_guard import NEAR_SINGULAR, GuardedDOP853
 from sharnir.exact.system import System
 from sharnir.model.model import Reals
 
@@ -21,7 +21,7 @@ ADAPTIVE = {"dop853": DOP853, "radau": Radau}
 Step = tuple[float, Reals]
 
 
-class Headway:
+class ProgressMonitor:
     """Ends a run that crawls: adaptive steps shrink without end near a singular configuration, or if it is stiff."""
 
     WINDOW = 20_000  # evaluations over which progress is judged
@@ -36,7 +36,7 @@ class Headway:
         if system.evaluations - self._evaluations < self.WINDOW:
             return
         done = t - self._t
-        weak = system.closed and system.hold.last < NEAR
+        weak = system.closed and system.hold.last < NEAR_SINGULAR
         if done < (self.CRAWL_WEAK if weak else self.CRAWL) * self._best:
             nq, nv = system.model.nq, system.model.nv
             hint = "a larger rtol may help" if stiff else "method 'radau' or a larger rtol may help"
@@ -49,7 +49,7 @@ class Headway:
         self._t, self._evaluations = t, system.evaluations
 
 
-def adaptive(system: System, method: str, y: Reals, times: Reals, rtol: float, atol: float) -> Iterator[Step]:
+def integrate_adaptive(system: System, method: str, y: Reals, times: Reals, rtol: float, atol: float) -> Iterator[Step]:
     """States at `times` by a SciPy method.
 
     Steps end at these times, but for those where the loops hold weakly. Radau passes all but the last, since it would
@@ -61,26 +61,26 @@ def adaptive(system: System, method: str, y: Reals, times: Reals, rtol: float, a
     else:
         extra = {"jac": system.jacobian} if method == "radau" else {}
         solver = ADAPTIVE[method](system.rates, start, y, end, rtol=rtol, atol=atol, **extra)
-    headway = Headway(start, solver.h_abs)
+    progress = ProgressMonitor(start, solver.h_abs)
     yield start, y
     k = 1
     while k < len(times):
-        passing = end if method == "radau" else getattr(solver, "passing", start)
-        solver.t_bound = float(next((t for t in times[k:] if t > passing), end))
-        solver.status, wanted = "running", solver.h_abs
+        skip_until = end if method == "radau" else getattr(solver, "passing", start)
+        solver.t_bound = float(next((t for t in times[k:] if t > skip_until), end))
+        solver.status, wanted_step = "running", solver.h_abs
         message = solver.step()
         if solver.status == "failed":
             raise SimulationError(f"t = {solver.t:.6g} s: method {method!r} cannot go on: {message}")
-        headway.check(solver.t, system, solver.f, stiff=method == "radau")
+        progress.check(solver.t, system, solver.f, stiff=method == "radau")
         if times[k] < solver.t:
-            inside = solver.dense_output() if method == "radau" else solver.interpolant()
+            interpolant = solver.dense_output() if method == "radau" else solver.interpolant()
         while k < len(times) and times[k] < solver.t:
-            yield float(times[k]), system.project(times[k], inside(times[k]))
+            yield float(times[k]), system.project(times[k], interpolant(times[k]))
             k += 1
         y = system.project(solver.t, solver.y)
         on_time = k < len(times) and times[k] == solver.t
         if on_time or getattr(solver, "shortened", False):  # cut short, but not by the error of the method
-            solver.h_abs = max(solver.h_abs, wanted)
+            solver.h_abs = max(solver.h_abs, wanted_step)
         if on_time:
             yield solver.t, y
             k += 1
@@ -106,10 +106,10 @@ def euler(system: System, t: float, y: Reals, dt: float) -> Reals:
 
 
 FIXED_STEP: dict[str, Callable[[System, float, Reals, float], Reals]] = {"rk4": rk4, "euler": euler}
-METHODS = (*ADAPTIVE, *FIXED_STEP)
+EXACT_METHODS = (*ADAPTIVE, *FIXED_STEP)
 
 
-def fixed_step(system: System, method: str, y: Reals, times: Reals, dt: float) -> Iterator[Step]:
+def integrate_fixed_step(system: System, method: str, y: Reals, times: Reals, dt: float) -> Iterator[Step]:
     """States at `times`, by equal steps of at most dt between them."""
     step = FIXED_STEP[method]
     yield float(times[0]), y
@@ -123,9 +123,9 @@ def fixed_step(system: System, method: str, y: Reals, times: Reals, dt: float) -
         yield float(end), y
 
 
-def steps(system: System, method: str, times: Reals, options: dict[str, Any]) -> Iterator[Step]:
+def integrate_to_times(system: System, method: str, times: Reals, options: dict[str, Any]) -> Iterator[Step]:
     """States of the system at increasing `times`, from its initial state."""
     y = system.initial()
     if method in ADAPTIVE:
-        return adaptive(system, method, y, times, options["rtol"], options["atol"])
-    return fixed_step(system, method, y, times, options["dt"])
+        return integrate_adaptive(system, method, y, times, options["rtol"], options["atol"])
+    return integrate_fixed_step(system, method, y, times, options["dt"])

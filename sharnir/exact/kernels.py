@@ -5,8 +5,14 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.aba import inward, outward
-from sharnir.dynamics.advance import advance
-from sharnir.dynamics.forces import applied_wrenches, passive_forces, spring_dissipation, spring_wrenches, turn_vector
+from sharnir.dynamics.advance import integrate_positions
+from sharnir.dynamics.forces import (
+    add_spring_wrenches,
+    passive_forces,
+    rotation_from_rest,
+    set_applied_wrenches,
+    spring_dissipation,
+)
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.loop_joints import (
     LoopJoints,
@@ -26,7 +32,7 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 
 @wp.func
-def loop_forces(ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
+def apply_loop_forces(ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
     """Springs, dampers and constant efforts of loop joints, as wrenches on their links; returns their power
     without the springs'."""
     power = real(0.0)
@@ -40,7 +46,7 @@ def loop_forces(ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
         turn = vec3()
         if kind == SPHERICAL or kind == FREE:
             ball = 3
-            turn = turn_vector(rows.q, loops.rest, q + ball - fixed, w)
+            turn = rotation_from_rest(rows.q, loops.rest, q + ball - fixed, w)
         j = int(fixed)
         while j < 6:
             r = 6 * k + j
@@ -93,8 +99,8 @@ def motion_kernel(
     """q̇, v̇ of the tree with all known forces, the rows of the loops, and the power of what is not conservative."""
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
-    applied_wrenches(tree, ws, f_ext, w)
-    spring_wrenches(tree, ws, w)
+    set_applied_wrenches(tree, ws, f_ext, w)
+    add_spring_wrenches(tree, ws, w)
     passive_forces(tree, q, v, tau, w)
     work = -spring_dissipation(tree, ws, w)
     d = int(0)
@@ -104,7 +110,7 @@ def motion_kernel(
         d += 1
     if loops.count > 0:
         evaluate_loop_rows(tree, ws, loops, rows, w)
-        work = work + loop_forces(ws, loops, rows, w)
+        work = work + apply_loop_forces(ws, loops, rows, w)
     inward(tree, ws, tau, SPRINGS, w)
     outward(tree, ws, qdd, w)
     if loops.count > 0:
@@ -115,7 +121,7 @@ def motion_kernel(
 
 
 @wp.kernel
-def respond_kernel(tree: Tree, ws: Workspace, z: array2, out: array2):
+def unwhiten_kernel(tree: Tree, ws: Workspace, z: array2, out: array2):
     """The velocity or acceleration that belongs to whitened coordinates z (M-10)."""
     w = wp.tid()
     d = int(0)
@@ -156,4 +162,4 @@ def reactions_kernel(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRow
 @wp.kernel
 def advance_kernel(tree: Tree, q: array2, step: array2):
     """q ← q ⊕ step."""
-    advance(tree, q, step, real(1.0), q, wp.tid())
+    integrate_positions(tree, q, step, real(1.0), q, wp.tid())

@@ -11,17 +11,17 @@ from threadpoolctl import ThreadpoolController
 
 from sharnir.model.model import Reals
 
-DAMPING = 1e-8  # of the largest singular value
-ROUNDING = 1e-12  # length of a row beside the longest of its joint
+SINGULAR_VALUE_DAMPING = 1e-8  # of the largest singular value
+MIN_ROW_LENGTH = 1e-12  # length of a row beside the longest of its joint
 
 
-def one_core() -> Any:
+def single_threaded_blas() -> Any:
     """Keep linear algebra on one core: threads cost more than these small matrices, a hundred times where cores are
     shared (measured)."""
     return ThreadpoolController().limit(limits=1, user_api="blas")
 
 
-class Least:
+class LeastNormSolver:
     """A factor of W [rows, coordinates], the rows of every joint scaled by the longest of them.
 
     So scaled, mechanisms of very different mass in one scene do not disturb each other, while a row that vanishes
@@ -37,13 +37,13 @@ class Least:
         length = np.sqrt(np.einsum("ij,ij->i", W, W))
         longest = np.zeros(joint.max(initial=-1) + 1)
         np.maximum.at(longest, joint, length)
-        self._acting = length > ROUNDING * longest[joint]
+        self._acting = length > MIN_ROW_LENGTH * longest[joint]
         self._scale = longest[joint][self._acting]
         scaled = W[self._acting] / self._scale[:, None]
         self._U, s, self._Vt = svd(scaled, full_matrices=False, check_finite=False)
         largest = s[0] if len(s) else 0.0
         self.strengths = s / largest if largest > 0 else s  # of the directions held, falling
-        self._inverse = s / np.maximum(s * s + (DAMPING * largest) ** 2, np.finfo(float).tiny)
+        self._inverse = s / np.maximum(s * s + (SINGULAR_VALUE_DAMPING * largest) ** 2, np.finfo(float).tiny)
 
     def solve(self, b: Reals) -> Reals:
         """The least y with W y = b."""

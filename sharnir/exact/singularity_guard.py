@@ -14,10 +14,10 @@ from scipy.integrate import DOP853
 from sharnir.exact.system import System
 from sharnir.model.model import Reals
 
-NEAR = 0.03  # hold of the weakest direction, of the firmest seen, below which noise is to be expected
-CLOSE = 0.003  # and below which no step ends
-TRIES = 30  # until the ordinary step control takes over again
-A_LITTLE_SHORTER = 1.0  # error norm that makes SciPy's step control shorten a step by its safety factor, 0.9
+NEAR_SINGULAR = 0.03  # hold of the weakest direction, of the firmest seen, below which noise is to be expected
+MIN_RANK_AT_STEP_END = 0.003  # and below which no step ends
+MAX_RETRIES = 30  # until the ordinary step control takes over again
+SHORTEN_ERROR_NORM = 1.0  # error norm that makes SciPy's step control shorten a step by its safety factor, 0.9
 
 
 class GuardedDOP853(DOP853):
@@ -38,18 +38,18 @@ class GuardedDOP853(DOP853):
     def _estimate_error_norm(self, K: Reals, h: float, scale: Reals) -> float:
         norm = float(super()._estimate_error_norm(K, h, scale))
         weakest, at_end = self._system.hold.take()
-        spoiled = norm >= 1 and weakest < NEAR
-        if (spoiled or at_end < CLOSE) and self._tries < TRIES:
+        spoiled = norm >= 1 and weakest < NEAR_SINGULAR
+        if (spoiled or at_end < MIN_RANK_AT_STEP_END) and self._tries < MAX_RETRIES:
             self._tries, self.shortened = self._tries + 1, True
-            if at_end < CLOSE and self.t + h >= self.t_bound:  # an output is due right there
+            if at_end < MIN_RANK_AT_STEP_END and self.t + h >= self.t_bound:  # an output is due right there
                 self.passing, self.t_bound = self.t_bound, self._end
-            return A_LITTLE_SHORTER
+            return SHORTEN_ERROR_NORM
         return norm
 
     def interpolant(self) -> Any:
         """The state within the last step: the method's own interpolation, or a cubic where its stages meet noise."""
         self._system.hold.take()
         inside = self.dense_output()
-        if self._system.hold.take()[0] < CLOSE:
+        if self._system.hold.take()[0] < MIN_RANK_AT_STEP_END:
             inside.F[3:] = 0.0
         return inside

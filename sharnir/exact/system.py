@@ -12,19 +12,19 @@ from sharnir.dynamics.loop_joints import allocate_loop_rows, upload_loop_joints
 from sharnir.enums import FREE, SPHERICAL
 from sharnir.errors import ModelError, SimulationError, fail
 from sharnir.exact import kernels
-from sharnir.exact.least_norm import Least
+from sharnir.exact.least_norm import LeastNormSolver
 from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, ROW_ABOUT_C, ROW_ABOUT_P
 from sharnir.model.model import Model, Reals
 from sharnir.precision import get_precision
 from sharnir.rotations import turn_between
 
 Control = Callable[[float, Reals, Reals], Any]
-CLOSED = 2e-16  # loop errors a projection aims at, m and rad, per metre of size
-STALLED = 1e-12  # and is content with where rounding ends its progress
-OPEN = 1e-9  # and beyond which a state is not accepted
-CLOSING_STEPS = 12
-DIFFERENCE = 1.5e-8  # root of the machine precision
-DIVERGED = 1e10  # states beyond it are no longer motion but the failure of a step
+TOL_LOOP_TARGET = 2e-16  # loop errors a projection aims at, m and rad, per metre of size
+TOL_LOOP_STALLED = 1e-12  # and is content with where rounding ends its progress
+MAX_LOOP_ERROR = 1e-9  # and beyond which a state is not accepted
+MAX_PROJECTION_STEPS = 12
+FINITE_DIFFERENCE_STEP = 1.5e-8  # root of the machine precision
+MAX_FINITE_STATE = 1e10  # states beyond it are no longer motion but the failure of a step
 
 
 class Evaluation(NamedTuple):
@@ -44,7 +44,7 @@ class Observation(NamedTuple):
     loop_error: tuple[float, float]  # largest position (m, rad) and velocity (m/s, rad/s) error
 
 
-class Hold:
+class LoopRankMonitor:
     """How firmly the loops hold their weakest direction, of the firmest seen in the run, over some evaluations."""
 
     HELD = 1e-7  # weaker directions are free, or redundant by rounding
@@ -86,7 +86,7 @@ class System:
         r = self._rows
         self._row = {name: getattr(r, name).numpy()[:, 0] for name in ("g", "rate", "bias", "q", "near")}
         self._W = r.W.numpy()[:, 0].reshape(6 * model.loops, model.nv)
-        self.hold = Hold()
+        self.hold = LoopRankMonitor()
         self._scale = max(1.0, float(np.abs(model.loop_pos).max(initial=0.0)))
         self._select_rows()
 
@@ -154,7 +154,7 @@ class System:
         self._view["control"][:] = self.ask_control(t, y) if force is None else force
         self._run_tree(q, v)
         self.evaluations += 1
-        if not np.isfinite(self._view["qdd"]).all() and np.abs(y).max(initial=0.0) < DIVERGED:
+        if not np.isfinite(self._view["qdd"]).all() and np.abs(y).max(initial=0.0) < MAX_FINITE_STATE:
             k = int(np.flatnonzero(~np.isfinite(self._view["qdd"]))[0])
             raise SimulationError(
                 f"t = {t:.6g} s: the joint-space inertia became singular at joint {self.model.joint_of(k)!r}"
@@ -166,14 +166,14 @@ class System:
         arguments = [d.tree, d.workspace, self._loops, self._rows, d.q, d.v, a["control"], a["tau"], d.f_ext]
         self._launch("motion", kernels.motion_kernel, [*arguments, a["dq"], a["qdd"], a["power"]])
 
-    def _factor(self, rows: np.ndarray, rotors: Reals) -> Least:
-        return Least(np.hstack([self._W[rows], rotors]), rows // 6)
+    def _factor(self, rows: np.ndarray, rotors: Reals) -> LeastNormSolver:
+        return LeastNormSolver(np.hstack([self._W[rows], rotors]), rows // 6)
 
     def _respond(self, z: Reals) -> Reals:
         """Velocity-like response [nv] to whitened coordinates z."""
         a, d = self._arrays, self._dynamics
         self._view["z"][:] = z
-        self._launch("respond", kernels.respond_kernel, [d.tree, d.workspace, a["z"], a["qdd"]])
+        self._launch("respond", kernels.unwhiten_kernel, [d.tree, d.workspace, a["z"], a["qdd"]])
         return self._view["qdd"]
 
     def evaluate(self, t: float, y: Reals, force: Reals | None = None) -> Evaluation:
@@ -201,7 +201,7 @@ class System:
         base = self.rates(t, y)
         J = np.zeros((len(y), len(y)))
         for k in range(len(y) - 1):
-            step = DIFFERENCE * max(1.0, abs(y[k]))
+            step = FINITE_DIFFERENCE_STEP * max(1.0, abs(y[k]))
             near = y.copy()
             near[k] += step
             J[:, k] = (self.rates(t, near) - base) / step
@@ -224,7 +224,7 @@ class System:
         y[quaternions] /= np.linalg.norm(y[quaternions], axis=1, keepdims=True)
         if self.closed:
             y = self._close(y)[0]
-            if not self._open() <= OPEN * self._scale:
+            if not self._open() <= MAX_LOOP_ERROR * self._scale:
                 row = int(np.argmax(np.abs(self._row["g"][self._constraint])))
                 name = self.model.joint_names[self.model.nb + self._constraint[row] // 6]
                 raise SimulationError(
@@ -242,14 +242,14 @@ class System:
         self._row["near"][self._angles] = here + 2 * np.pi * np.round((expected - here) / (2 * np.pi))
         self._counted_at, self._counted_rate = t, rate
 
-    def _close(self, y: Reals) -> tuple[Reals, Least]:
+    def _close(self, y: Reals) -> tuple[Reals, LeastNormSolver]:
         """The nearest state with closed loops, and the factor of the rows there (M-27, M-28)."""
         y = y.copy()
         q, v = self.split(y)
         self._run_tree(q, v)
         error, size, rows = self._open(), 1.0, None
-        for _ in range(CLOSING_STEPS):
-            if not error > CLOSED * self._scale:
+        for _ in range(MAX_PROJECTION_STEPS):
+            if not error > TOL_LOOP_TARGET * self._scale:
                 break
             if rows is None:
                 rows = self._factor(self._constraint, np.zeros((len(self._constraint), 0)))
@@ -259,7 +259,7 @@ class System:
             if self._open() >= error:  # rounding, or too far: take less of it
                 q[:] = before
                 self._run_tree(q, v)
-                if error <= STALLED * self._scale:
+                if error <= TOL_LOOP_STALLED * self._scale:
                     break
                 size *= 0.5
                 rows = None

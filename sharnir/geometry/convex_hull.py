@@ -7,25 +7,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Whole = NDArray[np.int32]
+RealArray = NDArray[np.float64]
+IntArray = NDArray[np.int32]
 
-FLAT = 1e-6  # of the hull's extent: triangles whose corners lie this near to a plane are one face; thinner hulls none
+TOL_COPLANAR = (
+    1e-6  # of the hull's extent: triangles whose corners lie this near to a plane are one face; thinner hulls none
+)
 
 
 class Hull(NamedTuple):
     """A convex polyhedron about its centre of volume."""
 
-    center: Array  # [3] m, centre of volume in the frame of the points
+    center: RealArray  # [3] m, centre of volume in the frame of the points
     volume: float  # m³
-    inertia: Array  # [3, 3] m⁵, about the centre, at density 1
-    vertices: Array  # [n, 3] m, from the centre
-    faces: list[Whole]  # corners, counter-clockwise seen from outside
-    normals: Array  # [faces, 3] outward
-    neighbours: list[Whole]  # [n] vertices along edges
+    inertia: RealArray  # [3, 3] m⁵, about the centre, at density 1
+    vertices: RealArray  # [n, 3] m, from the centre
+    faces: list[IntArray]  # corners, counter-clockwise seen from outside
+    normals: RealArray  # [faces, 3] outward
+    neighbours: list[IntArray]  # [n] vertices along edges
 
 
-def convex_hull(points: Array) -> Hull | None:
+def convex_hull(points: RealArray) -> Hull | None:
     """The hull of points [n, 3] m; None if they all lie in one plane, to FLAT of their extent."""
     from scipy.spatial import ConvexHull, QhullError
 
@@ -34,26 +36,26 @@ def convex_hull(points: Array) -> Hull | None:
     if scale == 0 or len(points) < 4:
         return None
     unit = (points - middle) / scale
-    if np.linalg.svd(unit, compute_uv=False)[2] < FLAT:
+    if np.linalg.svd(unit, compute_uv=False)[2] < TOL_COPLANAR:
         return None
     try:
         raw = ConvexHull(unit)
     except QhullError:
         return None
-    triangles = oriented(unit, raw.simplices, raw.neighbors)
-    volume, center, inertia = solid_moments(unit, triangles)
-    loops, normals = merged(unit, triangles, raw.neighbors, raw.equations)
+    triangles = orient_triangles(unit, raw.simplices, raw.neighbors)
+    volume, center, inertia = compute_solid_moments(unit, triangles)
+    loops, normals = merge_coplanar(unit, triangles, raw.neighbors, raw.equations)
     kept = np.unique(np.concatenate(loops))
     number = np.full(len(unit), -1, dtype=np.int32)
     number[kept] = np.arange(len(kept))
     faces = [number[loop] for loop in loops]
     return Hull(
         middle + scale * center, volume * scale**3, inertia * scale**5, (unit[kept] - center) * scale, faces, normals,
-        edges(faces, len(kept)),
+        build_vertex_neighbours(faces, len(kept)),
     )  # fmt: skip
 
 
-def oriented(points: Array, triangles: Whole, neighbours: Whole) -> Whole:
+def orient_triangles(points: RealArray, triangles: IntArray, neighbours: IntArray) -> IntArray:
     """Triangles of a hull counter-clockwise seen from outside. From one with certain sides to its neighbours: those of
     no area have none. neighbours: [triangles, 3] across the edge opposite to each corner."""
     out = triangles.copy()
@@ -68,17 +70,17 @@ def oriented(points: Array, triangles: Whole, neighbours: Whole) -> Whole:
     stack = [first]
     while stack:
         k = stack.pop()
-        own = {(int(out[k, i]), int(out[k, (i + 1) % 3])) for i in range(3)}
+        own_edges = {(int(out[k, i]), int(out[k, (i + 1) % 3])) for i in range(3)}
         for other in neighbours[k].tolist():
             if not done[other]:
-                if own & {(int(out[other, i]), int(out[other, (i + 1) % 3])) for i in range(3)}:
+                if own_edges & {(int(out[other, i]), int(out[other, (i + 1) % 3])) for i in range(3)}:
                     out[other] = out[other, ::-1]
                 done[other] = True
                 stack.append(other)
     return out
 
 
-def solid_moments(points: Array, triangles: Whole) -> tuple[float, Array, Array]:
+def compute_solid_moments(points: RealArray, triangles: IntArray) -> tuple[float, RealArray, RealArray]:
     """Volume, centre and inertia about the centre of what closed triangles hold, as a sum of tetrahedra."""
     inside = points[np.unique(triangles)].mean(axis=0)
     corners = points[triangles] - inside  # [t, 3, 3]
@@ -92,7 +94,9 @@ def solid_moments(points: Array, triangles: Whole) -> tuple[float, Array, Array]
     return volume, inside + center, np.trace(second) * np.eye(3) - second
 
 
-def merged(points: Array, triangles: Whole, neighbours: Whole, planes: Array) -> tuple[list[Whole], Array]:
+def merge_coplanar(
+    points: RealArray, triangles: IntArray, neighbours: IntArray, planes: RealArray
+) -> tuple[list[IntArray], RealArray]:
     """Faces as loops of corners, and their outward normals: triangles in the plane of a larger one join it.
 
     planes: [triangles, 4] outward normal and offset.
@@ -111,16 +115,16 @@ def merged(points: Array, triangles: Whole, neighbours: Whole, planes: Array) ->
             k = stack.pop()
             group.append(k)
             for other in neighbours[k].tolist():
-                if owner[other] < 0 and np.abs(points[triangles[other]] @ n + offset).max() <= FLAT:
+                if owner[other] < 0 and np.abs(points[triangles[other]] @ n + offset).max() <= TOL_COPLANAR:
                     owner[other] = seed
                     stack.append(other)
-        for loop in outlines(triangles[sorted(group)]):
+        for loop in trace_outlines(triangles[sorted(group)]):
             loops.append(loop)
             normals.append(n / np.linalg.norm(n))
     return loops, np.array(normals)
 
 
-def outlines(triangles: Whole) -> list[Whole]:
+def trace_outlines(triangles: IntArray) -> list[IntArray]:
     """The loop around neighbouring triangles; themselves if it is not a single one."""
     directed = [(int(t[i]), int(t[(i + 1) % 3])) for t in triangles for i in range(3)]
     inner = set(directed)
@@ -132,14 +136,14 @@ def outlines(triangles: Whole) -> list[Whole]:
     return [np.array(loop, dtype=np.int32)] if len(loop) == count else [*triangles.astype(np.int32)]
 
 
-def fans(corner_start: Whole, corners: Whole, count: int) -> tuple[Whole, Whole]:
+def build_vertex_faces(corner_start: IntArray, corners: IntArray, count: int) -> tuple[IntArray, IntArray]:
     """Faces around each of `count` vertices: where they start, and the faces, in increasing order."""
     faces = np.repeat(np.arange(len(corner_start) - 1, dtype=np.int32), np.diff(corner_start))
     order = np.argsort(corners, kind="stable")
     return np.searchsorted(corners[order], np.arange(count + 1)).astype(np.int32), faces[order]
 
 
-def edges(faces: list[Whole], count: int) -> list[Whole]:
+def build_vertex_neighbours(faces: list[IntArray], count: int) -> list[IntArray]:
     """Of each vertex, those it shares an edge with, in increasing order."""
     near: list[set[int]] = [set() for _ in range(count)]
     for face in faces:

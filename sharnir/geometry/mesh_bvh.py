@@ -8,51 +8,51 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Whole = NDArray[np.int32]
+RealArray = NDArray[np.float64]
+IntArray = NDArray[np.int32]
 
-LEAF = 4  # triangles in a leaf of the tree, at most
+MAX_LEAF_TRIANGLES = 4  # triangles in a leaf of the tree, at most
 
 
-class Tree(NamedTuple):
+class MeshBvh(NamedTuple):
     """Boxes about triangles, a node before its children: if a box is missed, go on at `skip`, else at the next node."""
 
-    low: Array  # [nodes, 3] m
-    high: Array  # [nodes, 3] m
-    skip: Whole  # [nodes] the first node that is not below this one
-    first: Whole  # [nodes] first triangle of a leaf
-    triangles: Whole  # [nodes] triangles of a leaf, 0 of other nodes
+    low: RealArray  # [nodes, 3] m
+    high: RealArray  # [nodes, 3] m
+    skip: IntArray  # [nodes] the first node that is not below this one
+    first: IntArray  # [nodes] first triangle of a leaf
+    triangles: IntArray  # [nodes] triangles of a leaf, 0 of other nodes
 
 
-class Surface(NamedTuple):
+class SurfaceMesh(NamedTuple):
     """A mesh; its triangles are in the order of its tree."""
 
-    vertices: Array  # [n, 3] m
-    corners: Whole  # [triangles, 3] vertices, counter-clockwise seen from outside
-    opposite: Whole  # [triangles, 3] corner of the neighbour across edge k → k + 1; -1: there is none, or several
-    ring: list[Whole]  # [n] vertices along edges
-    tree: Tree
+    vertices: RealArray  # [n, 3] m
+    corners: IntArray  # [triangles, 3] vertices, counter-clockwise seen from outside
+    opposite: IntArray  # [triangles, 3] corner of the neighbour across edge k → k + 1; -1: there is none, or several
+    ring: list[IntArray]  # [n] vertices along edges
+    bvh: MeshBvh
 
 
-def surface(vertices: Array, faces: Whole) -> Surface:
+def build_surface_mesh(vertices: RealArray, faces: IntArray) -> SurfaceMesh:
     """Prepare a mesh of vertices [n, 3] m and faces [m, 3]."""
     shared, number = np.unique(vertices, axis=0, return_inverse=True)
     corners = number.reshape(-1)[faces].astype(np.int32)
-    order, tree = box_tree(shared[corners])
+    order, tree = build_bvh(shared[corners])
     corners = corners[order]
-    return Surface(shared, corners, opposite_corners(corners), rings(corners, len(shared)), tree)
+    return SurfaceMesh(shared, corners, find_opposite_corners(corners), build_vertex_rings(corners, len(shared)), tree)
 
 
-def box_tree(corners: Array) -> tuple[Whole, Tree]:
+def build_bvh(corners: RealArray) -> tuple[IntArray, MeshBvh]:
     """A tree over triangles [n, 3, 3], cut in halves by their middles along the longest axis, and their order in it."""
     low, high, middle = corners.min(axis=1), corners.max(axis=1), corners.mean(axis=1)
     order: list[int] = []
-    nodes: list[tuple[Array, Array, int, int]] = []
-    stack: list[tuple[Whole, int]] = [(np.arange(len(corners), dtype=np.int32), 0)]
+    nodes: list[tuple[RealArray, RealArray, int, int]] = []
+    stack: list[tuple[IntArray, int]] = [(np.arange(len(corners), dtype=np.int32), 0)]
     depths: list[int] = []
     while stack:
         members, depth = stack.pop()
-        leaf = len(members) <= LEAF
+        leaf = len(members) <= MAX_LEAF_TRIANGLES
         nodes.append((low[members].min(axis=0), high[members].max(axis=0), len(order), len(members) if leaf else 0))
         depths.append(depth)
         if leaf:
@@ -62,25 +62,25 @@ def box_tree(corners: Array) -> tuple[Whole, Tree]:
         members = members[np.argsort(middle[members, axis], kind="stable")]
         half = len(members) // 2
         stack += [(members[half:], depth + 1), (members[:half], depth + 1)]
-    ends = skips(depths)
+    skip = compute_skip_links(depths)
     first, count = ([node[k] for node in nodes] for k in (2, 3))
-    return np.array(order, dtype=np.int32), Tree(
+    return np.array(order, dtype=np.int32), MeshBvh(
         np.array([node[0] for node in nodes]), np.array([node[1] for node in nodes]),
-        *(np.array(x, dtype=np.int32) for x in (ends, first, count)),
+        *(np.array(x, dtype=np.int32) for x in (skip, first, count)),
     )  # fmt: skip
 
 
-def skips(depths: list[int]) -> list[int]:
+def compute_skip_links(depths: list[int]) -> list[int]:
     """Of nodes in depth-first order, the next one that is not deeper."""
-    out, waiting = [len(depths)] * len(depths), list[int]()
+    out, open_nodes = [len(depths)] * len(depths), list[int]()
     for k, depth in enumerate(depths):
-        while waiting and depths[waiting[-1]] >= depth:
-            out[waiting.pop()] = k
-        waiting.append(k)
+        while open_nodes and depths[open_nodes[-1]] >= depth:
+            out[open_nodes.pop()] = k
+        open_nodes.append(k)
     return out
 
 
-def opposite_corners(corners: Whole) -> Whole:
+def find_opposite_corners(corners: IntArray) -> IntArray:
     """[triangles, 3] corner across each edge, where exactly two triangles meet."""
     a, b = corners, np.roll(corners, -1, axis=1)
     keys = np.stack([np.minimum(a, b), np.maximum(a, b)], axis=2).reshape(-1, 2)
@@ -92,7 +92,7 @@ def opposite_corners(corners: Whole) -> Whole:
     return np.where(count[edge] == 2, total[edge] - apex, -1).reshape(-1, 3).astype(np.int32)
 
 
-def rings(corners: Whole, count: int) -> list[Whole]:
+def build_vertex_rings(corners: IntArray, count: int) -> list[IntArray]:
     """Of each vertex, those it shares an edge with, in increasing order."""
     a, b = corners.reshape(-1), np.roll(corners, -1, axis=1).reshape(-1)
     pairs = np.unique(np.concatenate([np.stack([a, b], axis=1), np.stack([b, a], axis=1)]), axis=0)

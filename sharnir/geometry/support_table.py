@@ -15,49 +15,49 @@ import numpy as np
 if TYPE_CHECKING:
     from sharnir.model.model import Ints, Reals
 
-FEW = 16  # vertices of a hull that are one cell
+MAX_SINGLE_CELL_VERTICES = 16  # vertices of a hull that are one cell
 
 
-def extremes(starts: Ints, vertices: Reals) -> tuple[Ints, Ints, Ints]:
+def build_support_table(starts: Ints, vertices: Reals) -> tuple[Ints, Ints, Ints]:
     """Of hulls with vertices from [hull + 1] `starts` on, m: [hull + 1] the first of its cells, [cell + 1] the first of
     its farthest vertices, and their numbers."""
-    corners = cell_corners()
+    corners = compute_cell_corners()
     first_cell, sizes, numbers = [0], [np.zeros(1, dtype=np.int32)], [np.zeros(0, dtype=np.int32)]
     for first, last in pairwise(starts.tolist()):
-        if last - first <= FEW:
-            counts, found = np.array([last - first]), np.arange(last - first)
+        if last - first <= MAX_SINGLE_CELL_VERTICES:
+            counts, candidates = np.array([last - first]), np.arange(last - first)
         else:
-            counts, found = _unbeaten(vertices[first:last], corners)
+            counts, candidates = _find_support_candidates(vertices[first:last], corners)
         first_cell.append(first_cell[-1] + len(counts))
         sizes.append(counts)
-        numbers.append(first + found)
+        numbers.append(first + candidates)
     in_cell = np.cumsum(np.concatenate(sizes), dtype=np.int32)
     return np.array(first_cell, dtype=np.int32), in_cell, np.concatenate(numbers).astype(np.int32)
 
 
-def cell_corners() -> Reals:
+def compute_cell_corners() -> Reals:
     """[4, cells, 3] directions of the corners of all cells, as `support_mapping.cell_along` counts them."""
-    grid = np.linspace(-1.0, 1.0, SIDE + 1)
+    grid = np.linspace(-1.0, 1.0, CUBE_MAP_CELLS + 1)
     out = []
     for rows, columns in ((grid[:-1], grid[:-1]), (grid[1:], grid[:-1]), (grid[:-1], grid[1:]), (grid[1:], grid[1:])):
         row, column = (a.ravel() for a in np.meshgrid(rows, columns, indexing="ij"))
-        face = np.stack([np.ones(SIDE * SIDE), row, column], axis=1)
+        face = np.stack([np.ones(CUBE_MAP_CELLS * CUBE_MAP_CELLS), row, column], axis=1)
         out.append(np.concatenate([np.roll(face * [sign, 1, 1], k, axis=1) for sign in (1, -1) for k in range(3)]))
     return np.array(out)
 
 
-def _unbeaten(points: Reals, corners: Reals) -> tuple[Ints, Ints]:
+def _find_support_candidates(points: Reals, corners: Reals) -> tuple[Ints, Ints]:
     """How many of the points [n, 3] may be farthest in each cell, and which. Beaten by whom: by those that are farthest
     along its middle or a corner."""
     along = corners @ points.T  # [4, cells, n]
     rivals = [along.sum(axis=0).argmax(axis=1), *along.argmax(axis=2)]
-    every = np.arange(corners.shape[1])
-    beaten = np.all([values < values[every, rivals[0], None] for values in along], axis=0)
-    cell, point = np.nonzero(~beaten)
+    cells = np.arange(corners.shape[1])
+    dominated = np.all([values < values[cells, rivals[0], None] for values in along], axis=0)
+    cell, point = np.nonzero(~dominated)
     for rival in rivals[1:]:
-        kept = ~np.all([values[cell, point] < values[cell, rival[cell]] for values in along], axis=0)
-        cell, point = cell[kept], point[kept]
-    return np.bincount(cell, minlength=len(every)).astype(np.int32), point.astype(np.int32)
+        undominated = ~np.all([values[cell, point] < values[cell, rival[cell]] for values in along], axis=0)
+        cell, point = cell[undominated], point[undominated]
+    return np.bincount(cell, minlength=len(cells)).astype(np.int32), point.astype(np.int32)
 
 
-SIDE = 8  # cells along the edge of a cube about a hull
+CUBE_MAP_CELLS = 8  # cells along the edge of a cube about a hull

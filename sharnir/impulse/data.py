@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import warp as wp
 
-from sharnir.collision.buffers import Places, Touch, places_on, touch_on
+from sharnir.collision.buffers import CollisionScratch, Contacts, allocate_collision_scratch, allocate_contacts
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, LANES_8
-from sharnir.kernels.columns import LANES, neighbours, world_columns
-from sharnir.kernels.lanes import ROWS
+from sharnir.kernels.columns import LANES, allocate_columns, allocate_contiguous
+from sharnir.kernels.lanes import MAX_LANE_ROWS
 from sharnir.kernels.types import array2, real
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class State:
     actuator_rates: array2  # [2 actuator] mean rate of its path in that time; rate of its force where it lags
     actuator_brake: array2  # [actuator] how far its brake is engaged, 0 to 1, input
     launch_step: ints2d  # [1] number of the next step within a launch
-    contacts: Touch  # contacts found for this step
+    contacts: Contacts  # contacts found for this step
     prev_contact_keys: (
         ints2d  # [1 + 2 contact] contacts of the step before: their number; shape pair and feature number of each
     )
@@ -250,7 +250,7 @@ class Scratch:
         array2  # [scalar, CONTACT_P contact] row velocities of projected rows beyond Ŵ·z, m/s or rad/s
     )
     p_initial: array2  # [impulse] impulses at the start of a solution, N s or N m s
-    collision: Places  # scratch of collision detection
+    collision: CollisionScratch  # scratch of collision detection
     active_scalars: ints2d  # [1 + scalar] active scalar rows that a sweep visits after the joints' own: how many, which
     contact_count: ints2d  # [1] number of contacts that have rows
     status: ints2d  # [FLOW] state of the iteration: phase, counters and flags
@@ -275,13 +275,13 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
         "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_q_next": loop_q, "history": REPORT_SIZE * history,
     }  # fmt: skip
     out = State()
-    for name, array in neighbours(adjacent_sizes, worlds, device).items():
+    for name, array in allocate_contiguous(adjacent_sizes, worlds, device).items():
         setattr(out, name, array)
     for name, size in sizes.items():
-        setattr(out, name, world_columns(size, worlds, device))
-    out.launch_step = world_columns(1, worlds, device, int)
-    out.contacts = touch_on(layout.max_contacts, worlds, device)
-    out.prev_contact_keys = world_columns(1 + 2 * layout.max_contacts, worlds, device, int)
+        setattr(out, name, allocate_columns(size, worlds, device))
+    out.launch_step = allocate_columns(1, worlds, device, int)
+    out.contacts = allocate_contacts(layout.max_contacts, worlds, device)
+    out.prev_contact_keys = allocate_columns(1 + 2 * layout.max_contacts, worlds, device, int)
     out.settings = wp.zeros((SETTINGS_SIZE, 1), dtype=real, device=device)
     return out
 
@@ -385,10 +385,10 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "island_contacts": 1 + max(layout.max_contacts, MAX_DELASSUS_ROWS) * layout.island_newton,
         "island_scalars": 1 + max(scalars, MAX_DELASSUS_ROWS) * layout.island_newton,
     }
-    lane_row_size = ROWS * -(-layout.z_size // LANES) * LANES if layout.gpu_lanes else 0
+    lane_row_size = MAX_LANE_ROWS * -(-layout.z_size // LANES) * LANES if layout.gpu_lanes else 0
     out.gpu_dense_rows = wp.zeros((columns, lane_row_size), dtype=real, device=device)
     for name, size in counts.items():
         setattr(out, name, wp.zeros((size, columns), dtype=int, device=device))
     out.any_iterating = wp.zeros(1, dtype=int, device=device)
-    out.collision = places_on(len(model.shape_kind), layout.max_contacts, pairs, columns, device)
+    out.collision = allocate_collision_scratch(len(model.shape_kind), layout.max_contacts, pairs, columns, device)
     return out

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from sharnir.collision.pipeline import collide_kernel, rounds_kernel, solids_kernel
+from sharnir.collision.pipeline import collide_all_kernel, collide_convex_kernel, collide_round_kernel
 from sharnir.dynamics.loop_joints import upload_loop_joints
-from sharnir.dynamics.tree import tree_on, workspace_on
+from sharnir.dynamics.tree import allocate_workspace, upload_tree
 from sharnir.impulse import data as places
 from sharnir.impulse.data import EVOLVES, STATE_SAVED, allocate_scratch, allocate_state
 from sharnir.impulse.layout.layout import upload_layout
@@ -21,8 +21,8 @@ from sharnir.impulse.step.gpu import Stages, begin_stage, pose_stage, step_stage
 from sharnir.impulse.step.observe import observe_kernel
 from sharnir.impulse.step.poses import poses_kernel
 from sharnir.impulse.step.reactions import reactions_kernel, wrenches_kernel
-from sharnir.kernels.columns import world_columns
-from sharnir.kernels.launch import Graphs, Launch, Repeat, load
+from sharnir.kernels.columns import allocate_columns
+from sharnir.kernels.launch import Graphs, Launch, RepeatWhile, load_kernel
 from sharnir.kernels.types import np_real
 from sharnir.precision import get_precision
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from sharnir.impulse.settings import Settings
     from sharnir.model.model import Model
 
-HISTORY = 256  # steps of one launch, at most
-MANY = 32  # steps of one graph
-FOREVER = 1e6  # s, where there is no budget
-MARGIN = 0.97  # of the budget is used
-TIGHTER = 1e-4  # share of the usual tolerances, for reactions
-REACTING = 10  # passes for them
-NO_END = 1e9  # sweeps, where a step replays nothing
-REPLAYED = (places.REPLAY_CUT, places.REPLAY_PSEUDO_SWEEPS, places.REPLAY_CORRECTIONS)
+MAX_STEPS_PER_LAUNCH = 256  # steps of one launch, at most
+STEPS_PER_GRAPH = 32  # steps of one graph
+NO_BUDGET_SECONDS = 1e6  # s, where there is no budget
+BUDGET_FRACTION = 0.97  # of the budget is used
+REACTION_TOLERANCE_FACTOR = 1e-4  # share of the usual tolerances, for reactions
+REACTION_PASSES = 10  # passes for them
+UNLIMITED_SWEEPS = 1e9  # sweeps, where a step replays nothing
+REPLAY_LIMITS = (places.REPLAY_CUT, places.REPLAY_PSEUDO_SWEEPS, places.REPLAY_CORRECTIONS)
 
 
 @cache
 def ticks_per_second() -> float:
     """Rate of the counter kernels read, measured once against the system's clock."""
-    load(ticks_kernel, "cpu")
+    load_kernel(ticks_kernel, "cpu")
     counter = wp.zeros(1, dtype=wp.float64, device="cpu")
     readings = []
     for pause in (0.0, 0.0, 0.02):
@@ -54,30 +54,30 @@ def ticks_per_second() -> float:
     return (c1 - c0) / (t1 - t0)
 
 
-def usual_room(shapes: int) -> tuple[int, int]:
+def default_capacity(shapes: int) -> tuple[int, int]:
     """Points of contact, and pairs of shapes near each other: more than shapes usually have, but no pair twice."""
     return 64 + 16 * shapes, min(64 * shapes, shapes * (shapes - 1) // 2)
 
 
-class Impulses:
+class ImpulseEngine:
     """One model, `worlds` states on one device. Arrays are `[item, world]`. contacts, pairs: points of contact, and
     pairs of shapes near each other, there is room for in a world; left out, `usual_room`."""
 
     def __init__(
         self, model: Model, worlds: int, device: str, contacts: int | None = None, pairs: int | None = None
     ) -> None:
-        usual = usual_room(len(model.shape_kind))
+        usual = default_capacity(len(model.shape_kind))
         contacts, self.pairs = usual[0] if contacts is None else contacts, usual[1] if pairs is None else pairs
         self.model, self.worlds, self.device = model, worlds, device
         self._on_gpu = wp.get_device(device).is_cuda
         columns = worlds if self._on_gpu else 1
-        self.tree = tree_on(model, device)
+        self.tree = upload_tree(model, device)
         self.loops = upload_loop_joints(model, device)
         self.plan, self.lines = upload_layout(model, device, contacts)
-        self.state = allocate_state(model, self.plan, worlds, HISTORY, device)
+        self.state = allocate_state(model, self.plan, worlds, MAX_STEPS_PER_LAUNCH, device)
         self._work = allocate_scratch(model, self.plan, self.pairs, columns, device)
-        self._ws = workspace_on(model, columns, device, self.plan.z_size)
-        self._trial = workspace_on(model, columns, device)
+        self._ws = allocate_workspace(model, columns, device, self.plan.z_size)
+        self._trial = allocate_workspace(model, columns, device)
         self._all = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work]
         self._steps = wp.zeros(1, dtype=int, device="cpu")
         self._steps_view = self._steps.numpy()
@@ -92,7 +92,7 @@ class Impulses:
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
                  "rotation": 9 * model.nb, "velocity": 6 * model.nb, "wrench": 6 * model.nb,
                  "loop_wrench": 6 * model.loops}  # fmt: skip
-        self.seen = {n: world_columns(size, worlds, device) for n, size in sizes.items()}
+        self.seen = {n: allocate_columns(size, worlds, device) for n, size in sizes.items()}
 
     def host(self, array: wp.array) -> np.ndarray:
         """What numpy sees of an array of this object: on the CPU itself, found once; from a GPU a copy."""
@@ -121,7 +121,7 @@ class Impulses:
         """Settings of the steps to come; like: sweeps at which a step to replay was out of time, its pseudo-sweeps and
         corrections, which then end it instead of the clock; tight: share of the usual tolerances."""
         paper = places.PAPER_BODIES if self.plan.is_maximal else places.PAPER_TREE
-        budget = FOREVER if settings.budget is None or like is not None else settings.budget * MARGIN
+        budget = NO_BUDGET_SECONDS if settings.budget is None or like is not None else settings.budget * BUDGET_FRACTION
         default = settings.method == "default"
         values = {
             places.DT: dt, places.EPSILON: settings.change(self.model, dt), places.ERP: settings.erp,
@@ -136,8 +136,8 @@ class Impulses:
         values[places.TOL_LOOSE] = settings.easy_change(self.model, dt)
         values[places.MEAN_MASS] = float(self.model.mass.sum()) / max(1, self.model.nb)
         values[places.WEIGH_BY_MASS] = settings.epsilon is None and default and get_precision() == "double"
-        limits = (NO_END,) * 3 if like is None else like
-        values |= dict(zip(REPLAYED, limits, strict=True))
+        limits = (UNLIMITED_SWEEPS,) * 3 if like is None else like
+        values |= dict(zip(REPLAY_LIMITS, limits, strict=True))
         for place, value in values.items():
             self._settings[place, 0] = value
         self._send_settings()
@@ -150,9 +150,9 @@ class Impulses:
         self._zero_turn()
         if self._on_gpu:
             self._graphs.launch("arrive", pose_stage, self.worlds, self._all)
-            for _ in range(steps // MANY):
-                self._launch_steps(1, MANY)
-            for _ in range(steps % MANY):
+            for _ in range(steps // STEPS_PER_GRAPH):
+                self._launch_steps(1, STEPS_PER_GRAPH)
+            for _ in range(steps % STEPS_PER_GRAPH):
                 self._launch_steps(1)
         elif self._searches:
             self._launch_steps(1, steps)
@@ -165,7 +165,7 @@ class Impulses:
         kernels = self.kernels_of_step()
         self._graphs.launch_all(self._settings[places.METHOD, 0], kernels, self.worlds, times)
 
-    def kernels_of_step(self) -> list[Launch | Repeat]:
+    def kernels_of_step(self) -> list[Launch | RepeatWhile]:
         """What is launched for a step, in its order, with its arguments."""
         if self._on_gpu:
             after = self._in_turn(step_stages(self.model.loops > 0))
@@ -177,8 +177,8 @@ class Impulses:
     def _stages(self, kernels: list[Any]) -> list[Launch]:
         return [Launch(k, self._all, *threads_of(k)) for k in kernels]
 
-    def _in_turn(self, stages: Stages) -> list[Launch | Repeat]:
-        again = Repeat(self._stages(stages.again), self._work.any_iterating)
+    def _in_turn(self, stages: Stages) -> list[Launch | RepeatWhile]:
+        again = RepeatWhile(self._stages(stages.again), self._work.any_iterating)
         return [*self._stages(stages.first), again, *self._stages(stages.last)]
 
     def _collide(self) -> list[Launch]:
@@ -196,7 +196,13 @@ class Impulses:
             state.v,
         ]
         surfaces = self.plan.contact_model
-        kernel = rounds_kernel if surfaces.rounds else solids_kernel if surfaces.solids else collide_kernel
+        kernel = (
+            collide_round_kernel
+            if surfaces.only_round
+            else collide_convex_kernel
+            if surfaces.only_convex
+            else collide_all_kernel
+        )
         return [Launch(kernel, [*arguments, state.settings])]
 
     def _zero_turn(self) -> None:
@@ -233,7 +239,7 @@ class Impulses:
         present = self._settings.copy()
         self._set_tight(settings, dt)
         arguments = [*self._all, self.seen["wrench"], self.seen["loop_wrench"]]
-        kernels: list[Launch | Repeat] = [*self._collide(), Launch(reactions_kernel, arguments)]
+        kernels: list[Launch | RepeatWhile] = [*self._collide(), Launch(reactions_kernel, arguments)]
         if self._on_gpu:
             before, after = self._stages([pose_stage, begin_stage]), self._in_turn(velocity_stages())
             kernels = [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
@@ -248,7 +254,11 @@ class Impulses:
     def _set_tight(self, settings: Settings, dt: float) -> None:
         """Settings of a step that reactions are read from; computed once for as long as they stay."""
         if self._tight is None or self._tight[:2] != (settings, dt):
-            self.set(replace(settings, method="default", passes=REACTING, budget=None), dt, tight=TIGHTER)
+            self.set(
+                replace(settings, method="default", passes=REACTION_PASSES, budget=None),
+                dt,
+                tight=REACTION_TOLERANCE_FACTOR,
+            )
             self._tight = (settings, dt, self._settings.copy())
         self._settings[:] = self._tight[2]
         self._send_settings()

@@ -9,14 +9,14 @@ import numpy as np
 
 from sharnir.checks import number
 from sharnir.errors import fail, shown, unknown
-from sharnir.model.model import Model, index
+from sharnir.model.model import Model, check_index
 
-METHODS = ("default", "paper")
-BILATERAL = ("direct", "sweep")
-TOLERANCE = 1e-6  # of the weight of all bodies times the step: ε where none is given
-AMONG_MANY = 3.0  # times the heaviest mechanism count, however many there are
-EASY_TOLERANCE = 1e-3  # the same for passes that others will follow
-LEAST_WEIGHT = 1.0  # m/s², where gravity is weaker
+IMPULSE_METHODS = ("default", "paper")
+BILATERAL_SOLVERS = ("direct", "sweep")
+RELATIVE_EPSILON = 1e-6  # of the weight of all bodies times the step: ε where none is given
+HEAVIEST_MECHANISM_FACTOR = 3.0  # times the heaviest mechanism count, however many there are
+RELATIVE_EPSILON_LOOSE = 1e-3  # the same for passes that others will follow
+MIN_GRAVITY = 1.0  # m/s², where gravity is weaker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,19 +50,19 @@ class Settings:
 
     def __post_init__(self) -> None:
         where = "settings"
-        if self.method not in METHODS:
-            raise unknown("method", self.method, METHODS)
-        if self.bilateral not in BILATERAL:
-            raise unknown("way to solve bilateral rows", self.bilateral, BILATERAL)
+        if self.method not in IMPULSE_METHODS:
+            raise unknown("method", self.method, IMPULSE_METHODS)
+        if self.bilateral not in BILATERAL_SOLVERS:
+            raise unknown("way to solve bilateral rows", self.bilateral, BILATERAL_SOLVERS)
         if self.epsilon is not None:
             number(where, "epsilon", self.epsilon, least=0)
         if self.budget is not None:
             number(where, "budget", self.budget, above=0)
         if not number(where, "erp", self.erp, above=0) <= 1:
             raise fail(where, "erp is out of range", shown(self.erp), "a number > 0 and ≤ 1")
-        if index(where, "max_sweeps", self.max_sweeps, 10**9, "sweeps") == 0:
+        if check_index(where, "max_sweeps", self.max_sweeps, 10**9, "sweeps") == 0:
             raise fail(where, "max_sweeps is out of range", "0", "a whole number ≥ 1")
-        index(where, "passes", self.passes, 11, "passes")
+        check_index(where, "passes", self.passes, 11, "passes")
         for name in ("accelerate", "warm_start"):
             if not isinstance(getattr(self, name), bool):
                 raise fail(where, f"{name} is neither", shown(getattr(self, name)), "True or False")
@@ -71,21 +71,24 @@ class Settings:
         """ε of a model at a step dt, N s."""
         if self.epsilon is not None:
             return float(self.epsilon)
-        return min(self.enough(model, dt), TOLERANCE * AMONG_MANY * model.heaviest_mechanism * _gravity(model) * dt)
+        return min(
+            self.enough(model, dt),
+            RELATIVE_EPSILON * HEAVIEST_MECHANISM_FACTOR * model.heaviest_mechanism * _gravity(model) * dt,
+        )
 
     def enough(self, model: Model, dt: float) -> float:
         """Change of impulses (N s) below which sweeps go on only where they get to ε quickly."""
         if self.epsilon is not None:
             return float(self.epsilon)
-        return TOLERANCE * float(model.mass.sum()) * _gravity(model) * dt
+        return RELATIVE_EPSILON * float(model.mass.sum()) * _gravity(model) * dt
 
     def easy_change(self, model: Model, dt: float) -> float:
         """The same for passes that others will follow."""
-        return max(self.change(model, dt), EASY_TOLERANCE * float(model.mass.sum()) * _gravity(model) * dt)
+        return max(self.change(model, dt), RELATIVE_EPSILON_LOOSE * float(model.mass.sum()) * _gravity(model) * dt)
 
 
 def _gravity(model: Model) -> float:
-    return max(float(np.linalg.norm(model.gravity)), LEAST_WEIGHT)
+    return max(float(np.linalg.norm(model.gravity)), MIN_GRAVITY)
 
 
 def settings_from(values: dict[str, Any]) -> Settings:

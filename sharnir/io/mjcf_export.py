@@ -11,12 +11,12 @@ import mujoco
 import numpy as np
 
 from sharnir import enums as kinds
-from sharnir.collision.filters import filter_of
+from sharnir.collision.filters import build_collision_filter
 from sharnir.compiler import compile
 from sharnir.errors import fail
 from sharnir.io import mujoco_model as twin
 from sharnir.model.model import Model
-from sharnir.model.poses import HERE, Pose
+from sharnir.model.poses import IDENTITY_POSE, Pose
 from sharnir.spec.joints import Compound
 from sharnir.spec.scene import Scene
 
@@ -38,7 +38,7 @@ def to_mjcf(scene: Scene) -> str:
     spec.option.gravity, spec.option.timestep = model.gravity, scene.timestep or TIMESTEP
     names = motion_names(model, scene)
     bodies: dict[int, Any] = {-1: spec.worldbody}
-    frames = {-1: HERE}  # MuJoCo's body frame in our link frame
+    frames = {-1: IDENTITY_POSE}  # MuJoCo's body frame in our link frame
     for i in range(model.nb):
         frames[i] = body_frame(model, i)
         bodies[i] = add_link(model, i, bodies[int(model.parent[i])], frames, names)
@@ -104,7 +104,7 @@ def body_frame(model: Model, i: int) -> Pose:
 
 def add_link(model: Model, i: int, parent: Any, frames: dict[int, Pose], names: dict[int, str]) -> Any:
     """A body with the link's inertia and its joints."""
-    pose, places = HERE, []
+    pose, places = IDENTITY_POSE, []
     parts = range(model.part_start[i], model.part_start[i + 1])
     for e in parts:
         pose = pose @ Pose(model.part_rot[e], model.part_pos[e])
@@ -173,7 +173,7 @@ def _height_field(model: Model, spec: Any, k: int, data: int, at: Pose) -> dict[
 
 def add_pairs(model: Model, spec: Any) -> None:
     """Who touches whom, one by one: so neither bits nor MuJoCo's own rules decide."""
-    may = filter_of(model)
+    may = build_collision_filter(model)
     for a in range(len(model.shape_link)):
         for b in np.flatnonzero(may.row(a)).tolist():
             if b <= a:

@@ -19,7 +19,7 @@ from sharnir import enums as kinds
 from sharnir.compiler import compile
 from sharnir.errors import fail
 from sharnir.model.model import Model
-from sharnir.model.poses import HERE, Pose
+from sharnir.model.poses import IDENTITY_POSE, Pose
 from sharnir.rotations import Array, matrix_to_quat
 from sharnir.spec.scene import Scene
 
@@ -125,7 +125,7 @@ def wxyz(R: Array) -> Array:
 
 def _add_link(model: Model, i: int, parent: Any) -> Any:
     """A body with the link's inertia and one joint per elementary motion."""
-    pose, places = HERE, []
+    pose, places = IDENTITY_POSE, []
     parts = range(model.part_start[i], model.part_start[i + 1])
     for e in parts:
         pose = pose @ Pose(model.part_rot[e], model.part_pos[e])

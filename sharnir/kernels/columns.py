@@ -16,17 +16,17 @@ from sharnir.kernels.types import C_REAL, array2, mat33, real, vec3, vec6
 # On a GPU a thread works on a world, or a team of neighbouring threads does, in kernels launched with blocks of
 # TEAM_BLOCK. All threads of a team compute the same, but for loops over entries of a row or a column, which they share.
 LANES = 32  # threads of a team
-TEAM_BLOCK = 64  # threads per block
+LANES_BLOCK_DIM = 64  # threads per block
 # Or a thread works on a contact of a world: blocks have CREW neighbouring worlds and SLOTS contacts of each.
-CREW, SLOTS = 32, 4
-TEAMED = f"defined(__CUDA_ARCH__) && WP_TILE_BLOCK_DIM == {TEAM_BLOCK}"
-MEET = f"""
-#if {TEAMED}
+WORLDS_PER_BLOCK, CONTACTS_PER_WORLD = 32, 4
+USES_LANES = f"defined(__CUDA_ARCH__) && WP_TILE_BLOCK_DIM == {LANES_BLOCK_DIM}"
+SYNC_LANES_NATIVE = f"""
+#if {USES_LANES}
     const unsigned team = 0xffffffffu;
     __syncwarp(team);  // what any of them has read may now be written, what one has written may be read
 #endif
 """
-_COLUMN = f"""
+_WORKSPACE_NATIVE = f"""
 #if defined(__CUDA_ARCH__)
     const long long n = m.shape[1];
     {C_REAL}* p = m.data + (long long)(item) * size * n + w;
@@ -38,11 +38,11 @@ _COLUMN = f"""
 
 
 def _column(size: int, code: str) -> str:
-    return _COLUMN.replace("size", str(size)) + code
+    return _WORKSPACE_NATIVE.replace("size", str(size)) + code
 
 
 def _put(size: int, code: str) -> str:
-    return MEET + _column(size, code)
+    return SYNC_LANES_NATIVE + _column(size, code)
 
 
 @wp.func_native(_column(1, "return p[0];"))
@@ -82,15 +82,15 @@ def put6(m: array2, item: int, w: int, value: vec6): ...
 ints2 = wp.array(dtype=int, ndim=2)
 
 
-@wp.func_native(_COLUMN.replace("size", "1").replace(C_REAL, "int") + "return p[0];")
+@wp.func_native(_WORKSPACE_NATIVE.replace("size", "1").replace(C_REAL, "int") + "return p[0];")
 def get_int(m: ints2, item: int, w: int) -> int: ...
 
 
-@wp.func_native(MEET + _COLUMN.replace("size", "1").replace(C_REAL, "int") + "p[0] = value;")
+@wp.func_native(SYNC_LANES_NATIVE + _WORKSPACE_NATIVE.replace("size", "1").replace(C_REAL, "int") + "p[0] = value;")
 def put_int(m: ints2, item: int, w: int, value: int): ...
 
 
-_ITEM = f"""
+_STATE_NATIVE = f"""
 #if defined(__CUDA_ARCH__)
     const long long n = m.shape[1];
     {C_REAL}* p = m.data + (long long)(item) * n + w;
@@ -101,50 +101,50 @@ _ITEM = f"""
 """
 
 
-@wp.func_native(_ITEM + "return p[0];")
+@wp.func_native(_STATE_NATIVE + "return p[0];")
 def item(m: array2, item: int, w: int) -> real:
     """An item of a world's state (see `world_columns`)."""
     ...
 
 
-@wp.func_native(MEET + _ITEM + "p[0] = value;")
+@wp.func_native(SYNC_LANES_NATIVE + _STATE_NATIVE + "p[0] = value;")
 def set_item(m: array2, item: int, w: int, value: real): ...
 
 
-@wp.func_native(_ITEM + f"return wp::vec_t<3,{C_REAL}>(p[0], p[n], p[2*n]);")
+@wp.func_native(_STATE_NATIVE + f"return wp::vec_t<3,{C_REAL}>(p[0], p[n], p[2*n]);")
 def item3(m: array2, item: int, w: int) -> vec3:
     """Three items from one on."""
     ...
 
 
-@wp.func_native(MEET + _ITEM + "p[0] = value[0]; p[n] = value[1]; p[2*n] = value[2];")
+@wp.func_native(SYNC_LANES_NATIVE + _STATE_NATIVE + "p[0] = value[0]; p[n] = value[1]; p[2*n] = value[2];")
 def set_item3(m: array2, item: int, w: int, value: vec3): ...
 
 
-@wp.func_native(_ITEM.replace(C_REAL, "int") + "return p[0];")
+@wp.func_native(_STATE_NATIVE.replace(C_REAL, "int") + "return p[0];")
 def item_int(m: ints2, item: int, w: int) -> int: ...
 
 
-@wp.func_native(MEET + _ITEM.replace(C_REAL, "int") + "p[0] = value;")
+@wp.func_native(SYNC_LANES_NATIVE + _STATE_NATIVE.replace(C_REAL, "int") + "p[0] = value;")
 def set_item_int(m: ints2, item: int, w: int, value: int): ...
 
 
-def neighbours(sizes: dict[str, int], worlds: int, device: str) -> dict[str, wp.array]:
+def allocate_contiguous(sizes: dict[str, int], worlds: int, device: str) -> dict[str, wp.array]:
     """Zeroed state arrays. Of one world on the CPU they lie behind each other in memory, each from a multiple of eight
     numbers on, so that they are copied together."""
     if worlds != 1 or wp.get_device(device).is_cuda:
-        return {name: world_columns(size, worlds, device) for name, size in sizes.items()}
+        return {name: allocate_columns(size, worlds, device) for name, size in sizes.items()}
     starts = [0]
     for size in sizes.values():
         starts.append(starts[-1] + size + -size % 8)
-    all_of_them = wp.zeros(starts[-1], dtype=real, device=device)
+    buffer = wp.zeros(starts[-1], dtype=real, device=device)
     return {
-        name: all_of_them[at : at + size].reshape((1, size)).transpose() if size else world_columns(0, 1, device)
+        name: buffer[at : at + size].reshape((1, size)).transpose() if size else allocate_columns(0, 1, device)
         for (name, size), at in zip(sizes.items(), starts[:-1], strict=True)
     }
 
 
-def world_columns(items: int, worlds: int, device: str, dtype: type = real) -> wp.array:
+def allocate_columns(items: int, worlds: int, device: str, dtype: type = real) -> wp.array:
     """A zeroed state array [items, worlds]. On the CPU a world's items are neighbours in memory."""
     if wp.get_device(device).is_cuda:
         return wp.zeros((items, worlds), dtype=dtype, device=device)

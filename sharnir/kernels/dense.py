@@ -5,7 +5,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.kernels.columns import ints2
-from sharnir.kernels.types import C_REAL, FOUR, array2, real, vec3
+from sharnir.kernels.types import C_REAL, SIMD4_NATIVE, array2, real, vec3
 from sharnir.kernels.vector_ops import indices
 
 MAX_LU_ROWS = 96  # rows of a matrix that is eliminated
@@ -18,7 +18,7 @@ MAX_LU_ROWS = 96  # rows of a matrix that is eliminated
     {C_REAL}* y = x.data + w;
     for (int k = 0; k < length; ++k) y[k*n] += a[k*n] * factor;
 #else
-    {FOUR}
+    {SIMD4_NATIVE}
     const {C_REAL}* a = A.data + first;
     {C_REAL}* y = x.data;
     for (int k = 0; k < length; k += 4) *(four*)(y + k) += *(const four*)(a + k) * factor;
@@ -38,7 +38,7 @@ def add_column(A: array2, first: int, length: int, factor: real, x: array2, w: i
         for (int k = 0; k < length; ++k) x.data[k*n + w] += a[k*n] * factor;
     }}
 #else
-    {FOUR}
+    {SIMD4_NATIVE}
     for (int k = 0; k < length; k += 4) {{
         four sum = *(const four*)(x.data + k);
         for (int j = 0; j < count; ++j) sum += *(const four*)(A.data + rows.data[j]*length + k) * factors.data[j];
@@ -69,7 +69,7 @@ def add_columns(A: array2, length: int, rows: ints2, count: int, factors: array2
                 A.data[(long long)((3*b + i)*stride + 3*c + j)*n + w] = sum;
             }}
 #else
-    {FOUR}
+    {SIMD4_NATIVE}
     for (int b = 0; b <= c; ++b) {{
         four x = 0, y = 0, z = 0;
         for (int side = 0; side < 2; ++side) {{
@@ -108,7 +108,7 @@ def put_contact_delassus(W: array2, places: ints2, index: indices, D: array2, c:
         for (int j = 0; j < rows; ++j)
             D.data[(long long)(4*at[k] + j)*n + w] = sign * W.data[(long long)(start + j*length + k)*n + w];
 #else
-    {FOUR}  // whole, so that they can be read as fours before they are in memory
+    {SIMD4_NATIVE}  // whole, so that they can be read as fours before they are in memory
     const {C_REAL} *x = W.data + start, *y = x + (rows > 1 ? length : 0), *z = y + (rows > 1 ? length : 0);
     for (int k = 0; k < length; ++k) *(four*)(D.data + 4*at[k]) = four{{x[k], y[k], z[k], 0}} * sign;
 #endif
@@ -131,7 +131,7 @@ def scatter_interleaved(
         for (int j = 0; j < 3; ++j) out[j] += row[k*n] * x[(4*at[k] + j)*n];
     return out;
 #else
-    {FOUR}
+    {SIMD4_NATIVE}
     const {C_REAL}* row = W.data + start;
     four a = 0;
     for (int k = 0; k < length; ++k) a += row[k] * *(const four*)(D.data + 4*at[k]);
@@ -181,7 +181,7 @@ def extract_submatrix(A: array2, length: int, rows: ints2, threes: int, size: in
             for (int i = j + 1; i < size; ++i) h[(k*stride + i)*n] -= h[(j*stride + i)*n] * h[(k*stride + j)*n];
     }}
 #else
-    {FOUR}
+    {SIMD4_NATIVE}
     {C_REAL} below[{MAX_LU_ROWS}];
     for (int j = 0; j < size; ++j) {{
         {C_REAL}* column = H.data + j*stride;
@@ -217,7 +217,7 @@ def factor_lu(H: array2, size: int, stride: int, w: int):
         for (int i = 0; i < j; ++i) y[i*n] -= h[(j*stride + i)*n] * y[j*n];
     }}
 #else
-    {FOUR}
+    {SIMD4_NATIVE}
     {C_REAL}* y = x.data;
     const {C_REAL}* h = H.data;
     const int whole = size & ~3;

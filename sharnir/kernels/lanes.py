@@ -4,120 +4,122 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.kernels.columns import LANES, MEET, TEAM_BLOCK, TEAMED, ints2
+from sharnir.kernels.columns import LANES, LANES_BLOCK_DIM, SYNC_LANES_NATIVE, USES_LANES, ints2
 from sharnir.kernels.types import C_REAL, array2, real, vec2, vec3, vec6
-from sharnir.kernels.vector_ops import LANE
+from sharnir.kernels.vector_ops import LANE_INDEX_NATIVE
 
-ROWS = 2 * LANES  # rows a team can keep, two in every thread
-MOST_SPREAD = 2 * LANES  # velocity coordinates, the same
-BLOCK_SIZE, LINE_SIZE = 16, 4  # numbers of a contact and of a line in the pool
-POOL = LANES * (BLOCK_SIZE + LINE_SIZE)
+MAX_LANE_ROWS = 2 * LANES  # rows a team can keep, two in every thread
+MAX_LANE_DOFS = 2 * LANES  # velocity coordinates, the same
+SHARED_CONTACT_SIZE, SHARED_SCALAR_SIZE = 16, 4  # numbers of a contact and of a line in the pool
+SHARED_SIZE = LANES * (SHARED_CONTACT_SIZE + SHARED_SCALAR_SIZE)
 vec2i = wp.types.vector(2, int)
 vec6i = wp.types.vector(6, int)
-_ADD = "for (int o = LANES / 2; o > 0; o /= 2) x += __shfl_xor_sync(team, x, o);"
+_LANE_SUM_NATIVE = "for (int o = LANES / 2; o > 0; o /= 2) x += __shfl_xor_sync(team, x, o);"
 
 
-def _together(code: str, otherwise: str = "") -> str:
+def _synced_native(code: str, otherwise: str = "") -> str:
     """Code for teams. near: what belongs to the world, one after the other."""
-    return MEET + _alone(code, otherwise)
+    return SYNC_LANES_NATIVE + _unsynced_native(code, otherwise)
 
 
-def _alone(code: str, otherwise: str = "") -> str:
+def _unsynced_native(code: str, otherwise: str = "") -> str:
     """Code of a thread that does not wait for the others."""
-    values = {"ADD": _ADD, "REAL": C_REAL, "LANES": LANES, "ROWS": ROWS}
+    values = {"ADD": _LANE_SUM_NATIVE, "REAL": C_REAL, "LANES": LANES, "ROWS": MAX_LANE_ROWS}
     for name, value in values.items():
         code = code.replace(name, str(value))
-    return f"\n#if {TEAMED}\n{code}\n#else\n{otherwise}\n#endif\n"
+    return f"\n#if {USES_LANES}\n{code}\n#else\n{otherwise}\n#endif\n"
 
 
-@wp.func_native(_alone("return 1;", "return 0;"))
-def teamed() -> int:
+@wp.func_native(_unsynced_native("return 1;", "return 0;"))
+def uses_lanes() -> int:
     """1 where a team works on a world."""
     ...
 
 
-@wp.func_native(_alone(f"{LANE} return lane;", "return 0;"))
-def lane() -> int:
+@wp.func_native(_unsynced_native(f"{LANE_INDEX_NATIVE} return lane;", "return 0;"))
+def lane_index() -> int:
     """Which thread of its team this is."""
     ...
 
 
-@wp.func_native(MEET)
-def meet():
+@wp.func_native(SYNC_LANES_NATIVE)
+def sync_lanes():
     """What one thread of a team has written, the others may read after this."""
     ...
 
 
-@wp.func_native(_alone("return __shfl_sync(0xffffffffu, x, who);", "return x;"))
-def from_lane(x: real, who: int) -> real:
+@wp.func_native(_unsynced_native("return __shfl_sync(0xffffffffu, x, who);", "return x;"))
+def read_lane(x: real, who: int) -> real:
     """x of another thread of the team."""
     ...
 
 
-@wp.func_native(_alone("return __shfl_sync(0xffffffffu, x, who);", "return x;"))
-def from_lane_int(x: int, who: int) -> int: ...
+@wp.func_native(_unsynced_native("return __shfl_sync(0xffffffffu, x, who);", "return x;"))
+def read_lane_int(x: int, who: int) -> int: ...
 
 
-@wp.func_native(_together("ADD return x;", "return x;"))
-def team_sum(x: real) -> real:
+@wp.func_native(_synced_native("ADD return x;", "return x;"))
+def lane_sum(x: real) -> real:
     """Σ x over the team, the same for all."""
     ...
 
 
-@wp.func_native(_together(f"{LANE} return __popc(__ballot_sync(team, flag) & ((1u << lane) - 1u));", "return 0;"))
-def rank(flag: int) -> int:
+@wp.func_native(
+    _synced_native(f"{LANE_INDEX_NATIVE} return __popc(__ballot_sync(team, flag) & ((1u << lane) - 1u));", "return 0;")
+)
+def lane_rank(flag: int) -> int:
     """How many threads before this one have the flag set."""
     ...
 
 
-@wp.func_native(_together("return __popc(__ballot_sync(team, flag));", "return 0;"))
-def votes(flag: int) -> int:
+@wp.func_native(_synced_native("return __popc(__ballot_sync(team, flag));", "return 0;"))
+def count_lanes(flag: int) -> int:
     """How many threads of the team have the flag set."""
     ...
 
 
-@wp.func_native(_alone("m.data[(long long)(item) * m.shape[1] + w] = value;"))
-def put_own(m: array2, item: int, w: int, value: real):
+@wp.func_native(_unsynced_native("m.data[(long long)(item) * m.shape[1] + w] = value;"))
+def put_unsynced(m: array2, item: int, w: int, value: real):
     """`put` by one thread alone; `meet` before others read it."""
     ...
 
 
-@wp.func_native(_alone("m.data[(long long)(item) * m.shape[1] + w] = value;"))
-def put_own_int(m: ints2, item: int, w: int, value: int): ...
+@wp.func_native(_unsynced_native("m.data[(long long)(item) * m.shape[1] + w] = value;"))
+def put_int_unsynced(m: ints2, item: int, w: int, value: int): ...
 
 
 @wp.func_native(
-    _alone(
+    _unsynced_native(
         f"""
-    __shared__ __align__(16) REAL pool[{TEAM_BLOCK // LANES * POOL}];
+    __shared__ __align__(16) REAL pool[{LANES_BLOCK_DIM // LANES * SHARED_SIZE}];
     wp::array_t<REAL> out = like;
-    out.data = pool + {POOL} * (threadIdx.x / LANES);
+    out.data = pool + {SHARED_SIZE} * (threadIdx.x / LANES);
     return out;""",
         "return like;",
     )
 )
-def pool_of_team(like: array2) -> array2:
+def allocate_shared(like: array2) -> array2:
     """Memory that a team shares, for blocks of contacts and bounds of lines; once in a kernel."""
     ...
 
 
-@wp.func_native(_alone("pool.data[at] = value;"))
-def put_pool(pool: array2, at: int, value: real): ...
+@wp.func_native(_unsynced_native("pool.data[at] = value;"))
+def put_shared(pool: array2, at: int, value: real): ...
 
 
-@wp.func_native(_alone("return pool.data[at];", "return 0;"))
-def from_pool(pool: array2, at: int) -> real: ...
+@wp.func_native(_unsynced_native("return pool.data[at];", "return 0;"))
+def get_shared(pool: array2, at: int) -> real: ...
 
 
-_NEAR = f"""
-    {LANE}
+_DENSE_ROW_NATIVE = f"""
+    {LANE_INDEX_NATIVE}
     const REAL* q = near.data + (long long)(w) * near.shape[1] + (long long)(row) * width + lane;
 """
 
 
 @wp.func_native(
-    _alone(
-        _NEAR
+    _unsynced_native(
+        _DENSE_ROW_NATIVE
         + """
     wp::vec_t<6,REAL> out;
     #pragma unroll
@@ -128,13 +130,13 @@ _NEAR = f"""
         f"return wp::vec_t<6,{C_REAL}>();",
     )
 )
-def near_three(near: array2, width: int, row: int, w: int) -> vec6:
+def load_dense_row3(near: array2, width: int, row: int, w: int) -> vec6:
     """Entries of three dense rows from one on."""
     ...
 
 
 @wp.func_native(
-    _alone(
+    _unsynced_native(
         """
     REAL a = rows[0] * z[0] + rows[3] * z[1];
     REAL b = rows[1] * z[0] + rows[4] * z[1];
@@ -149,13 +151,13 @@ def near_three(near: array2, width: int, row: int, w: int) -> vec6:
         f"return wp::vec_t<3,{C_REAL}>();",
     )
 )
-def three_speeds(rows: vec6, z: vec2) -> vec3:
+def dense_row3_dot(rows: vec6, z: vec2) -> vec3:
     """W z of them."""
     ...
 
 
 @wp.func
-def three_added(rows: vec6, p: vec3, z: vec2):
+def dense_row3_add(rows: vec6, p: vec3, z: vec2):
     """z + Wᵀ p of them."""
     return vec2(
         z[0] + rows[0] * p[0] + rows[1] * p[1] + rows[2] * p[2],
@@ -164,13 +166,13 @@ def three_added(rows: vec6, p: vec3, z: vec2):
 
 
 @wp.func_native(
-    _alone(
-        _NEAR
+    _unsynced_native(
+        _DENSE_ROW_NATIVE
         + """
     return wp::vec_t<2,REAL>(q[0], LANES < width ? q[LANES] : static_cast<REAL>(0));""",
         f"return wp::vec_t<2,{C_REAL}>();",
     )
 )
-def near_row(near: array2, width: int, row: int, w: int) -> vec2:
+def load_dense_row(near: array2, width: int, row: int, w: int) -> vec2:
     """Entries of a dense row."""
     ...

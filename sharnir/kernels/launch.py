@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import warp as wp
 
-BLOCK = 32  # threads per block on a GPU: few worlds should still reach all of its processors
+DEFAULT_BLOCK_DIM = 32  # threads per block on a GPU: few worlds should still reach all of its processors
 
 
 class Launch(NamedTuple):
@@ -20,24 +20,24 @@ class Launch(NamedTuple):
     kernel: Any
     arguments: list[Any]
     threads: int = 1
-    block: int = BLOCK
+    block: int = DEFAULT_BLOCK_DIM
 
     def start(self, worlds: int, device: str) -> None:
         dim = worlds if self.threads == 1 else -(-worlds * self.threads // self.block) * self.block
         wp.launch(self.kernel, dim=dim, inputs=self.arguments, device=device, block_dim=self.block)
 
     def load(self, device: str) -> None:
-        load(self.kernel, device, self.block)
+        load_kernel(self.kernel, device, self.block)
 
 
-class Repeat(NamedTuple):
+class RepeatWhile(NamedTuple):
     """Launches that are repeated as long as `going` [1], which they set, is not 0: the device decides."""
 
     launches: list[Launch]
-    going: Any
+    condition: Any
 
     def start(self, worlds: int, device: str) -> None:
-        wp.capture_while(self.going, self._once, worlds=worlds, device=device)
+        wp.capture_while(self.condition, self._once, worlds=worlds, device=device)
 
     def _once(self, worlds: int, device: str) -> None:
         for launch in self.launches:
@@ -63,7 +63,7 @@ class Graphs:
         """Run a kernel over `dim` worlds. Arguments are frozen at the first call with a key."""
         self.launch_all(key, [Launch(kernel, arguments)], dim)
 
-    def launch_all(self, key: Any, launches: Sequence[Launch | Repeat], worlds: int, times: int = 1) -> None:
+    def launch_all(self, key: Any, launches: Sequence[Launch | RepeatWhile], worlds: int, times: int = 1) -> None:
         """Run some kernels one after the other, some times over; a `Repeat` on a GPU only."""
         if self._is_gpu:
             self._replay((key, times), launches, worlds, times)
@@ -75,7 +75,7 @@ class Graphs:
             for call in calls:
                 call()
 
-    def _replay(self, key: Any, launches: Sequence[Launch | Repeat], worlds: int, times: int) -> None:
+    def _replay(self, key: Any, launches: Sequence[Launch | RepeatWhile], worlds: int, times: int) -> None:
         if key not in self._prepared:
             for launch in launches:
                 launch.load(self.device)
@@ -97,7 +97,7 @@ class Graphs:
         return partial(command.hooks.forward, ctypes.byref(bounds), ctypes.byref(packed))
 
 
-def load(kernel: Any, device: str, block: int = BLOCK) -> None:
+def load_kernel(kernel: Any, device: str, block: int = DEFAULT_BLOCK_DIM) -> None:
     """Load a kernel's module from the cache, or compile it once and say so."""
     if not wp.get_device(device).is_cuda:
         block = 1

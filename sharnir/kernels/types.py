@@ -43,7 +43,7 @@ CPU_FLAGS = "-march=native -mllvm=-inline-threshold=600000 -mllvm=-slp-recursion
 CPU_FLAGS += " -ffp-contract=fast -mllvm=-unroll-runtime=false"  # loops here are short: 2 % of a step with contacts
 KERNEL_OPTIONS = {"enable_backward": False, "cpu_compiler_flags": CPU_FLAGS}
 C_REAL = "double" if DOUBLE else "float"
-FOUR = f"typedef {C_REAL} four __attribute__((ext_vector_type(4), aligned({8 if DOUBLE else 4})));"
+SIMD4_NATIVE = f"typedef {C_REAL} four __attribute__((ext_vector_type(4), aligned({8 if DOUBLE else 4})));"
 
 
 @wp.func
@@ -63,7 +63,7 @@ def sym_outer(a: vec3, b: vec3):
 
 
 @wp.func
-def sym_turned(R: mat33, A: mat33):
+def sym_rotate(R: mat33, A: mat33):
     """R A Rᵀ of a symmetric A."""
     B = R * A
     return vec6(
@@ -128,7 +128,7 @@ else:
 
 
 @wp.func
-def turn_z(R: mat33, c: real, s: real):
+def rotate_z(R: mat33, c: real, s: real):
     """R · Rot_z of an angle with cosine c and sine s."""
     return mat33(
         R[0, 0] * c + R[0, 1] * s, R[0, 1] * c - R[0, 0] * s, R[0, 2],
@@ -138,7 +138,7 @@ def turn_z(R: mat33, c: real, s: real):
 
 
 @wp.func
-def rotation(x: real, y: real, z: real, w: real):
+def matrix_from_quat(x: real, y: real, z: real, w: real):
     """Rotation matrix of the direction of a quaternion (x, y, z, w): its length does not matter."""
     s = real(2.0) / (x * x + y * y + z * z + w * w)
     one = real(1.0)
@@ -158,6 +158,6 @@ def rotation(x: real, y: real, z: real, w: real):
     return (double)__builtin_readcyclecounter();
 #endif
 """)
-def ticks() -> wp.float64:
+def read_ticks() -> wp.float64:
     """The machine's counter of time, in units of its own."""
     ...

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.kernels.columns import LANES, MEET, TEAMED
-from sharnir.kernels.types import C_REAL, FOUR, array2, real, vec3, vec6
+from sharnir.kernels.columns import LANES, SYNC_LANES_NATIVE, USES_LANES
+from sharnir.kernels.types import C_REAL, SIMD4_NATIVE, array2, real, vec3, vec6
 
-_ROW = f"""
+_ROW_NATIVE = f"""
 #if defined(__CUDA_ARCH__)
     const long long n = z.shape[1];
     {C_REAL}* row = W.data + (long long)(start) * n + w;
@@ -19,25 +19,25 @@ _ROW = f"""
 #endif
     const int* at = index.data + first;
 """
-LANE = f"const int lane = threadIdx.x & {LANES - 1};"
+LANE_INDEX_NATIVE = f"const int lane = threadIdx.x & {LANES - 1};"
 indices = wp.array(dtype=int)
 
 
-def added(*names: str) -> str:
+def lane_sum_native(*names: str) -> str:
     """Sums over a team's threads; all get the same."""
     add = " ".join(f"{x} += __shfl_xor_sync(team, {x}, o);" for x in names)
     return f"for (int o = {LANES // 2}; o > 0; o /= 2) {{ {add} }}"
 
 
 @wp.func_native(
-    MEET
-    + _ROW
+    SYNC_LANES_NATIVE
+    + _ROW_NATIVE
     + f"""
     {C_REAL} sum = 0;
-#if {TEAMED}
-    {LANE}
+#if {USES_LANES}
+    {LANE_INDEX_NATIVE}
     for (int k = lane; k < length; k += {LANES}) sum += row[k*n] * x[at[k]*n];
-    {added("sum")}
+    {lane_sum_native("sum")}
 #elif defined(__CUDA_ARCH__)
     for (int first_k = 0; first_k < length; first_k += 8) {{
         int j[8];
@@ -57,12 +57,12 @@ def row_dot(W: array2, start: int, length: int, index: indices, first: int, z: a
     ...
 
 
-def batched(count: str, load: str, store: str, plain: str) -> str:
+def batched_loop_native(count: str, load: str, store: str, plain: str) -> str:
     """A loop that reads and writes. On a GPU eight entries are read before the first is written, or each would wait for
     the one before it to arrive from memory; entries of a row are different ones."""
-    return f"""{MEET}
-#if {TEAMED}
-    {LANE}
+    return f"""{SYNC_LANES_NATIVE}
+#if {USES_LANES}
+    {LANE_INDEX_NATIVE}
     for (int k = lane; k < {count}; k += {LANES}) {{
         {C_REAL} y[1], v[1], u[1];
         const int j = 0;
@@ -84,7 +84,7 @@ def batched(count: str, load: str, store: str, plain: str) -> str:
 """
 
 
-@wp.func_native(_ROW + batched(
+@wp.func_native(_ROW_NATIVE + batched_loop_native(
     "length", "y[j] = x[at[k]*n] + row[k*n] * factor;", "x[at[k]*n] = y[j];", "x[at[k]] += row[k] * factor;"
 ))  # fmt: skip
 def row_add(W: array2, start: int, length: int, index: indices, first: int, factor: real, z: array2, w: int):
@@ -93,19 +93,19 @@ def row_add(W: array2, start: int, length: int, index: indices, first: int, fact
 
 
 @wp.func_native(
-    MEET
-    + _ROW
+    SYNC_LANES_NATIVE
+    + _ROW_NATIVE
     + f"""
     const {C_REAL}* second = row + length*n;
     const {C_REAL}* third = second + length*n;
     {C_REAL} a = 0, b = 0, c = 0;
-#if {TEAMED}
-    {LANE}
+#if {USES_LANES}
+    {LANE_INDEX_NATIVE}
     for (int k = lane; k < length; k += {LANES}) {{
         const {C_REAL} y = x[at[k]*n];
         a += row[k*n] * y; b += second[k*n] * y; c += third[k*n] * y;
     }}
-    {added("a", "b", "c")}
+    {lane_sum_native("a", "b", "c")}
 #elif defined(__CUDA_ARCH__)
     for (int first_k = 0; first_k < length; first_k += 8) {{  // indices first: nothing waits for one after another
         int j[8];
@@ -126,30 +126,30 @@ def row_add(W: array2, start: int, length: int, index: indices, first: int, fact
 #endif
     return wp::vec_t<3,{C_REAL}>(a, b, c);"""
 )
-def three_dot(W: array2, start: int, length: int, index: indices, first: int, z: array2, w: int) -> vec3:
+def row3_dot(W: array2, start: int, length: int, index: indices, first: int, z: array2, w: int) -> vec3:
     """`row_dot` of three rows that follow each other."""
     ...
 
 
 @wp.func_native(
-    _ROW
+    _ROW_NATIVE
     + f"""
     const {C_REAL}* second = row + length*n;
     const {C_REAL}* third = second + length*n;
 """
-    + batched(
+    + batched_loop_native(
         "length",
         "y[j] = x[at[k]*n] + row[k*n] * factor[0] + second[k*n] * factor[1] + third[k*n] * factor[2];",
         "x[at[k]*n] = y[j];",
         "x[at[k]] += row[k] * factor[0] + second[k] * factor[1] + third[k] * factor[2];",
     )
 )
-def three_add(W: array2, start: int, length: int, index: indices, first: int, factor: vec3, z: array2, w: int):
+def row3_add(W: array2, start: int, length: int, index: indices, first: int, factor: vec3, z: array2, w: int):
     """`row_add` of three rows that follow each other."""
     ...
 
 
-_TWO = f"""
+_COLUMNS_NATIVE = f"""
 #if defined(__CUDA_ARCH__)
     const long long n = A.shape[1];
     const {C_REAL}* a = A.data + (long long)(first) * n + w;
@@ -163,14 +163,14 @@ _TWO = f"""
 
 
 @wp.func_native(
-    MEET
-    + _TWO
+    SYNC_LANES_NATIVE
+    + _COLUMNS_NATIVE
     + f"""
     {C_REAL} sum = 0;
-#if {TEAMED}
-    {LANE}
+#if {USES_LANES}
+    {LANE_INDEX_NATIVE}
     for (int k = lane; k < length; k += {LANES}) sum += a[k*n] * b[k*n];
-    {added("sum")}
+    {lane_sum_native("sum")}
 #else
     for (int k = 0; k < length; ++k) sum += a[k*n] * b[k*n];
 #endif
@@ -197,19 +197,20 @@ def column_dot(A: array2, first: int, B: array2, second: int, length: int, w: in
         ab += a[k]*b[k]; ac += a[k]*c[k]; bc += b[k]*c[k];
     }}
     return wp::vec_t<6,{C_REAL}>({{aa, bb, cc, bc, ac, ab}});""")
-def three_gram(W: array2, start: int, length: int, w: int) -> vec6:
+def row3_gram(W: array2, start: int, length: int, w: int) -> vec6:
     """Products (aa, bb, cc, bc, ac, ab) of three rows a, b, c that follow each other in a workspace."""
     ...
 
 
 @wp.func
-def row_product(W: array2, first: int, second: int, length: int, w: int):
+def row_row_dot(W: array2, first: int, second: int, length: int, w: int):
     """Σ W[first + k] W[second + k]."""
     return column_dot(W, first, W, second, length, w)
 
 
 @wp.func_native(
-    _TWO + batched("length", "y[j] = b[k*n] + factor * a[k*n];", "b[k*n] = y[j];", "b[k] += factor * a[k];")
+    _COLUMNS_NATIVE
+    + batched_loop_native("length", "y[j] = b[k*n] + factor * a[k*n];", "b[k*n] = y[j];", "b[k] += factor * a[k];")
 )
 def column_add(A: array2, first: int, factor: real, B: array2, second: int, length: int, w: int):
     """B[second + k] += factor A[first + k]."""
@@ -218,7 +219,7 @@ def column_add(A: array2, first: int, factor: real, B: array2, second: int, leng
 
 @wp.func_native(
     "const long long n = source.shape[1];"
-    + batched(
+    + batched_loop_native(
         "count",
         "y[j] = source.data[k*n + w];",
         "target.data[k*n + w] = y[j];",
@@ -232,7 +233,7 @@ def copy(source: array2, target: array2, count: int, w: int):
 
 @wp.func_native(
     "const long long n = x.shape[1];"
-    + batched(
+    + batched_loop_native(
         "count",
         """const long long at = k*n + w; const REAL now = x.data[at]; const REAL ahead = beta * way.data[at];
            v[j] = now - old.data[at] + ahead; y[j] = now + ahead;""",
@@ -245,7 +246,7 @@ def extrapolate(x: array2, old: array2, way: array2, beta: real, count: int, w: 
     ...
 
 
-def _between(source: str, target: str, factor: str = "") -> str:
+def _copy_native(source: str, target: str, factor: str = "") -> str:
     """Items of one array to another; on the CPU those of a world are neighbours, in a state after those of others."""
     on_cpu = {"state": "(long long)(w) * {0}.shape[0]", "work": "0"}
     start, end = on_cpu[source].format("source"), on_cpu[target].format("target")
@@ -256,30 +257,30 @@ def _between(source: str, target: str, factor: str = "") -> str:
 #else
     const long long n = source.shape[1];
 #endif
-""" + batched(
+""" + batched_loop_native(
         "count", f"y[j] = source.data[k*n + w]{factor};", "target.data[k*n + w] = y[j];", f"to[k] = from[k]{factor};"
     )
 
 
-@wp.func_native(_between("state", "work", " * factor"))
-def load_items(source: array2, target: array2, count: int, factor: real, w: int):
+@wp.func_native(_copy_native("state", "work", " * factor"))
+def load_state(source: array2, target: array2, count: int, factor: real, w: int):
     """Workspace column ← the first items of a world's state, times a factor."""
     ...
 
 
-@wp.func_native(_between("work", "state"))
-def keep_items(source: array2, target: array2, count: int, w: int):
+@wp.func_native(_copy_native("work", "state"))
+def store_state(source: array2, target: array2, count: int, w: int):
     """The first items of a world's state ← a workspace column."""
     ...
 
 
-@wp.func_native(_between("state", "state"))
-def copy_items(source: array2, target: array2, count: int, w: int):
+@wp.func_native(_copy_native("state", "state"))
+def copy_state(source: array2, target: array2, count: int, w: int):
     """The first items of a world's state ← other ones."""
     ...
 
 
-@wp.func_native("const long long n = target.shape[1];" + batched(
+@wp.func_native("const long long n = target.shape[1];" + batched_loop_native(
     "count", "y[j] = 0;", "target.data[k*n + w] = y[j];", "target.data[k] = 0;"
 ))  # fmt: skip
 def clear(target: array2, count: int, w: int):
@@ -288,17 +289,17 @@ def clear(target: array2, count: int, w: int):
 
 
 @wp.func_native(
-    MEET
+    SYNC_LANES_NATIVE
     + f"""
     {C_REAL} sum = 0;
-#if {TEAMED}
+#if {USES_LANES}
     const long long n = x.shape[1];
-    {LANE}
+    {LANE_INDEX_NATIVE}
     for (int k = lane; k < count; k += {LANES}) {{
         const {C_REAL} d = x.data[k*n + w] - y.data[k*n + w];
         sum += d * d;
     }}
-    {added("sum")}
+    {lane_sum_native("sum")}
 #elif defined(__CUDA_ARCH__)
     const long long n = x.shape[1];
     for (int k = 0; k < count; ++k) {{
@@ -306,7 +307,7 @@ def clear(target: array2, count: int, w: int):
         sum += d * d;
     }}
 #else
-    {FOUR}
+    {SIMD4_NATIVE}
     four a = 0, b = 0;
     int k = 0;
     for (; k + 7 < count; k += 8) {{
@@ -323,6 +324,6 @@ def clear(target: array2, count: int, w: int):
 #endif
     return sum;"""
 )
-def distance2(x: array2, y: array2, count: int, w: int) -> real:
+def column_distance2(x: array2, y: array2, count: int, w: int) -> real:
     """|x − y|² of the first `count` items of two workspace columns."""
     ...

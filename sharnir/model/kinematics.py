@@ -6,7 +6,7 @@ import numpy as np
 
 from sharnir.enums import BALL, SCREW, SLIDE
 from sharnir.model.model import Model
-from sharnir.model.poses import COORDINATES, HERE, Motion, Pose
+from sharnir.model.poses import IDENTITY_POSE, MOTION_COORDINATES, ElementaryMotion, Pose
 from sharnir.rotations import Array
 
 
@@ -14,28 +14,28 @@ def link_poses(model: Model, q: Array) -> list[Pose]:
     """World poses of all link frames."""
     poses: list[Pose] = []
     for i in range(model.nb):
-        pose = HERE if model.parent[i] < 0 else poses[model.parent[i]]
+        pose = IDENTITY_POSE if model.parent[i] < 0 else poses[model.parent[i]]
         for e in range(model.part_start[i], model.part_start[i + 1]):
-            pose = pose @ Pose(model.part_rot[e], model.part_pos[e]) @ _motion(model, e).pose(q)
+            pose = pose @ Pose(model.part_rot[e], model.part_pos[e]) @ _part_motion(model, e).pose(q)
         poses.append(pose)
     return poses
 
 
-def _motion(model: Model, e: int) -> Motion:
+def _part_motion(model: Model, e: int) -> ElementaryMotion:
     kind, q, v = int(model.part_kind[e]), int(model.part_q[e]), int(model.part_v[e])
-    return Motion(HERE, kind, q, v, float(model.part_pitch[e]), int(model.part_sign[e]))
+    return ElementaryMotion(IDENTITY_POSE, kind, q, v, float(model.part_pitch[e]), int(model.part_sign[e]))
 
 
 def link_axes(model: Model, i: int, poses: list[Pose], origin: Array) -> dict[int, Array]:
     """Joint axes (v, ω) of link i about a point in the world, by velocity coordinate, at q0."""
     axes = {}
-    pose = HERE if model.parent[i] < 0 else poses[model.parent[i]]
+    pose = IDENTITY_POSE if model.parent[i] < 0 else poses[model.parent[i]]
     for e in range(model.part_start[i], model.part_start[i + 1]):
-        m = _motion(model, e)
+        m = _part_motion(model, e)
         before = pose @ Pose(model.part_rot[e], model.part_pos[e])
         pose = before @ m.pose(model.q0)
         R = before.R if m.sign < 0 else pose.R
-        for k in range(COORDINATES[m.kind][1]):
+        for k in range(MOTION_COORDINATES[m.kind][1]):
             a = m.sign * R[:, 2 if m.kind in (SCREW, SLIDE) else k]
             turns = m.kind in (SCREW, BALL)
             linear = np.cross(pose.x - origin, a) + m.pitch * a if turns else a

@@ -26,7 +26,7 @@ Reals = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 
-def index(element: str, field: str, value: Any, size: int, of: str) -> int:
+def check_index(element: str, field: str, value: Any, size: int, of: str) -> int:
     """A whole number from 0 to size - 1, an index of something."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value < size:
         allowed = {0: f"nothing: {of} has none", 1: f"0, the only one of {of}"}.get(size, f"0 to {size - 1} of {of}")
@@ -293,13 +293,15 @@ class Model:
     def coordinate(self, joint_name: str, k: int = 0) -> int:
         """Coordinate c of a joint's k-th velocity coordinate: those of the tree, then of joints that close loops."""
         joint = self.joint(joint_name)
-        k = index(f"joint {joint_name!r}", "coordinate", k, int(joint.v.stop - joint.v.start), f"joint {joint_name!r}")
+        k = check_index(
+            f"joint {joint_name!r}", "coordinate", k, int(joint.v.stop - joint.v.start), f"joint {joint_name!r}"
+        )
         return int(joint.v.start) + k + (self.nv if joint.closes_loop else 0)
 
     def coordinate_q(self, c: int) -> int:
         """Index of coordinate c's position in (q, loop q); -1 for rotations given by a quaternion."""
         where = f"model {self.name!r}"
-        return int(self.coordinate_positions[index(where, "coordinate", c, self.nc, where)])
+        return int(self.coordinate_positions[check_index(where, "coordinate", c, self.nc, where)])
 
     def motor(self, name: str) -> int:
         """Number of a motor."""

@@ -9,10 +9,10 @@ import numpy as np
 from sharnir.enums import BALL, SCREW, SHIFT, SLIDE, STILL
 from sharnir.rotations import Array, quat_to_matrix, rotation_z
 
-COORDINATES = {STILL: (0, 0), SCREW: (1, 1), SLIDE: (1, 1), BALL: (4, 3), SHIFT: (3, 3)}
+MOTION_COORDINATES = {STILL: (0, 0), SCREW: (1, 1), SLIDE: (1, 1), BALL: (4, 3), SHIFT: (3, 3)}
 
 
-E = np.eye(3)
+IDENTITY3 = np.eye(3)
 
 
 class Pose(NamedTuple):
@@ -26,10 +26,10 @@ class Pose(NamedTuple):
         return Pose(self.R.T, -self.R.T @ self.x)
 
 
-HERE = Pose(E, np.zeros(3))
+IDENTITY_POSE = Pose(IDENTITY3, np.zeros(3))
 
 
-class Motion(NamedTuple):
+class ElementaryMotion(NamedTuple):
     before: Pose  # constant pose in front of the motion
     kind: int
     q: int  # first coordinates, counted from the joint's
@@ -39,12 +39,12 @@ class Motion(NamedTuple):
 
     def pose(self, q: Array) -> Pose:
         """The motion at joint coordinates q."""
-        c = self.sign * q[self.q : self.q + COORDINATES[self.kind][0]]
+        c = self.sign * q[self.q : self.q + MOTION_COORDINATES[self.kind][0]]
         if self.kind == SCREW:
             return Pose(rotation_z(c[0]), np.array([0.0, 0.0, self.pitch * c[0]]))
         if self.kind == SLIDE:
-            return Pose(E, np.array([0.0, 0.0, c[0]]))
+            return Pose(IDENTITY3, np.array([0.0, 0.0, c[0]]))
         if self.kind == BALL:
             R = quat_to_matrix(c)
             return Pose(R if self.sign > 0 else R.T, np.zeros(3))
-        return Pose(E, c) if self.kind == SHIFT else HERE
+        return Pose(IDENTITY3, c) if self.kind == SHIFT else IDENTITY_POSE

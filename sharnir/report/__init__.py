@@ -15,7 +15,7 @@ from sharnir.report.page import Section, page
 from sharnir.report.plots import curves_svg, table1_svg
 from sharnir.scenes import demonstrators
 from sharnir.scenes.demonstrators import Outcome, figures_table
-from sharnir.simulation.export import prepare_folder, require_plotting
+from sharnir.simulation.export import prepare_folder, require_matplotlib
 
 RATE = 30.0  # 1/s, of the states in a replay
 TABLE1 = {
@@ -27,7 +27,7 @@ TABLE1 = {
 def write_report(folder: Path, out: Console) -> bool:
     """Run everything, print what came of it, write report.html and the recordings to a folder; whether all goals were
     reached. Interrupted, it writes what there is so far."""
-    require_plotting()
+    require_matplotlib()
     prepare_folder(folder)
     sections: list[Section] = []
     met = True

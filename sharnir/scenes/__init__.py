@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sharnir.checks import number, vector
 from sharnir.errors import ModelError, unknown
-from sharnir.model.model import index
+from sharnir.model.model import check_index
 from sharnir.scenes import grasp, humanoid, humanoid_stone, humanoid_valve, manipulator, trailer_robot, vehicles
 from sharnir.scenes.mechanisms import chains, contacts, free, gripper, linkages, piles, planar
 from sharnir.spec.elements import plain
@@ -98,5 +98,5 @@ def make(name: str, **parameters: Any) -> Scene:
         elif isinstance(default, float):
             parameters[key] = number(f"scene {name!r}", key, value)
         elif key == "seed":
-            parameters[key] = index(f"scene {name!r}", key, value, SEEDS, "the seeds")
+            parameters[key] = check_index(f"scene {name!r}", key, value, SEEDS, "the seeds")
     return build(**parameters)

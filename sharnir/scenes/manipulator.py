@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sharnir.model.model import index
+from sharnir.model.model import check_index
 from sharnir.scenes.mechanisms.gripper import BASE_SIZE, FINGER_SIZE, PIVOT, add_fingers
 from sharnir.scenes.mechanisms.linkage_gripper import add_linkage_fingers
 from sharnir.scenes.parts import about, capsule
@@ -63,7 +63,7 @@ def manipulator_grasp(seed: int = 0, linkage: int = 0) -> Scene:
     scene = Scene(name="manipulator_grasp")
     scene.add(HalfSpace(material=material))
     _add_arm(scene, {name: angle + 0.1 * rng.uniform(-1, 1) for name, angle in READY.items()}, material)
-    kind = ("repeater", "linkage")[index("scene 'manipulator_grasp'", "linkage", linkage, 2, "the grippers")]
+    kind = ("repeater", "linkage")[check_index("scene 'manipulator_grasp'", "linkage", linkage, 2, "the grippers")]
     (add_linkage_fingers if linkage else add_fingers)(scene, "hand", OPEN[kind], material=material)
     scene.add(_motor("grip", "hinge1"))
     _add_furniture(scene, material)

@@ -11,23 +11,23 @@ import numpy as np
 from sharnir.errors import fail, unknown
 from sharnir.model.model import Model, Reals
 from sharnir.rotations import quat_multiply, turn_quaternion
-from sharnir.sensors.sensors import truth
+from sharnir.sensors.sensors import ideal_reading
 from sharnir.spec.sensors import SENSOR_KINDS, Sensor
 
 if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
 
-SLACK = 1e-6  # of a period: a sample that is due a rounding later is due now
+SAMPLE_TIME_TOLERANCE = 1e-6  # of a period: a sample that is due a rounding later is due now
 
 
-def measured(sim: Simulation, sensor: Sensor) -> Any:
+def measure(sim: Simulation, sensor: Sensor) -> Any:
     """A sample taken now. Noise depends on seed, name and time alone, so that nothing about it need be saved."""
-    value = truth(sim, sensor)
-    if not (is_any(sensor.noise) or is_any(sensor.bias) or sensor.resolution):
+    value = ideal_reading(sim, sensor)
+    if not (is_nonzero(sensor.noise) or is_nonzero(sensor.bias) or sensor.resolution):
         return value
     size = 3 if sensor.kind == "orientation" else SENSOR_KINDS[sensor.kind][1]
     error = np.broadcast_to(np.asarray(sensor.bias, dtype=float), size)
-    if is_any(sensor.noise):
+    if is_nonzero(sensor.noise):
         source = np.random.Philox(
             key=[sensor.seed, zlib.crc32(sensor.name.encode())], counter=[0, 0, 0, round(sim.time * 1e9)]
         )
@@ -40,7 +40,7 @@ def measured(sim: Simulation, sensor: Sensor) -> Any:
     return float(value[0]) if size == 1 else value
 
 
-def is_any(value: Any) -> bool:
+def is_nonzero(value: Any) -> bool:
     """Whether a number, or one of several, is not zero."""
     return any(value) if isinstance(value, tuple) else value != 0
 
@@ -60,17 +60,19 @@ class Sampler:
         """Samples that are due, of the present state; and forget those too old to be shown again."""
         for name, sensor in self.sensors.items():
             kept = self._kept[name]
-            if not kept or due_since(sensor, kept[-1][0], sim.time):
-                kept.append((sim.time, measured(sim, sensor)))
-            while len(kept) > 1 and kept[1][0] <= sim.time - sensor.delay + SLACK * sim.dt:
+            if not kept or is_due(sensor, kept[-1][0], sim.time):
+                kept.append((sim.time, measure(sim, sensor)))
+            while len(kept) > 1 and kept[1][0] <= sim.time - sensor.delay + SAMPLE_TIME_TOLERANCE * sim.dt:
                 kept.popleft()
 
     def wait(self, sim: Simulation) -> int:
         """Steps until the next sample is due."""
         if any(sensor.rate is None for sensor in self.sensors.values()):
             return 1
-        nexts = ((np.floor(sim.time * s.rate + SLACK) + 1) / s.rate for s in self.sensors.values() if s.rate)
-        return max(1, int(np.ceil((min(nexts) - sim.time) / sim.dt - SLACK)))
+        nexts = (
+            (np.floor(sim.time * s.rate + SAMPLE_TIME_TOLERANCE) + 1) / s.rate for s in self.sensors.values() if s.rate
+        )
+        return max(1, int(np.ceil((min(nexts) - sim.time) / sim.dt - SAMPLE_TIME_TOLERANCE)))
 
     def shown(self, sim: Simulation, name: str) -> Any:
         """What a sensor shows: the latest sample at least as old as its delay, or its first."""
@@ -81,7 +83,7 @@ class Sampler:
     def saved(self) -> dict[str, Reals]:
         """[samples, 1 + size] times and values, by sensor."""
         return {
-            SENSOR + name: np.array([[t, *np.atleast_1d(value)] for t, value in kept]).reshape(
+            SENSOR_PREFIX + name: np.array([[t, *np.atleast_1d(value)] for t, value in kept]).reshape(
                 len(kept), 1 + SENSOR_KINDS[self.sensors[name].kind][1]
             )
             for name, kept in self._kept.items()
@@ -92,7 +94,7 @@ class Sampler:
         for name, kept in self._kept.items():
             kept.clear()
             size = SENSOR_KINDS[self.sensors[name].kind][1]
-            rows = np.asarray(arrays.get(SENSOR + name, np.zeros((0, 1 + size))))
+            rows = np.asarray(arrays.get(SENSOR_PREFIX + name, np.zeros((0, 1 + size))))
             if rows.ndim != 2 or rows.shape[1] != 1 + size:
                 raise fail(
                     f"saved state of sensor {name!r}", "has the wrong shape", list(rows.shape), f"[n, {1 + size}]"
@@ -100,20 +102,22 @@ class Sampler:
             kept.extend((float(row[0]), float(row[1]) if size == 1 else row[1:].copy()) for row in rows)
 
 
-def due_since(sensor: Sensor, last: float, now: float) -> bool:
+def is_due(sensor: Sensor, last: float, now: float) -> bool:
     """Whether a sample is due now, the last of them taken some time ago."""
     if sensor.rate is None:
         return now > last
-    return bool(np.floor(now * sensor.rate + SLACK) > np.floor(last * sensor.rate + SLACK))
+    return bool(
+        np.floor(now * sensor.rate + SAMPLE_TIME_TOLERANCE) > np.floor(last * sensor.rate + SAMPLE_TIME_TOLERANCE)
+    )
 
 
-def sampler_of(model: Model, worlds: int) -> Sampler | None:
+def create_sampler(model: Model, worlds: int) -> Sampler | None:
     """None where nothing is to be sampled."""
     sampler = Sampler(model)
     return sampler if sampler.sensors and worlds == 1 else None
 
 
-def read(sim: Simulation, name: str) -> Any:
+def read_sensor(sim: Simulation, name: str) -> Any:
     """What a sensor shows now: a number or a vector."""
     sensors = sim.model.cache.get("sensors")
     if sensors is None:
@@ -125,7 +129,7 @@ def read(sim: Simulation, name: str) -> Any:
     sensor = sensors[name]
     if sim.sampler is not None and name in sim.sampler.sensors:
         return sim.sampler.shown(sim, name)
-    return measured(sim, sensor)
+    return measure(sim, sensor)
 
 
-SENSOR = "sensor:"  # before the name of one whose samples an array holds
+SENSOR_PREFIX = "sensor:"  # before the name of one whose samples an array holds

@@ -19,67 +19,69 @@ if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
 
 
-class Place(NamedTuple):
+class FramePose(NamedTuple):
     """Axes and origin (m) of a frame in the world."""
 
     R: Array
     x: Array
 
 
-def truth(sim: Simulation, sensor: Sensor) -> Any:
+def ideal_reading(sim: Simulation, sensor: Sensor) -> Any:
     """What a sensor measures at the present: a number or a vector."""
     what, _ = SENSOR_KINDS[sensor.kind]
     if what == "actuator":
         return float(sim.actuator(sensor.of).force)
     if what == "joint":
-        return of_joint(sim, sensor)
+        return joint_reading(sim, sensor)
     if sensor.kind in ("subtree_center", "subtree_velocity"):
-        return subtree(sim, sensor)
-    return of_body(sim, sensor)
+        return subtree_reading(sim, sensor)
+    return body_reading(sim, sensor)
 
 
-def of_joint(sim: Simulation, sensor: Sensor) -> Any:
+def joint_reading(sim: Simulation, sensor: Sensor) -> Any:
     """Readings of a joint."""
     if sensor.kind == "joint_position":
         return float(sim.joint(sensor.of).position[sensor.coordinate])
     if sensor.kind == "joint_velocity":
         return float(sim.joint(sensor.of).velocity[sensor.coordinate])
     if sensor.kind == "joint_torque":
-        return along_coordinate(sim, sensor.of, sensor.coordinate)
+        return generalized_force(sim, sensor.of, sensor.coordinate)
     model = sim.model
     child = int(model.joint_link[model.joint_names.index(sensor.of), 1])
-    at = frame_on(sim, WORLD if child < 0 else model.body_names[child], sensor)
-    force, torque = exerted(sim, sensor.of, at.x)
+    at = sensor_frame(sim, WORLD if child < 0 else model.body_names[child], sensor)
+    force, torque = joint_wrench_on_child(sim, sensor.of, at.x)
     return np.concatenate([at.R.T @ force, at.R.T @ torque])
 
 
-def frame_on(sim: Simulation, body: str, sensor: Sensor) -> Place:
+def sensor_frame(sim: Simulation, body: str, sensor: Sensor) -> FramePose:
     """The sensor's frame in the world."""
-    own = Place(quat_to_matrix(np.asarray(sensor.orientation, dtype=float)), np.asarray(sensor.position, dtype=float))
+    own = FramePose(
+        quat_to_matrix(np.asarray(sensor.orientation, dtype=float)), np.asarray(sensor.position, dtype=float)
+    )
     if body == WORLD:
         return own
     view = sim.body(body)
-    return Place(view.rotation @ own.R, view.position + view.rotation @ own.x)
+    return FramePose(view.rotation @ own.R, view.position + view.rotation @ own.x)
 
 
-def joint_frame(sim: Simulation, k: int, end: int) -> Place:
+def joint_frame(sim: Simulation, k: int, end: int) -> FramePose:
     """Frame of joint k of the scene's model on its parent (0) or child (1), in the world."""
     model = sim.model
     link = int(model.joint_link[k, end])
     if link < 0:
-        return Place(model.joint_rot[k, end], model.joint_pos[k, end])
+        return FramePose(model.joint_rot[k, end], model.joint_pos[k, end])
     at = link_frame(sim, model, link)
-    return Place(at.R @ model.joint_rot[k, end], at.x + at.R @ model.joint_pos[k, end])
+    return FramePose(at.R @ model.joint_rot[k, end], at.x + at.R @ model.joint_pos[k, end])
 
 
-def link_frame(sim: Simulation, model: Model, link: int) -> Place:
+def link_frame(sim: Simulation, model: Model, link: int) -> FramePose:
     """A link's frame in the world."""
     body = sim.body(model.body_names[link])
     R = body.rotation @ model.body_rot[link].T
-    return Place(R, body.position - R @ model.body_pos[link])
+    return FramePose(R, body.position - R @ model.body_pos[link])
 
 
-def exerted(sim: Simulation, joint: str, x: Array) -> tuple[Array, Array]:
+def joint_wrench_on_child(sim: Simulation, joint: str, x: Array) -> tuple[Array, Array]:
     """Force and torque about x that a joint exerts on its child, world axes."""
     if joint not in sim.inner.joint_names:  # a free joint nobody described
         return np.zeros(3), np.zeros(3)
@@ -88,13 +90,13 @@ def exerted(sim: Simulation, joint: str, x: Array) -> tuple[Array, Array]:
     return wrench[:3], wrench[3:] + cross(at.x - x, wrench[:3])
 
 
-def along_coordinate(sim: Simulation, joint: str, coordinate: int) -> float:
+def generalized_force(sim: Simulation, joint: str, coordinate: int) -> float:
     """Force or torque along a coordinate of a joint that it exerts on its child."""
     model = sim.model
     k = model.joint_names.index(joint)
     kind = int(model.joint_kind[k])
     P, C = joint_frame(sim, k, 0), joint_frame(sim, k, 1)
-    force, torque = exerted(sim, joint, C.x)
+    force, torque = joint_wrench_on_child(sim, joint, C.x)
     form, axis, _ = JOINT_ROW_TABLE[kind, CONSTRAINT_COUNT[kind] + coordinate]
     e = (C if form == ROW_ABOUT_C else P).R[:, axis]
     if form == ROW_ALONG:
@@ -103,39 +105,39 @@ def along_coordinate(sim: Simulation, joint: str, coordinate: int) -> float:
     return float(e @ torque + (model.joint_pitch[k] * (e @ force) if kind == HELICAL else 0.0))
 
 
-def of_body(sim: Simulation, sensor: Sensor) -> Any:
+def body_reading(sim: Simulation, sensor: Sensor) -> Any:
     """Readings of a frame on a body."""
-    at = frame_on(sim, sensor.of, sensor)
+    at = sensor_frame(sim, sensor.of, sensor)
     if sensor.kind == "position":
         return at.x
     if sensor.kind == "orientation":
         return matrix_to_quat(at.R)
     if sensor.kind in OF_CONTACT:
-        return touch(sim, sensor, at)
+        return contact_reading(sim, sensor, at)
     if sensor.kind in ("force", "torque"):
-        force, torque = carried(sim, sensor.of, at.x)
+        force, torque = parent_joint_wrench(sim, sensor.of, at.x)
         return at.R.T @ (force if sensor.kind == "force" else torque)
     if sensor.kind == "accelerometer":
-        return at.R.T @ (acceleration(sim, sensor.of, at.x) - sim.model.gravity)
-    turning, velocity = np.zeros(3), np.zeros(3)
+        return at.R.T @ (point_acceleration(sim, sensor.of, at.x) - sim.model.gravity)
+    angular_velocity, velocity = np.zeros(3), np.zeros(3)
     if sensor.of != WORLD:
         body = sim.body(sensor.of)
-        turning = np.array(body.angular_velocity)
-        velocity = body.velocity + cross(turning, at.x - body.position)
+        angular_velocity = np.array(body.angular_velocity)
+        velocity = body.velocity + cross(angular_velocity, at.x - body.position)
     return {
-        "velocity": velocity, "angular_velocity": turning, "velocimeter": at.R.T @ velocity, "gyro": at.R.T @ turning,
+        "velocity": velocity, "angular_velocity": angular_velocity, "velocimeter": at.R.T @ velocity, "gyro": at.R.T @ angular_velocity,
     }[sensor.kind]  # fmt: skip
 
 
-def carried(sim: Simulation, body: str, x: Array) -> tuple[Array, Array]:
+def parent_joint_wrench(sim: Simulation, body: str, x: Array) -> tuple[Array, Array]:
     """Force and torque about x that the joint which carries a body exerts on it, world axes."""
     model = sim.model
     link = model.body(body)
-    force, torque = exerted(sim, model.joint_names[link], x)
+    force, torque = joint_wrench_on_child(sim, model.joint_names[link], x)
     return (force, torque) if model.joint_link[link, 1] == link else (-force, -torque)
 
 
-def acceleration(sim: Simulation, body: str, x: Array) -> Array:
+def point_acceleration(sim: Simulation, body: str, x: Array) -> Array:
     """[3] m/s², of the point of a body that is at x, world axes, by all forces on it."""
     model = sim.inner
     link = model.body(body)
@@ -146,27 +148,29 @@ def acceleration(sim: Simulation, body: str, x: Array) -> Array:
     sim.seen("wrench")
     rate = sim.impulses.momentum_rate[link]
     turning = sim.body(body).angular_velocity
-    bend = np.linalg.solve(inertia, rate[3:] - cross(turning, inertia @ turning))
+    angular_acceleration = np.linalg.solve(inertia, rate[3:] - cross(turning, inertia @ turning))
     arm = x - (at.x + at.R @ model.com[link])
-    return np.asarray(rate[:3] / model.mass[link] + cross(bend, arm) + cross(turning, cross(turning, arm)))
+    return np.asarray(
+        rate[:3] / model.mass[link] + cross(angular_acceleration, arm) + cross(turning, cross(turning, arm))
+    )
 
 
-def touch(sim: Simulation, sensor: Sensor, at: Place) -> Any:
+def contact_reading(sim: Simulation, sensor: Sensor, at: FramePose) -> Any:
     """Of points of contact within the sensor's region: sum of the normal forces on the body, or force or torque."""
-    pressed, force, torque = 0.0, np.zeros(3), np.zeros(3)
+    normal_sum, force, torque = 0.0, np.zeros(3), np.zeros(3)
     for contact in sim.contacts(sensor.of):
-        if sensor.region is not None and not within(sensor.region, at.R.T @ (contact.point - at.x)):
+        if sensor.region is not None and not is_inside(sensor.region, at.R.T @ (contact.point - at.x)):
             continue
         sign = 1.0 if contact.bodies[1] == sensor.of else -1.0
-        pressed += abs(float(contact.force @ contact.normal))
+        normal_sum += abs(float(contact.force @ contact.normal))
         force += sign * contact.force
         torque += sign * (contact.torque + cross(contact.point - at.x, contact.force))
     if sensor.kind == "touch":
-        return pressed
+        return normal_sum
     return at.R.T @ (force if sensor.kind == "contact_force" else torque)
 
 
-def within(region: Shape, point: Array) -> bool:
+def is_inside(region: Shape, point: Array) -> bool:
     """Whether a point in the frame of a region is inside it."""
     p = quat_to_matrix(np.asarray(region.orientation, dtype=float)).T @ (point - np.asarray(region.position))
     if isinstance(region, Box):
@@ -180,7 +184,7 @@ def within(region: Shape, point: Array) -> bool:
     return bool(np.linalg.norm([p[0], p[1], beyond]) <= region.radius)
 
 
-def subtree(sim: Simulation, sensor: Sensor) -> Array:
+def subtree_reading(sim: Simulation, sensor: Sensor) -> Array:
     """Centre of mass, or its velocity, of a body and all that it carries."""
     model = sim.model
     links = {model.body(sensor.of)}

@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
 
 
-TOUCHING = 1e-4  # m: a gap that counts as none
-UPWARD = 0.5  # cosine between the vertical and what presses from below
+MAX_SUPPORT_GAP = 1e-4  # m: a gap that counts as none
+MIN_SUPPORT_COSINE = 0.5  # cosine between the vertical and what presses from below
 
 
 def support_polygon(sim: Simulation, feet: Sequence[str]) -> Array:
     """[n, 2] m, corners of the smallest convex polygon about the points where something below touched the feet, bodies
     by name, in the last step, counter-clockwise; fewer than three where they stand on a line or a point, none in the
     air."""
-    points, _ = bearing(sim, feet)
-    return hull(points[:, :2]) if len(points) > 2 else points[:, :2]
+    points, _ = find_support_points(sim, feet)
+    return convex_hull_2d(points[:, :2]) if len(points) > 2 else points[:, :2]
 
 
 def center_of_pressure(sim: Simulation, feet: Sequence[str]) -> Array | None:
     """[2] m, mean of the points that bore the feet in the last step, weighted by their loads; None if nothing did."""
-    points, loads = bearing(sim, feet)
+    points, loads = find_support_points(sim, feet)
     return np.asarray(loads @ points[:, :2] / loads.sum()) if loads.sum() > 0 else None
 
 
-def bearing(sim: Simulation, feet: Sequence[str]) -> tuple[Array, Array]:
+def find_support_points(sim: Simulation, feet: Sequence[str]) -> tuple[Array, Array]:
     """Points [n, 3] (m) where others than feet touch them from below, and forces [n] (N) that they push up with."""
     for foot in feet:
         if foot not in sim.model.body_names:
@@ -45,7 +45,11 @@ def bearing(sim: Simulation, feet: Sequence[str]) -> tuple[Array, Array]:
         first, second = (body in feet for body in contact.bodies)
         sign = 1.0 if second else -1.0
         load = sign * float(contact.force[2])
-        if first != second and sign * contact.normal[2] > UPWARD and (load > 0 or contact.gap <= TOUCHING):
+        if (
+            first != second
+            and sign * contact.normal[2] > MIN_SUPPORT_COSINE
+            and (load > 0 or contact.gap <= MAX_SUPPORT_GAP)
+        ):
             points.append(contact.point)
             loads.append(max(load, 0.0))
     return np.array(points).reshape(-1, 3), np.array(loads)
@@ -55,34 +59,34 @@ def center_of_mass(sim: Simulation, shares: Array) -> Array:
     """[3] m, of links by their shares [nb] of the mass in question."""
     used = np.flatnonzero(shares)
     position = sim.seen("position").reshape(-1, 3)[used]
-    return np.asarray(shares[used] @ (position + _arms(sim, used)))
+    return np.asarray(shares[used] @ (position + _com_offsets(sim, used)))
 
 
-def velocity_of_mass(sim: Simulation, shares: Array) -> Array:
+def center_of_mass_velocity(sim: Simulation, shares: Array) -> Array:
     """[3] m/s, of the centre of mass of links by their shares [nb] of the mass in question."""
     used = np.flatnonzero(shares)
     velocity = sim.seen("velocity").reshape(-1, 6)[used]
-    return np.asarray(shares[used] @ (velocity[:, :3] + np.cross(velocity[:, 3:], _arms(sim, used))))
+    return np.asarray(shares[used] @ (velocity[:, :3] + np.cross(velocity[:, 3:], _com_offsets(sim, used))))
 
 
-def _arms(sim: Simulation, links: Any) -> Array:
+def _com_offsets(sim: Simulation, links: Any) -> Array:
     """[n, 3] m, from the origins of bodies' frames to their centres of mass, world axes."""
     m = sim.inner
     R = sim.seen("rotation").reshape(-1, 3, 3)[links] @ m.body_rot[links].transpose(0, 2, 1)
     return np.einsum("kij,kj->ki", R, m.com[links] - m.body_pos[links])
 
 
-def inside_by(polygon: Array, point: Array) -> float:
+def distance_inside(polygon: Array, point: Array) -> float:
     """m, from a point [2] inside a convex polygon to its nearest edge; outside, minus the distance to the polygon."""
     if len(polygon) < 3:
-        return -float(np.linalg.norm(point[:2] - nearest(polygon, point))) if len(polygon) else -np.inf
+        return -float(np.linalg.norm(point[:2] - nearest_on_edges(polygon, point))) if len(polygon) else -np.inf
     starts, edges = polygon, np.roll(polygon, -1, axis=0) - polygon
     inward = np.stack([-edges[:, 1], edges[:, 0]], axis=1) / np.linalg.norm(edges, axis=1)[:, None]
     least = float(np.einsum("ij,ij->i", inward, point[:2] - starts).min())
-    return least if least >= 0 else -float(np.linalg.norm(point[:2] - nearest(polygon, point)))
+    return least if least >= 0 else -float(np.linalg.norm(point[:2] - nearest_on_edges(polygon, point)))
 
 
-def nearest(polygon: Array, point: Array) -> Array:
+def nearest_on_edges(polygon: Array, point: Array) -> Array:
     """[2] the point of a polygon's edges nearest to one."""
     edges = np.roll(polygon, -1, axis=0) - polygon
     squares = np.maximum(np.einsum("ij,ij->i", edges, edges), np.finfo(float).tiny)
@@ -91,7 +95,7 @@ def nearest(polygon: Array, point: Array) -> Array:
     return np.asarray(candidates[int(np.argmin(np.linalg.norm(candidates - point[:2], axis=1)))])
 
 
-def middle(polygon: Array) -> Array:
+def centroid(polygon: Array) -> Array:
     """[2] the centroid of a polygon's area; of fewer than three corners, their mean."""
     if len(polygon) < 3:
         return np.asarray(polygon.mean(axis=0))
@@ -100,30 +104,32 @@ def middle(polygon: Array) -> Array:
     return np.asarray(areas @ (polygon + following) / (3 * areas.sum()))
 
 
-def within(polygon: Array, point: Array, margin: float) -> Array:
+def move_inside(polygon: Array, point: Array, margin: float) -> Array:
     """[2] a point, moved straight towards the middle as far as needed to be `margin` (m) inside; the middle where no
     point is."""
-    point, center = np.asarray(point, dtype=float)[:2], middle(polygon)
-    most = inside_by(polygon, center)
-    if most <= margin:
+    point, center = np.asarray(point, dtype=float)[:2], centroid(polygon)
+    largest = distance_inside(polygon, center)
+    if largest <= margin:
         return center
     low, high = 0.0, 1.0  # share of the way from the middle
-    if inside_by(polygon, point) >= margin:
+    if distance_inside(polygon, point) >= margin:
         return point
     for _ in range(50):
         half = 0.5 * (low + high)
-        low, high = (half, high) if inside_by(polygon, center + half * (point - center)) >= margin else (low, half)
+        low, high = (
+            (half, high) if distance_inside(polygon, center + half * (point - center)) >= margin else (low, half)
+        )
     return np.asarray(center + low * (point - center))
 
 
-def hull(points: Array) -> Array:
+def convex_hull_2d(points: Array) -> Array:
     """Corners of the smallest convex polygon about points, seen from above, counter-clockwise (Andrew)."""
     ordered = points[np.lexsort((points[:, 1], points[:, 0]))]
 
     def chain(points: Array) -> list[Array]:
         out: list[Array] = []
         for p in points:
-            while len(out) > 1 and turn(out[-2], out[-1], p) <= 0:
+            while len(out) > 1 and orientation_2d(out[-2], out[-1], p) <= 0:
                 out.pop()
             out.append(p)
         return out[:-1]
@@ -131,6 +137,6 @@ def hull(points: Array) -> Array:
     return np.array([*chain(ordered), *chain(ordered[::-1])])
 
 
-def turn(a: Array, b: Array, c: Array) -> float:
+def orientation_2d(a: Array, b: Array, c: Array) -> float:
     """> 0 where a, b, c turn left, seen from above."""
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))

@@ -26,7 +26,7 @@ class Contact(NamedTuple):
     torque: Reals  # [3] N m, against rolling and spinning
 
 
-def contacts_of(sim: Simulation, body: str | None, other: str | None, world: int) -> list[Contact]:
+def read_contacts(sim: Simulation, body: str | None, other: str | None, world: int) -> list[Contact]:
     """Contacts of one world, of a body, or of a pair of bodies."""
     names = [*sim.inner.body_names, WORLD]  # link −1 is the world
     for name in (body, other):
@@ -35,31 +35,31 @@ def contacts_of(sim: Simulation, body: str | None, other: str | None, world: int
     if isinstance(world, bool) or not isinstance(world, int) or not 0 <= world < sim.worlds:
         raise fail("contacts", "world is out of range", shown(world), f"a whole number from 0 to {sim.worlds - 1}")
     state, shapes, host = sim.impulses.state, len(sim.inner.shape_kind), sim.impulses.host
-    touched = host(state.prev_contact_keys)[:, world]
-    count, h = int(touched[0]), float(host(state.prev_step)[1, world])
+    contact_keys = host(state.prev_contact_keys)[:, world]
+    count, h = int(contact_keys[0]), float(host(state.prev_step)[1, world])
     links, out = sim.inner.shape_link.tolist(), []
-    for c, code in enumerate(touched[1 : 1 + 2 * count : 2].tolist()):
+    for c, code in enumerate(contact_keys[1 : 1 + 2 * count : 2].tolist()):
         first, second = divmod(code, shapes)
         pair = (names[links[first]], names[links[second]])
         if (body is None or body in pair) and (other is None or other in pair):
             x = host(state.prev_contact_geometry)[10 * c : 10 * c + 7, world].astype(float)
-            push = host(state.prev_contact_impulse)[6 * c : 6 * c + 6, world] / h
-            out.append(Contact(pair, (first, second), x[:3], x[3:6], float(x[6]), push[:3], push[3:]))
+            wrench = host(state.prev_contact_impulse)[6 * c : 6 * c + 6, world] / h
+            out.append(Contact(pair, (first, second), x[:3], x[3:6], float(x[6]), wrench[:3], wrench[3:]))
     return out
 
 
-def check_room(sim: Simulation, needed: np.ndarray) -> None:
+def check_capacity(sim: Simulation, needed: np.ndarray) -> None:
     """Whether there was room for all. needed: points of contact there are, or minus the pairs of shapes near each other
     where those are too many."""
     points, pairs = int(needed.max()), -int(needed.min())
-    room, shapes = sim.impulses.plan.max_contacts, len(sim.inner.shape_kind)
+    max_points, shapes = sim.impulses.plan.max_contacts, len(sim.inner.shape_kind)
     if pairs > 0:
         raise SimulationError(
             f"t = {sim.time:.6g} s: {pairs} pairs of shapes near each other: there is room for {sim.impulses.pairs}; "
             f"allowed: Simulation(..., pairs={min(2 * pairs, shapes * (shapes - 1) // 2)})"
         )
-    if points > room:
+    if points > max_points:
         raise SimulationError(
-            f"t = {sim.time:.6g} s: {points} points of contact: there is room for {room}; "
+            f"t = {sim.time:.6g} s: {points} points of contact: there is room for {max_points}; "
             f"allowed: Simulation(..., contacts={2 * points})"
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sharnir.errors import fail, shown
-from sharnir.simulation.views import ActuatorView, written
+from sharnir.simulation.views import ActuatorView, write_input
 
 if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
@@ -37,7 +37,7 @@ class DCMotorView(ActuatorView):
         if not ((np.asarray(value, dtype=float) >= 0) & (np.asarray(value, dtype=float) <= 1)).all():
             raise fail(what, "is out of range", shown(value), "numbers from 0 to 1, or True and False")
         array = self._simulation.impulses.state.actuator_brake
-        written(self._simulation, array, self._number, what, np.asarray(value, dtype=float))
+        write_input(self._simulation, array, self._number, what, np.asarray(value, dtype=float))
 
     @property
     def torque(self) -> Any:

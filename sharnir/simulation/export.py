@@ -12,11 +12,11 @@ from sharnir.errors import ModelError, fail
 from sharnir.model.model import Model
 from sharnir.simulation.simulate import Trajectory
 
-POSITION = {
+POSITION_COMPONENTS = {
     "cylindrical": ("d", "angle"), "universal": ("angle1", "angle2"), "planar": ("x", "y", "angle"),
     "spherical": ("qx", "qy", "qz", "qw"), "free": ("x", "y", "z", "qx", "qy", "qz", "qw"),
 }  # fmt: skip
-VELOCITY = {
+VELOCITY_COMPONENTS = {
     "cylindrical": ("d", "angle"), "universal": ("angle1", "angle2"), "planar": ("x", "y", "angle"),
     "spherical": ("wx", "wy", "wz"), "free": ("vx", "vy", "vz", "wx", "wy", "wz"),
 }  # fmt: skip
@@ -29,8 +29,8 @@ def coordinate_names(model: Model, loops: bool = False) -> tuple[list[str], list
     for name, kind in zip(model.joint_names, model.joint_types, strict=True):
         where = model.joint(name)
         if loops or not where.closes_loop:
-            positions += component_names(name, POSITION.get(kind), where.q.stop - where.q.start)
-            velocities += component_names(name, VELOCITY.get(kind), where.v.stop - where.v.start)
+            positions += component_names(name, POSITION_COMPONENTS.get(kind), where.q.stop - where.q.start)
+            velocities += component_names(name, VELOCITY_COMPONENTS.get(kind), where.v.stop - where.v.start)
     return positions, velocities
 
 
@@ -51,7 +51,7 @@ def prepare_folder(folder: Path) -> None:
         raise fail(f"folder {folder}", "cannot be written to", str(error), "a folder that can") from None
 
 
-def require_plotting() -> None:
+def require_matplotlib() -> None:
     """Matplotlib, without a screen, or a word about how to get it."""
     try:
         import matplotlib
@@ -75,7 +75,7 @@ def write_csv(trajectory: Trajectory, path: Path) -> None:
 
 def write_plot(trajectory: Trajectory, path: Path) -> None:
     """Positions, velocities and the energy error, or change, over time, as a PNG."""
-    require_plotting()
+    require_matplotlib()
     from matplotlib import pyplot as plt
 
     positions, velocities = coordinate_names(trajectory.model)

@@ -30,23 +30,23 @@ def joint_map(model: Model, inner: Model) -> JointMap:
     q, v = np.zeros(sizes[0][0] + int(model.loop_q_start[-1]), int), np.zeros(model.nc, int)
     free = []
     for k, name in enumerate(model.joint_names):
-        to_q, to_v = span(model, name, *sizes[0])
+        to_q, to_v = joint_slices(model, name, *sizes[0])
         if model is not inner and k < model.nb and model.implicit_free[k]:
             free.append((to_q.start, to_v.start, k))
         else:
-            from_q, from_v = span(inner, name, *sizes[1])
+            from_q, from_v = joint_slices(inner, name, *sizes[1])
             q[to_q], v[to_v] = np.arange(from_q.start, from_q.stop), np.arange(from_v.start, from_v.stop)
     return JointMap(q.tolist(), v.tolist(), free)
 
 
-def span(model: Model, name: str, nq: int, nv: int) -> tuple[slice, slice]:
+def joint_slices(model: Model, name: str, nq: int, nv: int) -> tuple[slice, slice]:
     """Coordinates and rates of a joint in (q, loop q) and (v, loop v)."""
     where = model.joint(name)
     shift = (nq, nv) if where.closes_loop else (0, 0)
     return tuple(slice(int(s.start) + d, int(s.stop) + d) for s, d in zip((where.q, where.v), shift, strict=True))  # type: ignore[return-value]
 
 
-def mapped(to: JointMap, q: Reals, v: Reals, seen: dict[str, Any]) -> tuple[Reals, Reals]:
+def map_state(to: JointMap, q: Reals, v: Reals, seen: dict[str, Any]) -> tuple[Reals, Reals]:
     """(q, loop q) and (v, loop v) of the scene's model from the solver's; seen: position, rotation and velocity of
     bodies."""
     positions, rates = q[to.q].astype(float), v[to.v].astype(float)
@@ -58,7 +58,7 @@ def mapped(to: JointMap, q: Reals, v: Reals, seen: dict[str, Any]) -> tuple[Real
     return positions, rates
 
 
-def controlled(to: JointMap, control: Reals) -> Reals:
+def map_control(to: JointMap, control: Reals) -> Reals:
     """Forces [nc] on the coordinates of the scene's model from those of the solver's."""
     out = control[to.v].astype(float)
     for _, rate, _ in to.free:
@@ -66,9 +66,9 @@ def controlled(to: JointMap, control: Reals) -> Reals:
     return out
 
 
-def joint_state(sim: Simulation, to: JointMap) -> tuple[Reals, Reals, Reals, Reals]:
+def scene_state(sim: Simulation, to: JointMap) -> tuple[Reals, Reals, Reals, Reals]:
     """q, v, loop q and loop v of the scene's model at the present state (of one world)."""
     seen = {name: sim.seen(name) for name in ("v", "loop_v", "position", "rotation", "velocity")}
     q = np.concatenate([sim.q, sim._column(sim.impulses.state.loop_q)])
-    positions, rates = mapped(to, q, np.concatenate([seen["v"], seen["loop_v"]]), seen)
+    positions, rates = map_state(to, q, np.concatenate([seen["v"], seen["loop_v"]]), seen)
     return positions[: sim.model.nq], rates[: sim.model.nv], positions[sim.model.nq :], rates[sim.model.nv :]

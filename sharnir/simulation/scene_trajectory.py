@@ -12,7 +12,7 @@ import numpy as np
 from sharnir.errors import SimulationError
 from sharnir.model.model import Model, Reals
 from sharnir.progress import bar
-from sharnir.simulation.joint_map import joint_map, joint_state
+from sharnir.simulation.joint_map import joint_map, scene_state
 
 if TYPE_CHECKING:
     from sharnir.simulation.simulate import Control, Trajectory
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sharnir.simulation.step_report import Report
 
 
-class Collector:
+class TrajectoryCollector:
     """Collects what a trajectory holds."""
 
     def __init__(self, sim: Simulation) -> None:
@@ -32,7 +32,7 @@ class Collector:
     def record(self, report: Report | None) -> None:
         """Note the present state."""
         sim = self.sim
-        q, v, loop_q, loop_v = joint_state(sim, self.joints)
+        q, v, loop_q, loop_v = scene_state(sim, self.joints)
         kinetic, potential = sim.energy
         error = (0.0 if report is None else report.position_error, np.nan)
         self.rows.append({
@@ -43,7 +43,7 @@ class Collector:
     def ask(self, control: Control) -> None:
         """Put what a control function asks for at the present state on the tree's coordinates."""
         sim, model = self.sim, self.sim.model
-        q, v, _, _ = joint_state(sim, self.joints)
+        q, v, _, _ = scene_state(sim, self.joints)
         self.control[:] = model.checked("control", control(sim.time, q, v), model.nv)
         for name in model.joint_names[: model.nb]:
             where = model.joint(name)
@@ -57,7 +57,7 @@ class Collector:
         return Trajectory(model=self.sim.model, system=None, **columns, **facts)
 
 
-def taken(sim: Simulation, steps: int) -> Report:
+def take_steps(sim: Simulation, steps: int) -> Report:
     """Take steps; where they are recorded, let the disk catch up in between."""
     while True:
         block = steps if sim.recorder is None else min(steps, sim.recorder.block)
@@ -69,7 +69,7 @@ def taken(sim: Simulation, steps: int) -> Report:
             return report
 
 
-def record_run(
+def run_impulses(
     model: Model, recorded: Reals, solver: str, method: str, dt: float, control: Control | None,
     room: dict[str, Any], progress: bool, path: str | Path | None, rate: float,
 ) -> Trajectory:  # fmt: skip
@@ -78,7 +78,7 @@ def record_run(
     from sharnir.simulation.simulation import Simulation
 
     sim = Simulation(model, solver=solver, dt=dt, method=method, **room)
-    collector = Collector(sim)
+    collector = TrajectoryCollector(sim)
     if control is not None:
         sim.add_controller(lambda s: collector.ask(control))
         collector.ask(control)
@@ -97,7 +97,7 @@ def record_run(
                 step = (t - sim.time) / steps
                 if abs(step - sim.dt) > 1e-9 * dt:
                     sim.dt = step
-                report = taken(sim, steps)
+                report = take_steps(sim, steps)
                 if control is not None:
                     collector.ask(control)
                 collector.record(report)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from sharnir.exact.system import Control, Observation, System
 
 SOLVERS = ("exact", "simgc", "simmc")
-RECORDED = 401  # times, where none are asked for
-LEAST_RTOL = 1e-13  # below, rounding is all that is left
-LEAST_ATOL = 1e-20
+DEFAULT_RECORDS = 401  # times, where none are asked for
+MIN_RTOL = 1e-13  # below, rounding is all that is left
+MIN_ATOL = 1e-20
 FIXED_STEP_DT = 1e-3  # s, where a fixed-step method is not given a step
 
 
@@ -127,70 +127,70 @@ def simulate(
     duration = number("simulate", "duration", duration, above=0)
     exact = solver == "exact"
     method = ("dop853" if exact else "default") if method is None else method
-    dt = checked_step(method, dt, duration, exact)
-    rtol = number("simulate", "rtol", rtol, least=LEAST_RTOL)
-    atol = number("simulate", "atol", atol, least=LEAST_ATOL)
+    dt = check_step(method, dt, duration, exact)
+    rtol = number("simulate", "rtol", rtol, least=MIN_RTOL)
+    atol = number("simulate", "atol", atol, least=MIN_ATOL)
     if control is not None and not callable(control):
         raise fail("simulate", "control cannot be called", shown(control), "a function control(t, q, v) -> [nv]")
     recorded = step_grid(duration, dt) if times is None and dt is not None else output_times(duration, times)
     if not exact:
-        from sharnir.simulation.scene_trajectory import record_run
+        from sharnir.simulation.scene_trajectory import run_impulses
 
         assert dt is not None
         room = {"contacts": contacts, "pairs": pairs}
-        return record_run(model, recorded, solver, method, dt, control, room, progress, record, rate)
+        return run_impulses(model, recorded, solver, method, dt, control, room, progress, record, rate)
     if record is not None:
         problem = "the exact solver takes no steps that could be recorded"
         raise fail("simulate", problem, f"record={record!s}", "solver 'simgc' or 'simmc'")
-    check_exact_knows(model)
-    control = with_actuators(model, control)
-    return exact_run(model, recorded, method, {"rtol": rtol, "atol": atol, "dt": dt}, control, progress)
+    check_exact_supports(model)
+    control = add_actuator_forces(model, control)
+    return run_exact(model, recorded, method, {"rtol": rtol, "atol": atol, "dt": dt}, control, progress)
 
 
-def check_exact_knows(model: Model) -> None:
+def check_exact_supports(model: Model) -> None:
     """The exact solver has equations of motion only: what is not smooth is refused, not ignored."""
-    from sharnir.collision.filters import filter_of
+    from sharnir.collision.filters import build_collision_filter
 
     limited = np.flatnonzero(model.limit_angles != NO_LIMIT)
-    rubbing = np.flatnonzero(model.friction > 0)
-    touching = filter_of(model).any()
-    has = [("limits", len(limited) > 0), ("dry friction", len(rubbing) > 0), ("motors", len(model.motor_names) > 0),
-           ("couplings", len(model.coupling_names) > 0), ("contact", touching),
+    with_friction = np.flatnonzero(model.friction > 0)
+    can_touch = build_collision_filter(model).any()
+    has = [("limits", len(limited) > 0), ("dry friction", len(with_friction) > 0), ("motors", len(model.motor_names) > 0),
+           ("couplings", len(model.coupling_names) > 0), ("contact", can_touch),
            ("actuators that lag or integrate", bool(model.actuator_response.any() or model.actuator_integrates.any())),
            ("DC motors with inductance", bool(model.actuator_electric[:, 1].any())),
            ("gears that lose, or brakes", bool((model.actuator_efficiency < 1).any() or model.actuator_brake.any())),
            ("actuators of joints that close loops", bool((model.actuator_coordinate >= model.nv).any()))]  # fmt: skip
-    given = [name for name, there in has if there]
+    given = [name for name, present in has if present]
     if given:
         allowed = "scenes without, or solver 'simgc' or 'simmc'"
         raise fail(f"model {model.name!r}", "the exact solver does not know all of it", ", ".join(given), allowed)
 
 
-def with_actuators(model: Model, control: Control | None) -> Control | None:
+def add_actuator_forces(model: Model, control: Control | None) -> Control | None:
     """Control with the forces of the actuators at the inputs they start with."""
     if not model.actuator_names:
         return control
-    from sharnir.exact.actuators import actuator_forces, gear_matrix, positions
+    from sharnir.exact.actuators import actuator_forces, gather_positions, gear_matrix
 
     gears = gear_matrix(model)
     u = np.clip(model.actuator_input, *model.actuator_input_limits.T)[:, None]
 
-    def both(t: float, q: Reals, v: Reals) -> Reals:
+    def combined_control(t: float, q: Reals, v: Reals) -> Reals:
         loops = np.zeros((int(model.loop_q_start[-1]), 1))
-        coordinates = positions(model, np.concatenate([q[:, None], loops]))
+        coordinates = gather_positions(model, np.concatenate([q[:, None], loops]))
         rates = np.concatenate([v[:, None], np.zeros((model.nc - model.nv, 1))])
         force = actuator_forces(model, gears, coordinates, rates, u)[1][: model.nv, 0]
         return force if control is None else force + control(t, q, v)
 
-    return both
+    return combined_control
 
 
-def exact_run(
+def run_exact(
     model: Model, recorded: Reals, method: str, options: dict[str, Any], control: Control | None, progress: bool
 ) -> Trajectory:
     """Integrate the equations of motion to the recording times."""
-    from sharnir.exact.integrate import steps
-    from sharnir.exact.least_norm import one_core
+    from sharnir.exact.integrate import integrate_to_times
+    from sharnir.exact.least_norm import single_threaded_blas
     from sharnir.exact.system import System
 
     system = System(model, control)
@@ -199,8 +199,8 @@ def exact_run(
     facts: dict[str, Any] = {"solver": "exact", "method": method, "dt": options["dt"], "started": time.perf_counter()}
     finished = False
     try:
-        with bar(model.name, float(recorded[-1]), progress) as advance, one_core():
-            for t, y in steps(system, method, recorded, options):
+        with bar(model.name, float(recorded[-1]), progress) as advance, single_threaded_blas():
+            for t, y in integrate_to_times(system, method, recorded, options):
                 states.append((t, y.copy(), system.ask_control(t, y), system.observe(y)))
                 advance(t)
         finished = True
@@ -209,17 +209,17 @@ def exact_run(
             raise
     except SimulationError as error:
         if states:
-            error.trajectory = _trajectory(model, system, states, finished=False, **facts)
+            error.trajectory = _build_trajectory(model, system, states, finished=False, **facts)
         raise
-    return _trajectory(model, system, states, finished=finished, **facts)
+    return _build_trajectory(model, system, states, finished=finished, **facts)
 
 
-def checked_step(method: str, dt: float | None, duration: float, exact: bool) -> float | None:
+def check_step(method: str, dt: float | None, duration: float, exact: bool) -> float | None:
     """The step of a fixed-step method; None for those that choose their own."""
-    from sharnir.exact.integrate import ADAPTIVE, METHODS
-    from sharnir.impulse.settings import METHODS as IMPULSE_METHODS
+    from sharnir.exact.integrate import ADAPTIVE, EXACT_METHODS
+    from sharnir.impulse.settings import IMPULSE_METHODS
 
-    known = METHODS if exact else IMPULSE_METHODS
+    known = EXACT_METHODS if exact else IMPULSE_METHODS
     if method not in known:
         raise unknown("method", method, known)
     if dt is None:
@@ -235,14 +235,14 @@ def checked_step(method: str, dt: float | None, duration: float, exact: bool) ->
 def step_grid(duration: float, dt: float) -> Reals:
     """Ends of equal steps of at most dt, thinned to some hundreds."""
     steps = max(1, int(np.ceil(duration / dt - 1e-6)))
-    every = max(1, steps // RECORDED)
+    every = max(1, steps // DEFAULT_RECORDS)
     return np.append(np.arange(0, steps, every), steps) * (duration / steps)
 
 
 def output_times(duration: float, times: Any) -> Reals:
     """Recording times, starting at 0."""
     if times is None:
-        return np.linspace(0.0, duration, RECORDED)
+        return np.linspace(0.0, duration, DEFAULT_RECORDS)
     allowed = f"increasing numbers from 0 to {duration:g}"
     try:
         wanted = np.atleast_1d(np.asarray(times, dtype=float))
@@ -254,7 +254,7 @@ def output_times(duration: float, times: Any) -> Reals:
     return wanted if wanted[0] == 0 else np.concatenate([[0.0], wanted])
 
 
-def _trajectory(model: Model, system: System, states: list[Any], started: float, **facts: Any) -> Trajectory:
+def _build_trajectory(model: Model, system: System, states: list[Any], started: float, **facts: Any) -> Trajectory:
     y = np.array([y for _, y, _, _ in states])
     seen = [observation for *_, observation in states]
     return Trajectory(

@@ -16,10 +16,10 @@ from sharnir.errors import fail, shown, unknown
 from sharnir.impulse.settings import Settings, settings_from
 from sharnir.model.model import Model, Reals
 from sharnir.progress import bar
-from sharnir.simulation.contacts import Contact, check_room, contacts_of
+from sharnir.simulation.contacts import Contact, check_capacity, read_contacts
 from sharnir.simulation.dc_motor_view import DCMotorView
 from sharnir.simulation.snapshot import Saved
-from sharnir.simulation.step_report import Counts, Report, judged
+from sharnir.simulation.step_report import Counts, Report, evaluate_reports
 from sharnir.simulation.views import ActuatorView, BodyView, JointView, MotorView
 from sharnir.spec.scene import Scene
 
@@ -30,7 +30,7 @@ SOLVERS = ("simgc", "simmc")
 Controller = Callable[["Simulation"], None]
 
 
-def at_least_one(what: str, value: Any) -> int:
+def require_positive_int(what: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise fail("simulation", f"{what} is out of range", shown(value), "a whole number ≥ 1")
     return int(value)
@@ -49,24 +49,24 @@ class Simulation:
         self, scene: Scene | Model, *, solver: str = "simgc", dt: float = 0.01, worlds: int = 1, device: str = "cpu",
         contacts: int | None = None, pairs: int | None = None, **settings: Any,
     ) -> None:  # fmt: skip
-        from sharnir.dynamics.evaluator import checked_device
-        from sharnir.impulse.engine import Impulses
-        from sharnir.sensors.samples import sampler_of
+        from sharnir.dynamics.evaluator import require_device
+        from sharnir.impulse.engine import ImpulseEngine
+        from sharnir.sensors.samples import create_sampler
 
         self.model = scene if isinstance(scene, Model) else compile(scene)
         if solver not in SOLVERS:
             raise unknown("solver", solver, SOLVERS)
         self.solver = solver
-        self.worlds = at_least_one("worlds", worlds)
+        self.worlds = require_positive_int("worlds", worlds)
         self.inner = maximal(self.model) if solver == "simmc" else self.model
         self.settings = settings_from(settings)
-        device = checked_device(device)
+        device = require_device(device)
         if device != "cpu" and (self.settings.method != "default" or self.settings.budget is not None):
             given = f"method={self.settings.method!r}, budget={self.settings.budget}"
             raise fail("simulation", f"has no such steps on {device}", given, "method='default' without a budget")
         room = (("contacts", contacts), ("pairs", pairs))
-        asked = {name: at_least_one(name, value) for name, value in room if value is not None}
-        self.impulses = Impulses(self.inner, self.worlds, device, **asked)
+        asked = {name: require_positive_int(name, value) for name, value in room if value is not None}
+        self.impulses = ImpulseEngine(self.inner, self.worlds, device, **asked)
         self._size = float(
             max(1e-6, np.abs(self.inner.loop_pos).max(initial=0.0), np.abs(self.inner.part_pos).max(initial=0.0))
         )
@@ -74,7 +74,7 @@ class Simulation:
         self._controllers: list[tuple[Controller, float, float]] = []
         self.controllers_act = True  # else none is called: an emergency stop
         self.recorder: Recorder | None = None  # of the recording in progress
-        self.sampler = sampler_of(self.model, self.worlds)
+        self.sampler = create_sampler(self.model, self.worlds)
         self._dt = self._checked_dt(dt)
         self.reset()
 
@@ -172,7 +172,7 @@ class Simulation:
 
         like: the report of a step to replay: its iterations end where that step's did, whatever the clock says.
         """
-        steps = at_least_one("steps", steps)
+        steps = require_positive_int("steps", steps)
         report = None
         while steps > 0:
             chunk = min(steps, self._until_sample(), self._call_controllers(), 256 if like is None else 1)
@@ -274,7 +274,7 @@ class Simulation:
             self._changed()
         if like is not None:
             self.impulses.set(self.settings, self._dt)
-        report = judged(self, reports)
+        report = evaluate_reports(self, reports)
         if self.sampler is not None:
             self.sampler.take(self)
         return report
@@ -291,14 +291,14 @@ class Simulation:
 
     def contacts(self, body: str | None = None, other: str | None = None, *, world: int = 0) -> list[Contact]:
         """Points where shapes touched in the last step, of all bodies, of one, or of a pair; "world" is a body too."""
-        return contacts_of(self, body, other, world)
+        return read_contacts(self, body, other, world)
 
     def seen(self, name: str) -> Reals:
         """An array of what the present state shows, computed when it is first asked for."""
         if name in ("wrench", "loop_wrench"):
             if not self._reacted:
                 self.impulses.react(self.settings, self._dt)
-                check_room(self, self.impulses.host(self.impulses.state.contacts.count)[1])
+                check_capacity(self, self.impulses.host(self.impulses.state.contacts.count)[1])
                 self._reacted = True
         elif name in ("position", "rotation"):
             if not (self._placed or self._observed):
@@ -306,7 +306,7 @@ class Simulation:
                 self._placed = True
         elif not self._observed:
             self.impulses.observe()
-            check_room(self, self.impulses.host(self.impulses.state.contacts.count)[1])
+            check_capacity(self, self.impulses.host(self.impulses.state.contacts.count)[1])
             self._observed = True
         return self._column(self.impulses.seen[name])
 
@@ -354,9 +354,9 @@ class Simulation:
 
     def sensor(self, name: str) -> Any:
         """What a sensor shows now: a number or a vector (sharnir.Sensor)."""
-        from sharnir.sensors.samples import read
+        from sharnir.sensors.samples import read_sensor
 
-        return read(self, name)
+        return read_sensor(self, name)
 
     def motor(self, name: str) -> MotorView:
         """A motor: target and force."""

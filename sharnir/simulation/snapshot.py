@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from sharnir.errors import ModelError, fail
-from sharnir.sensors.samples import SENSOR
+from sharnir.sensors.samples import SENSOR_PREFIX
 
-FACTS = ("solver", "model", "dt", "since", "steps")
+HEADER_FIELDS = ("solver", "model", "dt", "since", "steps")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,17 +38,17 @@ class Saved:
             raise fail(where, "belongs to another solver", repr(self.solver), repr(solver))
         if self.model != model:
             raise fail(where, "belongs to another model", self.model, model)
-        if {name for name in self.arrays if not name.startswith(SENSOR)} != set(shapes):
+        if {name for name in self.arrays if not name.startswith(SENSOR_PREFIX)} != set(shapes):
             raise fail(where, "is not complete", ", ".join(self.arrays), ", ".join(shapes))
         for name, values in self.arrays.items():
-            if not name.startswith(SENSOR) and shapes[name] != np.shape(values):
+            if not name.startswith(SENSOR_PREFIX) and shapes[name] != np.shape(values):
                 raise fail(where, f"{name} has the wrong shape", list(np.shape(values)), str(shapes[name]))
             if not np.isfinite(values).all():
                 raise fail(where, f"{name} is not finite", "NaN or inf", "finite numbers")
 
     def write(self, path: str | Path) -> None:
         """To a file (.npz)."""
-        facts = {name: getattr(self, name) for name in FACTS}
+        facts = {name: getattr(self, name) for name in HEADER_FIELDS}
         try:
             with open(path, "wb") as file:
                 values: dict[str, Any] = {f"fact_{k}": np.array(v) for k, v in facts.items()}
@@ -62,7 +62,7 @@ class Saved:
         try:
             with np.load(path, allow_pickle=False) as file:
                 values = {name: file[name] for name in file.files}
-            facts = {k: values.pop(f"fact_{k}").item() for k in FACTS}
+            facts = {k: values.pop(f"fact_{k}").item() for k in HEADER_FIELDS}
         except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
             raise ModelError(f"file {path}: not a saved state: {error}; allowed: what Saved.write wrote") from None
         return Saved(arrays=values, **facts)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sharnir.errors import SimulationError, shown
-from sharnir.simulation.contacts import check_room
+from sharnir.simulation.contacts import check_capacity
 
 if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
 
 REASONS = ("converged", "sweeps", "time")
-FOLDED = 1e-2  # how firmly loops are held against their past, where they are about to lose rank
-TORN = 1e-2  # of the size of the mechanism: position errors worth a warning
+WARN_PIVOT_RATIO = 1e-2  # how firmly loops are held against their past, where they are about to lose rank
+WARN_POSITION_ERROR = 1e-2  # of the size of the mechanism: position errors worth a warning
 
 
 class Report(NamedTuple):
@@ -46,30 +46,30 @@ class Counts:
     warned: int = 0
 
 
-def judged(sim: Simulation, reports: np.ndarray) -> Report:
+def evaluate_reports(sim: Simulation, reports: np.ndarray) -> Report:
     """Count what happened in some steps; the report of the last."""
     from sharnir.impulse import data as places
     from sharnir.impulse.engine import ticks_per_second
 
     worst = reports.max(axis=2)
     if not np.isfinite(worst[:, places.SWEEP_RESIDUAL]).all() or not np.isfinite(worst[:, places.POSITION_ERROR]).all():
-        raise SimulationError(f"t = {sim.time:.6g} s: {what_diverged(sim)}")
-    check_room(sim, reports[:, places.CONTACT_POINTS])
+        raise SimulationError(f"t = {sim.time:.6g} s: {describe_divergence(sim)}")
+    check_capacity(sim, reports[:, places.CONTACT_POINTS])
     seconds = worst[:, places.STEP_TICKS] / ticks_per_second()
     weakest = reports[:, places.MIN_RELATIVE_PIVOT].min(axis=1)
-    folded = (weakest < FOLDED) & (sim.inner.loops > 0) & (sim.settings.method == "default")
+    near_rank_loss = (weakest < WARN_PIVOT_RATIO) & (sim.inner.loops > 0) & (sim.settings.method == "default")
     c = sim.counts
     c.steps += len(reports)
     c.capped += int((worst[:, places.STOP_REASON] == places.CAPPED).sum())
     c.out_of_time += int((worst[:, places.STOP_REASON] == places.OUT_OF_TIME).sum())
     c.overruns += 0 if sim.settings.budget is None else int((seconds > sim.settings.budget).sum())
     c.guarded += int((worst[:, places.FALLBACK_USED] > 0).sum())
-    c.warned += int((folded | (worst[:, places.POSITION_ERROR] > TORN * sim._size)).sum())
+    c.warned += int((near_rank_loss | (worst[:, places.POSITION_ERROR] > WARN_POSITION_ERROR * sim._size)).sum())
     last = worst[-1]
     warning = None
-    if last[places.POSITION_ERROR] > TORN * sim._size:
+    if last[places.POSITION_ERROR] > WARN_POSITION_ERROR * sim._size:
         warning = f"joints, couplings or limits are off by {last[places.POSITION_ERROR]:.1e} m or rad"
-    elif folded[-1]:
+    elif near_rank_loss[-1]:
         warning = f"loops hold {weakest[-1]:.1e} as firmly as before: near a fold, where the branch may change"
     return Report(
         time=sim.time, iterations=int(last[places.SWEEP_COUNT]), residual=float(last[places.SWEEP_RESIDUAL]),
@@ -79,7 +79,7 @@ def judged(sim: Simulation, reports: np.ndarray) -> Report:
     )  # fmt: skip
 
 
-def what_diverged(sim: Simulation) -> str:
+def describe_divergence(sim: Simulation) -> str:
     """What was not finite: what a user wrote into the arrays, else where the motion is lost first."""
     given, wrenches = sim.applied_control.numpy(), sim.impulses.state.f_ext.numpy()
     for row in np.flatnonzero(~np.isfinite(given).all(axis=1)).tolist():

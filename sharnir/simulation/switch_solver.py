@@ -10,10 +10,17 @@ import numpy as np
 from sharnir.errors import fail
 from sharnir.model.model import Reals
 from sharnir.rotations import matrix_to_quat
-from sharnir.simulation.joint_map import joint_map, joint_state
+from sharnir.simulation.joint_map import joint_map, scene_state
 from sharnir.simulation.simulation import Simulation
 
-DRIVES = ("drive_input", "drive_brake", "drive_lagged", "drive_flow", "drive_force", "drive_seen")  # of the state
+ACTUATOR_STATE = (
+    "drive_input",
+    "drive_brake",
+    "drive_lagged",
+    "drive_flow",
+    "drive_force",
+    "drive_seen",
+)  # of the state
 
 
 def with_solver(sim: Simulation, solver: str) -> Simulation:
@@ -25,7 +32,9 @@ def with_solver(sim: Simulation, solver: str) -> Simulation:
         raise fail("simulation", "has several worlds", str(sim.worlds), "1, to go on with another solver")
     room: dict[str, Any] = {"contacts": sim.impulses.plan.max_contacts or None, "pairs": sim.impulses.pairs or None}
     new = Simulation(sim.model, solver=solver, dt=sim.dt, device=sim.impulses.device, **room, **asdict(sim.settings))
-    q, v, loop_q, _ = joint_state(sim, joint_map(sim.model, sim.inner)) if solver == "simgc" else body_state(sim, new)
+    q, v, loop_q, _ = (
+        scene_state(sim, joint_map(sim.model, sim.inner)) if solver == "simgc" else maximal_state(sim, new)
+    )
     new.impulses.start(q[:, None], v[:, None], loop_q[:, None])
     _copy_inputs(sim, new)
     new._set_time(sim.time)
@@ -36,7 +45,7 @@ def with_solver(sim: Simulation, solver: str) -> Simulation:
     return new
 
 
-def body_state(sim: Simulation, new: Simulation) -> tuple[Reals, Reals, Reals, Reals]:
+def maximal_state(sim: Simulation, new: Simulation) -> tuple[Reals, Reals, Reals, Reals]:
     """q, v, loop q and loop v of maximal coordinates: frames in the centres of mass, along the bodies' axes."""
     inner = new.inner
     q, v = np.zeros(inner.nq), np.zeros(inner.nv)
@@ -63,5 +72,5 @@ def _copy_inputs(sim: Simulation, new: Simulation) -> None:
     shared = set(sim.inner.joint_names) & set(new.inner.joint_names)
     for name in shared - {j for j in shared if sim.inner.joint(j).v == slice(0, 0)}:
         new.joint(name).control = sim.joint(name).control
-    for name in DRIVES:
+    for name in ACTUATOR_STATE:
         getattr(new.impulses.state, name).assign(getattr(sim.impulses.state, name).numpy())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
 
 
-def written(simulation: Simulation, array: Any, rows: Any, what: str, values: Any) -> None:
+def write_input(simulation: Simulation, array: Any, rows: Any, what: str, values: Any) -> None:
     """Put finite numbers, one for all or one for each, into rows of an input array."""
     present = simulation._column(array)[rows]
     shape = np.shape(present)
@@ -35,7 +35,7 @@ def written(simulation: Simulation, array: Any, rows: Any, what: str, values: An
     simulation._pushed()
 
 
-def opposite(wrench: Reals, arm: Reals) -> Reals:
+def opposite_wrench(wrench: Reals, arm: Reals) -> Reals:
     """The opposite wrench about a point at `arm` from where it was about."""
     force, torque = wrench[:3], wrench[3:]
     return np.concatenate([-force, cross(arm, force) - torque])
@@ -70,7 +70,7 @@ class JointView:
     @control.setter
     def control(self, values: Any) -> None:
         array = self._simulation.applied_control
-        written(self._simulation, array, self._coordinates, f"control of joint {self.name!r}", values)
+        write_input(self._simulation, array, self._coordinates, f"control of joint {self.name!r}", values)
 
     @property
     def wrench(self) -> Reals:
@@ -83,7 +83,7 @@ class JointView:
         on_link = self._simulation.seen("wrench")[6 * k : 6 * k + 6]
         if model.joint_link[k, 1] == k:
             return on_link
-        return opposite(on_link, self._end(k, 1) - self._origin(k))  # the joint is crossed from child to parent
+        return opposite_wrench(on_link, self._end(k, 1) - self._origin(k))  # the joint is crossed from child to parent
 
     def _origin(self, link: int) -> Reals:
         """Origin of a link's frame in the world, [3] or [3, worlds]."""
@@ -118,7 +118,7 @@ class JointView:
 
     def _forces(self, act: int) -> Reals:
         coordinates = range(self._coordinates.start, self._coordinates.stop)
-        return np.array([line_force(self._simulation, self._line(c, act), act) for c in coordinates])
+        return np.array([scalar_force(self._simulation, self._line(c, act), act) for c in coordinates])
 
     def _line(self, c: int, act: int) -> int | None:
         lines = self._simulation.impulses.lines
@@ -130,14 +130,14 @@ class JointView:
         return lines.scalar_of_coordinate.get(c)
 
 
-def line_force(simulation: Simulation, line: int | None, act: int) -> Any:
+def scalar_force(simulation: Simulation, scalar: int | None, row_kind: int) -> Any:
     """Force of one of the actions on a line in the last step."""
     impulses = simulation.impulses
-    acted = simulation._column(impulses.state.prev_step)[1]
-    if line is None:
-        return np.zeros_like(acted)
-    p = simulation._column(impulses.state.p)[impulses.plan.scalar_p_start + SCALAR_IMPULSES * line + act]
-    return np.divide(p, acted, out=np.zeros_like(p), where=acted > 0)
+    duration = simulation._column(impulses.state.prev_step)[1]
+    if scalar is None:
+        return np.zeros_like(duration)
+    p = simulation._column(impulses.state.p)[impulses.plan.scalar_p_start + SCALAR_IMPULSES * scalar + row_kind]
+    return np.divide(p, duration, out=np.zeros_like(p), where=duration > 0)
 
 
 class MotorView:
@@ -155,13 +155,13 @@ class MotorView:
     @target.setter
     def target(self, value: Any) -> None:
         state = self._simulation.impulses.state
-        written(self._simulation, state.motor_target, self._number, f"target of motor {self.name!r}", value)
+        write_input(self._simulation, state.motor_target, self._number, f"target of motor {self.name!r}", value)
 
     @property
     def force(self) -> Any:
         """What it gave in the last step, N or N m."""
         c = int(self._simulation.inner.motor_coordinate[self._number])
-        return line_force(self._simulation, self._simulation.impulses.lines.scalar_of_coordinate.get(c), MOTOR_ROW)
+        return scalar_force(self._simulation, self._simulation.impulses.lines.scalar_of_coordinate.get(c), MOTOR_ROW)
 
 
 class ActuatorView:
@@ -179,7 +179,7 @@ class ActuatorView:
     @input.setter  # noqa: A003
     def input(self, value: Any) -> None:
         array = self._simulation.impulses.state.actuator_input
-        written(self._simulation, array, self._number, f"input of actuator {self.name!r}", value)
+        write_input(self._simulation, array, self._number, f"input of actuator {self.name!r}", value)
 
     @property
     def force(self) -> Any:
@@ -223,7 +223,7 @@ class BodyView:
     @applied.setter
     def applied(self, values: Any) -> None:
         state = self._simulation.impulses.state
-        written(self._simulation, state.f_ext, self._rows, f"wrench applied to body {self.name!r}", values)
+        write_input(self._simulation, state.f_ext, self._rows, f"wrench applied to body {self.name!r}", values)
 
     @property
     def _rows(self) -> slice:

@@ -8,29 +8,29 @@ import numpy as np
 import warp as wp
 from scipy.spatial import ConvexHull
 
-from sharnir.collision.convex.narrow_phase import touch
-from sharnir.collision.shapes import Found, Geometry, Placed
-from sharnir.geometry.convex_hull import fans
-from sharnir.geometry.support_table import extremes
+from sharnir.collision.convex.narrow_phase import collide_convex
+from sharnir.collision.shapes import ContactList, Geometry, ShapePose
+from sharnir.geometry.convex_hull import build_vertex_faces
+from sharnir.geometry.support_table import build_support_table
 from sharnir.kernels.columns import get, get3, get_int, ints2
 from sharnir.kernels.types import KERNEL_OPTIONS, array2, np_real, real, vec3
 from sharnir.kernels.vector_ops import indices
 
 wp.set_module_options(KERNEL_OPTIONS)
 ROOM = 8  # points looked for: more than touch may give
-placed = wp.array(dtype=Placed)
+placed = wp.array(dtype=ShapePose)
 
 
 @wp.kernel
 def _touch_all(
-    geo: Geometry, A: placed, B: placed, margin: real, repeat: int, found: Found,
+    geo: Geometry, A: placed, B: placed, margin: real, repeat: int, found: ContactList,
     normal: array2, point: array2, gap: array2, feature: ints2, count: indices,
 ):  # fmt: skip
     w = wp.tid()
     n = wp.int32(0)
     r = wp.int32(0)
     while r < repeat:
-        n = touch(geo, A[w], B[w], margin, found, 0, w)
+        n = collide_convex(geo, A[w], B[w], margin, found, 0, w)
         r += 1
     count[w] = n
     k = wp.int32(0)
@@ -118,14 +118,16 @@ class Hulls:
         def vectors(values: list[np.ndarray]) -> wp.array:
             return wp.array(np.array(values or [np.zeros(3)], dtype=np_real), dtype=vec3, device=device)
 
-        geo.hull_vertex, geo.hull_face = ints(self.first), ints(self.faces_of)
-        geo.hull_edge, geo.neighbour = ints(self.edge), ints(self.neighbour)
-        geo.face_corner, geo.corner = ints(self.face_corner), ints(self.corner)
-        start, around = fans(np.array(self.face_corner), np.array(self.corner, dtype=np.int32), len(self.vertex))
-        geo.hull_fan, geo.around = ints(start.tolist()), ints(around.tolist())
-        cells = extremes(np.array(self.first), np.array(self.vertex).reshape(-1, 3))
-        geo.hull_cell, geo.cell, geo.extreme_vertex = (ints(a.tolist()) for a in cells)
-        geo.extreme = vectors([self.vertex[k] for k in cells[2]])
+        geo.hull_vertex_start, geo.hull_face_start = ints(self.first), ints(self.faces_of)
+        geo.vertex_neighbour_start, geo.vertex_neighbour = ints(self.edge), ints(self.neighbour)
+        geo.face_corner_start, geo.face_vertex = ints(self.face_corner), ints(self.corner)
+        start, around = build_vertex_faces(
+            np.array(self.face_corner), np.array(self.corner, dtype=np.int32), len(self.vertex)
+        )
+        geo.vertex_face_start, geo.vertex_face = ints(start.tolist()), ints(around.tolist())
+        cells = build_support_table(np.array(self.first), np.array(self.vertex).reshape(-1, 3))
+        geo.hull_cell_start, geo.cell_vertex_start, geo.cell_vertex = (ints(a.tolist()) for a in cells)
+        geo.cell_vertex_position = vectors([self.vertex[k] for k in cells[2]])
         geo.vertex, geo.face_normal = vectors(self.vertex), vectors(self.face_normal)
         return geo
 
@@ -160,10 +162,10 @@ class Shapes:
         return Shapes(self.kind[chosen], self.data[chosen], self.size[chosen], self.R[chosen], self.x[chosen])
 
     def array(self, device: str) -> wp.array:
-        rows = np.zeros(len(self.kind), dtype=Placed.numpy_dtype())
+        rows = np.zeros(len(self.kind), dtype=ShapePose.numpy_dtype())
         rows["kind"], rows["data"] = self.kind, self.data
         rows["R"], rows["x"], rows["size"] = self.R, self.x, self.size
-        return wp.array(rows, dtype=Placed, device=device)
+        return wp.array(rows, dtype=ShapePose, device=device)
 
 
 class Narrow:
@@ -175,8 +177,8 @@ class Narrow:
         n = len(A.kind)
         hulls = hulls or Hulls([])
         columns = n if wp.get_device(device).is_cuda else 1
-        found = Found()
-        found.most = ROOM
+        found = ContactList()
+        found.capacity = ROOM
         found.normal = wp.zeros((3 * ROOM, columns), dtype=real, device=device)
         found.point = wp.zeros((3 * ROOM, columns), dtype=real, device=device)
         found.gap = wp.zeros((ROOM, columns), dtype=real, device=device)

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 import warp as wp
 
-from sharnir.collision.broad_phase import FEW, Broad, BroadWork, broad_on, broad_work_on, find_pairs, put_box
-from sharnir.collision.filters import Filter
+from sharnir.collision.broad_phase import (
+    MAX_ALL_PAIRS_SHAPES,
+    BroadPhase,
+    BroadPhaseScratch,
+    allocate_broad_phase_scratch,
+    find_pairs,
+    set_aabb,
+    upload_broad_phase,
+)
+from sharnir.collision.filters import CollisionFilter
 from sharnir.enums import BOX, HALF_SPACE
 from sharnir.kernels.columns import get_int, ints2
 from sharnir.kernels.types import KERNEL_OPTIONS, np_real, vec3
@@ -15,19 +23,35 @@ from sharnir.kernels.types import KERNEL_OPTIONS, np_real, vec3
 wp.set_module_options(KERNEL_OPTIONS)
 
 DEVICES = ["cpu", *(str(device) for device in wp.get_cuda_devices())]
-SIZES = [2, 3, 20, 63, 64, 65, FEW - 1, FEW, FEW + 1, 192, 255, 256, 257, 500, 1000]
+SIZES = [
+    2,
+    3,
+    20,
+    63,
+    64,
+    65,
+    MAX_ALL_PAIRS_SHAPES - 1,
+    MAX_ALL_PAIRS_SHAPES,
+    MAX_ALL_PAIRS_SHAPES + 1,
+    192,
+    255,
+    256,
+    257,
+    500,
+    1000,
+]
 
 
 @wp.kernel
 def run(
-    broad: Broad, work: BroadWork, lower: wp.array(dtype=vec3, ndim=2), upper: wp.array(dtype=vec3, ndim=2),
+    broad: BroadPhase, work: BroadPhaseScratch, lower: wp.array(dtype=vec3, ndim=2), upper: wp.array(dtype=vec3, ndim=2),
     pairs: ints2, needed: wp.array(dtype=int),
 ):  # fmt: skip
     w = wp.tid()
     for i in range(broad.count):
-        put_box(broad, work, i, lower[w, i], upper[w, i], w)
+        set_aabb(broad, work, i, lower[w, i], upper[w, i], w)
     needed[w] = find_pairs(broad, work, w)
-    for i in range(2 * wp.min(needed[w], work.most)):
+    for i in range(2 * wp.min(needed[w], work.capacity)):
         pairs[w, i] = get_int(work.pairs, i, w)
 
 
@@ -46,8 +70,10 @@ class Finder:
         self.worlds, self.device = worlds, device
         capacity = count * (count - 1) // 2 if capacity is None else capacity
         kind = BOX * ones if kind is None else kind
-        self.broad = broad_on(kind, Filter(self.link, self.group, self.mask, excluded, pairs, touch), device)
-        self.work = broad_work_on(count, capacity, 1 if device == "cpu" else worlds, device)
+        self.broad = upload_broad_phase(
+            kind, CollisionFilter(self.link, self.group, self.mask, excluded, pairs, touch), device
+        )
+        self.work = allocate_broad_phase_scratch(count, capacity, 1 if device == "cpu" else worlds, device)
         self.needed = wp.zeros(worlds, dtype=int, device=device)
 
     def __call__(self, lower, upper):
@@ -180,7 +206,7 @@ def test_slabs_stay_fine_beside_what_is_huge_or_far_away(scene):
         upper[:100, 2] -= 1e7
     finder = Finder(len(link), link=link, kind=kind)
     found = finder.check(lower, upper)
-    slab = finder.work.slab.numpy().reshape(-1, 8)[:, [0, 1, 2, 4, 5, 6]]
+    slab = finder.work.aabb_slab.numpy().reshape(-1, 8)[:, [0, 1, 2, 4, 5, 6]]
     near = finder.expected(slab[:, :3], slab[:, 3:])
     assert len(near) < 3 * len(found)
 
@@ -192,7 +218,7 @@ def test_what_does_not_fit_is_counted_and_not_written(side, device):
     finder = Finder(side**3, device=device)
     full = finder(lower, upper)
     for room in (0, 1, 17, len(full) - 1, len(full)):
-        finder.work.most = room
+        finder.work.capacity = room
         finder.work.pairs.fill_(-7)
         np.testing.assert_array_equal(finder(lower, upper), full[:room])
         assert finder.needed.numpy()[0] == len(full)
@@ -216,7 +242,7 @@ def test_what_was_found_before_does_not_matter(count):
     finder = Finder(count)
     for size in (1.0, 30.0, 0.0):
         finder(*pile(count, rng, size))
-        for scratch in (finder.work.slab, finder.work.marks, finder.work.gpu_dense_rows, finder.work.pairs):
+        for scratch in (finder.work.aabb_slab, finder.work.slab_bits, finder.work.gpu_dense_rows, finder.work.pairs):
             scratch.assign(rng.integers(0, 2**31, scratch.shape).astype(scratch.numpy().dtype))
         finder.check(*pile(count, rng))
 

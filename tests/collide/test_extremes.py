@@ -8,7 +8,7 @@ from narrow_pairs import Hulls
 
 from sharnir.collision.convex.support_mapping import hull_support
 from sharnir.collision.shapes import Geometry
-from sharnir.geometry.support_table import extremes
+from sharnir.geometry.support_table import build_support_table
 from sharnir.kernels.types import KERNEL_OPTIONS, np_real, vec3
 from sharnir.kernels.vector_ops import indices
 
@@ -61,7 +61,7 @@ def test_no_vertex_is_farther() -> None:
 
 def test_cells_leave_few_vertices_to_compare() -> None:
     hulls = Hulls([clouds()["ball"]])
-    _, cell, _ = extremes(np.array(hulls.first), np.array(hulls.vertex))
+    _, cell, _ = build_support_table(np.array(hulls.first), np.array(hulls.vertex))
     assert np.diff(cell).mean() < 8
     assert np.diff(cell).min() >= 1
 

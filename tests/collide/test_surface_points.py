@@ -19,7 +19,7 @@ from sharnir import (
     Sphere,
     compile,
 )
-from sharnir.collision.queries.raycast import distance, pair_points
+from sharnir.collision.queries.distance import distance, find_pair_contacts
 from sharnir.kernels.types import DOUBLE
 
 EPS = 1e-9 if DOUBLE else 1e-4
@@ -66,7 +66,7 @@ def test_a_flat_floor_has_no_seams(name, kind):
     for k, (x, y) in enumerate([(0.0, 0.0), (0.05, 0.0), (0.1, 0.1), *rng.uniform(-0.6, 0.6, size=(60, 2))]):
         gap = (-0.002, 0.001, -0.03)[k % 3]
         spin = Rotation.from_euler("z", 0.3 * k).as_quat()
-        normals, points, gaps, features = pair_points(model, pose(x, y, 0.1 + gap, spin), 1, 0, 0.005)
+        normals, points, gaps, features = find_pair_contacts(model, pose(x, y, 0.1 + gap, spin), 1, 0, 0.005)
         assert 1 <= len(gaps) <= 8
         np.testing.assert_allclose(normals, np.tile([0, 0, 1], (len(gaps), 1)), atol=EPS)
         np.testing.assert_allclose(gaps, gap, atol=EPS)
@@ -83,7 +83,7 @@ def test_a_flat_floor_has_no_seams(name, kind):
 def test_a_ball_that_rolls_over_a_flat_floor_touches_it_in_one_point(kind):
     model = on(surfaces(np.zeros((21, 21)), (2.0, 2.0))[kind], Sphere(radius=0.1))
     for s in np.linspace(-0.85, 0.85, 200):
-        normals, points, gaps, _ = pair_points(model, pose(s, 0.31 * s, 0.099), 1, 0, 0.01)
+        normals, points, gaps, _ = find_pair_contacts(model, pose(s, 0.31 * s, 0.099), 1, 0, 0.01)
         assert len(gaps) == 1
         np.testing.assert_allclose([*normals[0], gaps[0], *points[0, :2]], [0, 0, 1, -0.001, s, 0.31 * s], atol=EPS)
 
@@ -115,7 +115,7 @@ def test_what_sinks_into_spiky_ground_is_in_it_about_as_deep(name, kind):
         for _ in range(12):
             q[2] -= distance(model, q, 1, 0)[0] - 0.0005
         for depth in (0.002, 0.004):
-            gap = pair_points(model, q - depth * np.eye(7)[2], 1, 0, 0.002)[2].min()
+            gap = find_pair_contacts(model, q - depth * np.eye(7)[2], 1, 0, 0.002)[2].min()
             assert -1.5 * depth < gap < 0
 
 
@@ -126,7 +126,7 @@ def test_height_fields_push_up_what_is_below_them(name, depth):
     model = on(HeightField(heights=0.02 * rng.normal(size=(21, 21)), size=(2.0, 2.0)), BODIES[name])
     for k in range(10):
         q = pose(*rng.uniform(-0.5, 0.5, size=2), 0.1 - depth, Rotation.random(random_state=k).as_quat())
-        normals, _, gaps, _ = pair_points(model, q, 1, 0, 0.005)
+        normals, _, gaps, _ = find_pair_contacts(model, q, 1, 0, 0.005)
         assert len(gaps) and normals[:, 2].min() > 0.4
         assert gaps.min() < -0.5 * depth + 0.1
 
@@ -161,16 +161,16 @@ def test_the_tree_of_a_mesh_misses_no_triangle():
 def test_a_ridge_a_valley_and_a_rim():
     ridge = np.repeat([[0.0], [1.0], [0.0]], 5, axis=1)  # slopes of 45° that meet above x = 0
     model = on(Mesh(**grid(ridge, (2.0, 4.0))), Sphere(radius=0.1))
-    normals, points, gaps, _ = pair_points(model, pose(0.0, 0.3, 1.09), 1, 0, 0.02)
+    normals, points, gaps, _ = find_pair_contacts(model, pose(0.0, 0.3, 1.09), 1, 0, 0.02)
     np.testing.assert_allclose(normals, [[0, 0, 1]], atol=EPS)
     np.testing.assert_allclose(gaps, -0.01, atol=EPS)
     np.testing.assert_allclose(points, [[0, 0.3, 0.995]], atol=EPS)
     model = on(Mesh(**grid(1.0 - ridge, (2.0, 4.0))), Sphere(radius=0.1))
-    normals, _, gaps, _ = pair_points(model, pose(0.0, 0.3, 0.1 * np.sqrt(2) - 0.01), 1, 0, 0.02)
+    normals, _, gaps, _ = find_pair_contacts(model, pose(0.0, 0.3, 0.1 * np.sqrt(2) - 0.01), 1, 0, 0.02)
     np.testing.assert_allclose(sorted(normals[:, 0]), np.array([-1, 1]) * np.sqrt(0.5), atol=EPS)
     np.testing.assert_allclose(gaps, -0.01 * np.sqrt(0.5), atol=EPS)
     model = on(Mesh(**grid(np.zeros((3, 3)), (2.0, 2.0))), Sphere(radius=0.1))
-    normals, _, gaps, _ = pair_points(model, pose(1.06, 0.2, 0.08), 1, 0, 0.02)
+    normals, _, gaps, _ = find_pair_contacts(model, pose(1.06, 0.2, 0.08), 1, 0, 0.02)
     np.testing.assert_allclose(normals, [[0.6, 0, 0.8]], atol=EPS)
     np.testing.assert_allclose(gaps, 0.0, atol=EPS)
 
@@ -179,7 +179,7 @@ def test_a_peak_holds_a_wide_box_in_its_tip():
     heights = np.zeros((5, 5))
     heights[2, 2] = 0.5
     for surface in surfaces(heights, (4.0, 4.0)).values():
-        normals, points, gaps, _ = pair_points(on(surface, Box(size=(1, 1, 0.2))), pose(0.1, 0, 0.599), 1, 0, 0.01)
+        normals, points, gaps, _ = find_pair_contacts(on(surface, Box(size=(1, 1, 0.2))), pose(0.1, 0, 0.599), 1, 0, 0.01)
         np.testing.assert_allclose(normals, np.tile([0, 0, 1], (len(gaps), 1)), atol=EPS)
         k = int(np.argmin(gaps))
         np.testing.assert_allclose([*points[k], gaps[k]], [0, 0, 0.4995, -0.001], atol=EPS)

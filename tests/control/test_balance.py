@@ -9,7 +9,7 @@ from robots.test_standing import TALOS, posed
 
 import sharnir as sh
 from sharnir.rotations import matrix_to_quat
-from sharnir.sensors.support_polygon import center_of_mass, inside_by, middle, within
+from sharnir.sensors.support_polygon import center_of_mass, centroid, distance_inside, move_inside
 
 SQUARE = np.array([(0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (0.0, 1.0)])
 FEET = sorted(TALOS.feet)
@@ -60,17 +60,17 @@ def test_nothing_bears_what_flies():
     [((1.0, 0.5), 0.5), ((0.1, 0.5), 0.1), ((-0.3, 0.5), -0.3), ((2.3, 1.4), -0.5), ((1.0, -2.0), -2.0)],
 )
 def test_inside_by(point, margin):
-    assert inside_by(SQUARE, np.array(point)) == pytest.approx(margin)
+    assert distance_inside(SQUARE, np.array(point)) == pytest.approx(margin)
 
 
 def test_points_are_drawn_inside():
-    np.testing.assert_allclose(middle(SQUARE), [1.0, 0.5])
-    np.testing.assert_array_equal(within(SQUARE, np.array([0.5, 0.5]), 0.2), [0.5, 0.5])
-    np.testing.assert_allclose(within(SQUARE, np.array([-5.0, 0.5]), 0.2), [0.2, 0.5], atol=1e-9)
-    np.testing.assert_allclose(within(SQUARE, np.array([1.0, 9.0]), 0.7), [1.0, 0.5])
+    np.testing.assert_allclose(centroid(SQUARE), [1.0, 0.5])
+    np.testing.assert_array_equal(move_inside(SQUARE, np.array([0.5, 0.5]), 0.2), [0.5, 0.5])
+    np.testing.assert_allclose(move_inside(SQUARE, np.array([-5.0, 0.5]), 0.2), [0.2, 0.5], atol=1e-9)
+    np.testing.assert_allclose(move_inside(SQUARE, np.array([1.0, 9.0]), 0.7), [1.0, 0.5])
     line = np.array([(0.0, 0.0), (1.0, 0.0)])
-    assert inside_by(line, np.array([0.5, 0.2])) == pytest.approx(-0.2)
-    np.testing.assert_allclose(within(line, np.array([0.2, 0.4]), 0.1), [0.5, 0.0])
+    assert distance_inside(line, np.array([0.5, 0.2])) == pytest.approx(-0.2)
+    np.testing.assert_allclose(move_inside(line, np.array([0.2, 0.4]), 0.1), [0.5, 0.0])
 
 
 class Standing:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 import sharnir as sh
 from sharnir import dynamics
 from sharnir.benchmarks.robot_files import Outcome, mjcf_files, outcome
-from sharnir.collision.filters import filter_of
-from sharnir.exact.actuators import actuator_forces, gear_matrix, positions
+from sharnir.collision.filters import build_collision_filter
+from sharnir.exact.actuators import actuator_forces, gather_positions, gear_matrix
 from sharnir.io import Parsed, scene_of
 from sharnir.io.convert.source import Source
 from sharnir.io.parsing.parse import parse
@@ -57,7 +57,7 @@ def forces_agree(p: Parsed, scene: sh.Scene, rng: np.random.Generator) -> None:
         slow = (model.actuator_response > 0) | (model.actuator_integrates > 0)
         u = np.clip(data.ctrl, *model.actuator_input_limits.T)
         u[slow] = data.act
-        coordinates = positions(model, q[:, None])
+        coordinates = gather_positions(model, q[:, None])
         _, forces = actuator_forces(model, gear_matrix(model), coordinates, data.qvel[:, None], u[:, None])
         np.testing.assert_allclose(forces[: model.nv, 0], data.qfrc_actuator, rtol=1e-10, atol=1e-12)
 
@@ -156,7 +156,7 @@ def pairs_here(p: Parsed) -> set[frozenset[int]]:
     first = {i: int(np.flatnonzero(model.shape_link == i)[0]) for i in set(link.values())}
     shape = {g: first[link[g]] + k[0] for g, (_, k) in source.shapes.items()}
     geom = {k: g for g, k in shape.items()}
-    may = filter_of(model)
+    may = build_collision_filter(model)
     return {frozenset((geom[a], geom[b])) for a in geom for b in np.flatnonzero(may.row(a)).tolist()}
 
 

@@ -16,7 +16,7 @@ from recorded import driven, lively_scene
 import sharnir as sh
 from sharnir import scenes
 from sharnir.rotations import quat_to_matrix
-from sharnir.simulation.joint_map import joint_map, joint_state
+from sharnir.simulation.joint_map import joint_map, scene_state
 
 BOTH_SOLVERS = ("simgc", "simmc")
 
@@ -30,7 +30,7 @@ def run(request, tmp_path_factory):
     def look():
         names = sim.model.body_names
         poses = [(sim.body(n).position.copy(), sim.body(n).rotation.copy()) for n in names]
-        seen.append((sim.time, joint_state(sim, joints), poses, sim.energy, sim.contacts()))
+        seen.append((sim.time, scene_state(sim, joints), poses, sim.energy, sim.contacts()))
 
     with sim.record(path, rate=50.0, seed=3):
         look()

@@ -8,7 +8,7 @@ import pytest
 import sharnir as sh
 from sharnir import enums as kinds
 from sharnir.benchmarks.robot_files import urdf_files
-from sharnir.collision.filters import filter_of
+from sharnir.collision.filters import build_collision_filter
 from sharnir.io.parsing.parse import parse
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx=".01" ixy="0" ixz="0" iyy=".01" iyz="0" izz=".01"/></inertial>'
@@ -44,7 +44,7 @@ def written(tmp_path, text: str):
 def touching(scene: sh.Scene) -> set[frozenset[str]]:
     """Bodies that may touch."""
     model = sh.compile(scene)
-    may, names = filter_of(model), [*model.body_names, "world"]
+    may, names = build_collision_filter(model), [*model.body_names, "world"]
     pairs = [(a, b) for a in range(len(model.shape_link)) for b in range(a) if may.row(a)[b]]
     return {frozenset(names[model.shape_link[k]] for k in pair) for pair in pairs}
 
@@ -71,7 +71,7 @@ def test_what_is_added_to_the_world_touches_all_links_of_a_fixed_robot(tmp_path)
     assert set(listed(scene)) == {"base and thigh"}
     scene.add(sh.HalfSpace(position=(0.0, 0.0, -1.0)))
     model = sh.compile(scene)
-    ground, may = model.shape_kind.tolist().index(kinds.HALF_SPACE), filter_of(model)
+    ground, may = model.shape_kind.tolist().index(kinds.HALF_SPACE), build_collision_filter(model)
     touched = {model.body_names[model.shape_link[k]] for k in range(len(model.shape_link)) if may.row(ground)[k]}
     assert touched == {"hip", "thigh", "shank", "foot"}
 

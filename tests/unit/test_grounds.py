@@ -7,7 +7,7 @@ from refusal import refused
 from sharnir import Body, ConvexHull, HeightField, Mesh, Scene, compile
 from sharnir.drawing.pieces import pieces, reach
 from sharnir.enums import HEIGHT_FIELD, MESH
-from sharnir.geometry.mesh_bvh import LEAF, box_tree, surface
+from sharnir.geometry.mesh_bvh import MAX_LEAF_TRIANGLES, build_bvh, build_surface_mesh
 
 SQUARE = {"vertices": [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], "faces": [[0, 1, 2], [0, 2, 3]]}
 
@@ -34,7 +34,7 @@ def test_height_fields_and_meshes_are_arrays_of_the_model():
 def test_neighbours_across_edges_and_around_vertices():
     soup = np.array(SQUARE["vertices"], dtype=float)[np.array(SQUARE["faces"]).reshape(-1)]  # corners given twice
     for vertices, faces in ((SQUARE["vertices"], SQUARE["faces"]), (soup, np.arange(6).reshape(2, 3))):
-        mesh = surface(np.asarray(vertices, dtype=float), np.asarray(faces))
+        mesh = build_surface_mesh(np.asarray(vertices, dtype=float), np.asarray(faces))
         assert len(mesh.vertices) == 4
         across = mesh.opposite[mesh.opposite >= 0]
         assert sorted(map(tuple, mesh.vertices[across].tolist())) == [(0, 1, 0), (1, 0, 0)]
@@ -42,7 +42,7 @@ def test_neighbours_across_edges_and_around_vertices():
 
 
 def test_an_edge_of_three_triangles_has_no_neighbour():
-    fan = surface(
+    fan = build_surface_mesh(
         np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, -1, 0]], dtype=float),
         np.array([[0, 1, 2], [0, 1, 3], [1, 0, 4]]),
     )
@@ -51,11 +51,11 @@ def test_an_edge_of_three_triangles_has_no_neighbour():
 
 def test_the_tree_holds_every_triangle_once_and_skips_what_is_below():
     corners = np.random.default_rng(0).normal(size=(333, 3, 3))
-    order, tree = box_tree(corners)
+    order, tree = build_bvh(corners)
     assert sorted(order.tolist()) == list(range(333))
     corners = corners[order]
     leaves = np.flatnonzero(tree.count)
-    assert (tree.count[leaves] <= LEAF).all()
+    assert (tree.count[leaves] <= MAX_LEAF_TRIANGLES).all()
     np.testing.assert_array_equal(tree.first[leaves], np.cumsum(tree.count[leaves]) - tree.count[leaves])
     for node, skip in enumerate(tree.skip):
         below = np.concatenate(

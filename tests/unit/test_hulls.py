@@ -6,7 +6,7 @@ from refusal import refused
 
 from sharnir import Body, Box, ConvexHull, Revolute, Scene, compile
 from sharnir.enums import HULL
-from sharnir.geometry.convex_hull import convex_hull, fans
+from sharnir.geometry.convex_hull import build_vertex_faces, convex_hull
 from sharnir.rotations import quat_to_matrix
 
 CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
@@ -85,7 +85,7 @@ def test_fans_are_the_faces_around_each_vertex():
     hull = convex_hull(np.random.default_rng(3).normal(size=(40, 3)))
     corners = np.concatenate(hull.faces)
     starts = np.cumsum([0, *(len(face) for face in hull.faces)])
-    first, around = fans(starts, corners, len(hull.vertices))
+    first, around = build_vertex_faces(starts, corners, len(hull.vertices))
     for v in range(len(hull.vertices)):
         expected = [k for k, face in enumerate(hull.faces) if v in face]
         assert around[first[v] : first[v + 1]].tolist() == expected

@@ -28,7 +28,7 @@ from sharnir.compiler.maximal import maximal
 from sharnir.enums import FREE
 from sharnir.exact.system import System
 from sharnir.model.kinematics import link_poses
-from sharnir.model.poses import HERE, Pose
+from sharnir.model.poses import IDENTITY_POSE, Pose
 
 MOMENTS = (0.01, 0.012, 0.015)
 
@@ -76,7 +76,7 @@ def check_same_bodies(model, free):
 
 def shape_places(model):
     """[shapes, 3, 4] poses of all shapes in the world at q0."""
-    poses = [*link_poses(model, model.q0), HERE]
+    poses = [*link_poses(model, model.q0), IDENTITY_POSE]
     return np.array([
         np.column_stack(poses[link] @ Pose(R, x))
         for link, R, x in zip(model.shape_link, model.shape_rot, model.shape_pos, strict=True)

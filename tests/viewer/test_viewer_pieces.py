@@ -13,7 +13,7 @@ from sharnir.drawing.batches import drawing, multiplied, quaternions, rotated
 from sharnir.drawing.meshes import ball_mesh, box_mesh, capsule_mesh, cylinder_mesh
 from sharnir.drawing.pieces import STILL_COLOR, extent, pieces, placed
 from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE
-from sharnir.sensors.support_polygon import hull
+from sharnir.sensors.support_polygon import convex_hull_2d
 from sharnir.simulation.simulation import Simulation
 from sharnir.viewer.source.live import poses_of
 from sharnir.viewer.source.pace import FRAME, LATE, Pace
@@ -168,6 +168,6 @@ def test_visuals_stand_for_bodies_and_keep_their_colours(tmp_path):
 def test_support_is_the_convex_rim_of_points():
     rng = np.random.default_rng(3)
     points = np.column_stack([rng.normal(size=(40, 2)), np.zeros(40)])
-    rim = hull(points)
+    rim = convex_hull_2d(points)
     wanted = points[ConvexHull(points[:, :2]).vertices]
     assert sorted(map(tuple, rim)) == sorted(map(tuple, wanted))

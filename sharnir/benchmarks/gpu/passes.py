@@ -12,7 +12,7 @@ import numpy as np
 import sharnir
 from sharnir import scenes
 from sharnir.benchmarks.gpu.step import DT, ROOM, random_states
-from sharnir.impulse.engine import Impulses
+from sharnir.impulse.engine import ImpulseEngine
 from sharnir.impulse.settings import Settings
 from sharnir.io.mujoco_model import position_order, start, twin
 
@@ -24,7 +24,7 @@ WORLDS = 24
 
 def flown(model: sharnir.Model, q: np.ndarray, v: np.ndarray, dt: float, passes: int) -> np.ndarray:
     """Positions [nq, worlds] after TIME."""
-    impulses = Impulses(model, WORLDS, "cpu", ROOM)
+    impulses = ImpulseEngine(model, WORLDS, "cpu", ROOM)
     impulses.set(Settings(passes=passes), dt)
     impulses.start(q, v, np.tile(model.loop_q0[:, None], (1, WORLDS)))
     for _ in range(round(TIME / dt)):

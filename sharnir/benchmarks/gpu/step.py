@@ -20,7 +20,7 @@ import warp as wp
 import sharnir
 from sharnir import scenes
 from sharnir.impulse import data as places
-from sharnir.impulse.engine import Impulses
+from sharnir.impulse.engine import ImpulseEngine
 from sharnir.impulse.settings import Settings
 
 DT = 0.005  # s
@@ -52,8 +52,8 @@ def random_states(model: sharnir.Model, worlds: int, height: float) -> tuple[np.
     return q, 0.5 * rng.normal(size=(model.nv, worlds))
 
 
-def started(model: sharnir.Model, worlds: int, device: str, height: float = 0.2, passes: int = 3) -> Impulses:
-    impulses = Impulses(model, worlds, device, ROOM)
+def started(model: sharnir.Model, worlds: int, device: str, height: float = 0.2, passes: int = 3) -> ImpulseEngine:
+    impulses = ImpulseEngine(model, worlds, device, ROOM)
     epsilon = EPSILON * float(model.mass.sum()) * 9.81 * DT
     impulses.set(Settings(epsilon=epsilon, max_sweeps=SWEEPS, passes=passes), DT)
     q, v = random_states(model, worlds, height)
@@ -61,7 +61,7 @@ def started(model: sharnir.Model, worlds: int, device: str, height: float = 0.2,
     return impulses
 
 
-def steps_of(impulses: Impulses, steps: int) -> None:
+def steps_of(impulses: ImpulseEngine, steps: int) -> None:
     while steps > 0:
         impulses.step(min(steps, 32))
         steps -= 32
@@ -133,7 +133,7 @@ def ours(model: sharnir.Model, worlds: int, passes: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def profile(impulses: Impulses) -> dict[str, float]:
+def profile(impulses: ImpulseEngine) -> dict[str, float]:
     """Milliseconds of each kernel in one step."""
     with wp.ScopedTimer("step", print=False, cuda_filter=wp.TIMING_KERNEL, synchronize=True) as timer:
         for launch in impulses.kernels_of_step():

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.shapes import Placed
+from sharnir.collision.shapes import ShapePose
 from sharnir.kernels.types import DOUBLE, real, vec3
 
-ALIKE = wp.constant(real(1.0e-9 if DOUBLE else 1.0e-4))  # of the size: a later axis must be better by so much
-SINE2 = wp.constant(real(1.0e-14 if DOUBLE else 1.0e-6))  # squared sine of edges that count as parallel
+TOL_SAT_TIE = wp.constant(real(1.0e-9 if DOUBLE else 1.0e-4))  # of the size: a later axis must be better by so much
+MAX_PARALLEL_EDGE_SINE2 = wp.constant(
+    real(1.0e-14 if DOUBLE else 1.0e-6)
+)  # squared sine of edges that count as parallel
 
 
 @wp.func
-def box_axis(A: Placed, B: Placed, margin: real):
+def find_separating_axis(A: ShapePose, B: ShapePose, margin: real):
     """Unit normal from A to B and the gap along it (m): negative where they overlap; not below `margin` where some axis
     shows that they are farther apart, and then the normal is meaningless.
 
@@ -24,12 +26,12 @@ def box_axis(A: Placed, B: Placed, margin: real):
     t = wp.transpose(A.R) * x
     a = A.size
     b = B.size
-    alike = ALIKE * (a[0] + a[1] + a[2] + b[0] + b[1] + b[2])
+    tie = TOL_SAT_TIE * (a[0] + a[1] + a[2] + b[0] + b[1] + b[2])
     best = real(-1.0e30)
     n = vec3()
     for i in range(3):  # faces of A
         gap = wp.abs(t[i]) - a[i] - b[0] * wp.abs(C[i, 0]) - b[1] * wp.abs(C[i, 1]) - b[2] * wp.abs(C[i, 2])
-        if gap > best + alike:
+        if gap > best + tie:
             best = gap
             e = vec3()
             e[i] = wp.where(t[i] < real(0.0), -one, one)
@@ -38,7 +40,7 @@ def box_axis(A: Placed, B: Placed, margin: real):
         for j in range(3):  # faces of B
             along = t[0] * C[0, j] + t[1] * C[1, j] + t[2] * C[2, j]
             gap = wp.abs(along) - b[j] - a[0] * wp.abs(C[0, j]) - a[1] * wp.abs(C[1, j]) - a[2] * wp.abs(C[2, j])
-            if gap > best + alike:
+            if gap > best + tie:
                 best = gap
                 n = vec3(C[0, j], C[1, j], C[2, j]) * wp.where(along < real(0.0), -one, one)
     if best < margin:
@@ -48,18 +50,18 @@ def box_axis(A: Placed, B: Placed, margin: real):
                 i2 = (i + 2) % 3
                 j1 = (j + 1) % 3
                 j2 = (j + 2) % 3
-                square = C[i1, j] * C[i1, j] + C[i2, j] * C[i2, j]
+                sine2 = C[i1, j] * C[i1, j] + C[i2, j] * C[i2, j]
                 along = t[i2] * C[i1, j] - t[i1] * C[i2, j]
                 width = (
                     a[i1] * wp.abs(C[i2, j]) + a[i2] * wp.abs(C[i1, j])
                     + b[j1] * wp.abs(C[i, j2]) + b[j2] * wp.abs(C[i, j1])
                 )  # fmt: skip
                 # best < (|along| − width) / √square − alike, without the root for axes that lose
-                over = wp.abs(along) - width
-                limit = best + alike
-                if square > SINE2 and over * wp.abs(over) > limit * wp.abs(limit) * square:
-                    scale = one / wp.sqrt(square)
-                    best = over * scale
+                gap_sine = wp.abs(along) - width
+                limit = best + tie
+                if sine2 > MAX_PARALLEL_EDGE_SINE2 and gap_sine * wp.abs(gap_sine) > limit * wp.abs(limit) * sine2:
+                    scale = one / wp.sqrt(sine2)
+                    best = gap_sine * scale
                     e = vec3()
                     e[i1] = -C[i2, j]
                     e[i2] = C[i1, j]

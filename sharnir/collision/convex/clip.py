@@ -6,127 +6,129 @@ import warp as wp
 
 from sharnir.kernels.types import DOUBLE, real, vec3
 
-CLIPPED = wp.constant(16)  # corners of the part that two faces of ROOM corners share
-CODE = wp.constant(32768)  # a feature is (number in the one) × CODE + (number in the other)
-ON_EDGE = wp.constant(
+MAX_CLIPPED_CORNERS = wp.constant(16)  # corners of the part that two faces of ROOM corners share
+FEATURE_BASE = wp.constant(32768)  # a feature is (number in the one) × CODE + (number in the other)
+TOL_ON_EDGE = wp.constant(
     real(1.0e-7 if DOUBLE else 1.0e-5)
 )  # of an edge's length: corners so close outside count as inside
 
-corners = wp.array(dtype=vec3)
-numbers = wp.array(dtype=int)
-reals = wp.array(dtype=real)
+vec3_array = wp.array(dtype=vec3)
+int_array = wp.array(dtype=int)
+real_array = wp.array(dtype=real)
 
 
 @wp.func
-def _side(p: vec3, q: vec3, x: vec3, turn: real):
+def _edge_function(p: vec3, q: vec3, x: vec3, orientation: real):
     """How far x is inside of edge pq times the edge's length, m²; corners that all but touch it are inside."""
     du = q[0] - p[0]
     dv = q[1] - p[1]
-    return turn * (du * (x[1] - p[1]) - dv * (x[0] - p[0])) + ON_EDGE * (du * du + dv * dv)
+    return orientation * (du * (x[1] - p[1]) - dv * (x[0] - p[0])) + TOL_ON_EDGE * (du * du + dv * dv)
 
 
 @wp.func
-def _crossing_code(I: numbers, reference: int, size: int, edge: int, tag: int):
+def _crossing_feature(I: int_array, reference: int, reference_count: int, edge: int, tag: int):
     """Feature of the point where an edge of the reference meets what `tag` says: an edge of the other polygon (its
     number), or another edge of the reference (−1 − edge), which makes it a corner of the reference."""
-    code = (I[reference + edge] + 1) * CODE + tag + 1
+    feature = (I[reference + edge] + 1) * FEATURE_BASE + tag + 1
     if tag < 0:
         other = -1 - tag
-        corner = wp.where((other + 1) % size == edge, edge, other)
-        code = (I[reference + corner] + 1) * CODE
-    return code
+        corner = wp.where((other + 1) % reference_count == edge, edge, other)
+        feature = (I[reference + corner] + 1) * FEATURE_BASE
+    return feature
 
 
 @wp.func
-def clip(
-    V: corners, I: numbers, reference: int, size: int, other: int, count: int, turn: real,
-    Q: corners, code: numbers, tag: numbers,
+def clip_polygon(
+    V: vec3_array, I: int_array, reference: int, reference_count: int, subject: int, count: int, orientation: real,
+    point: vec3_array, feature: int_array, tag: int_array,
 ):  # fmt: skip
     """The part of a polygon (or segment) V[other …] inside V[reference …], which is counter-clockwise for turn = 1, by
     Sutherland and Hodgman. Written to Q, with features, from the index returned first; how many is returned second."""
     k = int(0)
     while k < count:
-        Q[k] = V[other + k]
-        code[k] = I[other + k] + 1
-        tag[k] = I[other + k]
+        point[k] = V[subject + k]
+        feature[k] = I[subject + k] + 1
+        tag[k] = I[subject + k]
         k += 1
     closed = count > 2
-    now = int(0)
+    source = int(0)
     c = int(0)
-    while c < size and count > 0:
-        then = CLIPPED - now
+    while c < reference_count and count > 0:
+        target = MAX_CLIPPED_CORNERS - source
         p = V[reference + c]
-        q = V[reference + wp.where(c + 1 == size, 0, c + 1)]
+        q = V[reference + wp.where(c + 1 == reference_count, 0, c + 1)]
         kept = int(0)
         k = int(0)
-        here = _side(p, q, Q[now], turn)
-        start = here
+        side_i = _edge_function(p, q, point[source], orientation)
+        side_first = side_i
         while k < count:
-            i = now + k
+            i = source + k
             last = k + 1 == count
-            j = wp.where(last, now, i + 1)
-            there = start
+            j = wp.where(last, source, i + 1)
+            side_j = side_first
             if not last:
-                there = _side(p, q, Q[j], turn)
-            if here >= real(0.0) and kept < CLIPPED:
-                Q[then + kept] = Q[i]
-                code[then + kept] = code[i]
-                tag[then + kept] = tag[i]
+                side_j = _edge_function(p, q, point[j], orientation)
+            if side_i >= real(0.0) and kept < MAX_CLIPPED_CORNERS:
+                point[target + kept] = point[i]
+                feature[target + kept] = feature[i]
+                tag[target + kept] = tag[i]
                 kept += 1
-            if (here >= real(0.0)) != (there >= real(0.0)) and (closed or not last) and kept < CLIPPED:
-                Q[then + kept] = Q[i] + (Q[j] - Q[i]) * (here / (here - there))
-                code[then + kept] = _crossing_code(I, reference, size, c, tag[i])
-                tag[then + kept] = wp.where(here >= real(0.0) and closed, -1 - c, tag[i])
+            if (side_i >= real(0.0)) != (side_j >= real(0.0)) and (closed or not last) and kept < MAX_CLIPPED_CORNERS:
+                point[target + kept] = point[i] + (point[j] - point[i]) * (side_i / (side_i - side_j))
+                feature[target + kept] = _crossing_feature(I, reference, reference_count, c, tag[i])
+                tag[target + kept] = wp.where(side_i >= real(0.0) and closed, -1 - c, tag[i])
                 kept += 1
-            here = there
+            side_i = side_j
             k += 1
         count = kept
-        now = then
+        source = target
         c += 1
-    return now, count
+    return source, count
 
 
 @wp.func
-def _better(new: real, old: real, slack: real):
+def _exceeds(new: real, old: real, slack: real):
     return new > old + slack
 
 
 @wp.func
-def choose(Q: corners, gap: reals, first: int, count: int, slack: real):
+def select_four_contacts(point: vec3_array, gap: real_array, first: int, count: int, slack: real):
     """Four of the points that keep the deepest and most of the area. Earlier ones win ties within `slack` (m), so that
     equal ones do not alternate from step to step."""
     a = int(0)
     k = int(1)
     while k < count:
-        if _better(-gap[k], -gap[a], slack):
+        if _exceeds(-gap[k], -gap[a], slack):
             a = k
         k += 1
     b = int(a)
-    most = real(0.0)
+    max_distance = real(0.0)
     k = int(0)
     while k < count:
-        du = Q[first + k][0] - Q[first + a][0]
-        dv = Q[first + k][1] - Q[first + a][1]
+        du = point[first + k][0] - point[first + a][0]
+        dv = point[first + k][1] - point[first + a][1]
         far = wp.sqrt(du * du + dv * dv)
-        if _better(far, most, slack):
-            most = far
+        if _exceeds(far, max_distance, slack):
+            max_distance = far
             b = k
         k += 1
-    eu = Q[first + b][0] - Q[first + a][0]
-    ev = Q[first + b][1] - Q[first + a][1]
+    eu = point[first + b][0] - point[first + a][0]
+    ev = point[first + b][1] - point[first + a][1]
     length = wp.max(wp.sqrt(eu * eu + ev * ev), real(1.0e-30))
     c = int(-1)
     d = int(-1)
-    left = real(0.0)
-    right = real(0.0)
+    max_left = real(0.0)
+    max_right = real(0.0)
     k = int(0)
     while k < count:
-        off = (eu * (Q[first + k][1] - Q[first + a][1]) - ev * (Q[first + k][0] - Q[first + a][0])) / length
-        if _better(off, left, slack):
-            left = off
+        offset = (
+            eu * (point[first + k][1] - point[first + a][1]) - ev * (point[first + k][0] - point[first + a][0])
+        ) / length
+        if _exceeds(offset, max_left, slack):
+            max_left = offset
             c = k
-        if _better(-off, right, slack):
-            right = -off
+        if _exceeds(-offset, max_right, slack):
+            max_right = -offset
             d = k
         k += 1
     return wp.vec4i(a, b, c, d)

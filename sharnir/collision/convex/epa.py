@@ -9,101 +9,122 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.convex.epa_refine import polish
-from sharnir.collision.convex.gjk import nearest_on_triangle
-from sharnir.collision.convex.support_mapping import any_normal, core_support
-from sharnir.collision.shapes import Geometry, Placed
+from sharnir.collision.convex.epa_refine import refine_normal
+from sharnir.collision.convex.gjk import find_closest_on_triangle
+from sharnir.collision.convex.support_mapping import core_support, make_perpendicular
+from sharnir.collision.shapes import Geometry, ShapePose
 from sharnir.enums import CYLINDER
 from sharnir.kernels.types import DOUBLE, cos_sin, real, vec3
 
-MOST_CORNERS = wp.constant(64)
-MOST_FACES = wp.constant(128)  # Euler: 2 V − 4
-MOST_EDGES = wp.constant(64)  # of the rim around what a corner sees
-DONE = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-5))  # of the size: distance of the two bounds
-THIN = wp.constant(real(1.0e-9 if DOUBLE else 1.0e-4))  # of the size: what does not span a triangle or a volume
-ABOVE = wp.constant(real(1.0e-13 if DOUBLE else 1.0e-6))  # of the size: a corner so far above a face sees it
+MAX_EPA_VERTICES = wp.constant(64)
+MAX_EPA_FACES = wp.constant(128)  # Euler: 2 V − 4
+MAX_HORIZON_EDGES = wp.constant(64)  # of the rim around what a corner sees
+TOL_EPA_GAP = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-5))  # of the size: distance of the two bounds
+TOL_DEGENERATE_SIMPLEX = wp.constant(
+    real(1.0e-9 if DOUBLE else 1.0e-4)
+)  # of the size: what does not span a triangle or a volume
+TOL_VISIBLE_FACE = wp.constant(real(1.0e-13 if DOUBLE else 1.0e-6))  # of the size: a corner so far above a face sees it
 
-corners = wp.array(dtype=vec3)
-triples = wp.array(dtype=wp.vec3i)
-numbers = wp.array(dtype=real)
+vec3_array = wp.array(dtype=vec3)
+vec3i_array = wp.array(dtype=wp.vec3i)
+real_array = wp.array(dtype=real)
 
 
 @wp.func
-def _spread(W: corners, count: int, attempt: int):
+def _choose_expansion_direction(simplex: vec3_array, count: int, attempt: int):
     """A direction in which a point, segment or triangle has not been extended yet."""
     d = vec3()
     if count <= 1:
         sign = wp.where((attempt & 1) == 0, real(1.0), real(-1.0))
         d[(attempt >> 1) % 3] = sign
     elif count == 2:
-        along = wp.normalize(W[1] - W[0])
-        e = any_normal(along)
+        along = wp.normalize(simplex[1] - simplex[0])
+        e = make_perpendicular(along)
         c, s = cos_sin(real(attempt) * real(1.0471975511965976))
         d = e * c + wp.cross(along, e) * s
     else:
-        d = wp.normalize(wp.cross(W[1] - W[0], W[2] - W[0]))
+        d = wp.normalize(wp.cross(simplex[1] - simplex[0], simplex[2] - simplex[0]))
         if attempt == 1:
             d = -d
     return d
 
 
 @wp.func
-def _spans(W: corners, count: int, corner: vec3, size: real):
+def _is_independent(simplex: vec3_array, count: int, corner: vec3, size: real):
     """Whether a corner extends a point to a segment, a segment to a triangle, a triangle to a volume."""
-    far = real(1.0)
+    extent = real(1.0)
     if count == 1:
-        far = wp.length(corner - W[0])
+        extent = wp.length(corner - simplex[0])
     elif count == 2:
-        far = wp.length(wp.cross(wp.normalize(W[1] - W[0]), corner - W[0]))
+        extent = wp.length(wp.cross(wp.normalize(simplex[1] - simplex[0]), corner - simplex[0]))
     elif count == 3:
-        far = wp.abs(wp.dot(wp.normalize(wp.cross(W[1] - W[0], W[2] - W[0])), corner - W[0]))
-    return far > THIN * size
+        extent = wp.abs(
+            wp.dot(wp.normalize(wp.cross(simplex[1] - simplex[0], simplex[2] - simplex[0])), corner - simplex[0])
+        )
+    return extent > TOL_DEGENERATE_SIMPLEX * size
 
 
 @wp.func
-def _complete(geo: Geometry, A: Placed, B: Placed, W: corners, P: corners, count: int, size: real):
+def _complete_tetrahedron(
+    geo: Geometry, A: ShapePose, B: ShapePose, simplex: vec3_array, simplex_a: vec3_array, count: int, size: real
+):
     """Extend the corners of a walk to a tetrahedron; returns how many there are: fewer than 4 if A − B is flat."""
     kept = int(0)  # corners that GJK left may be closer together than `THIN`
     i = int(0)
     while i < count:
-        if _spans(W, kept, W[i], size):
-            W[kept] = W[i]
-            P[kept] = P[i]
+        if _is_independent(simplex, kept, simplex[i], size):
+            simplex[kept] = simplex[i]
+            simplex_a[kept] = simplex_a[i]
             kept += 1
         i += 1
     attempt = int(0)
     while kept < 4 and attempt < 6:
-        d = _spread(W, kept, attempt)
+        d = _choose_expansion_direction(simplex, kept, attempt)
         a = core_support(geo, A, d)
         corner = a - core_support(geo, B, -d)
         attempt += 1
-        if _spans(W, kept, corner, size):
-            W[kept] = corner
-            P[kept] = a
+        if _is_independent(simplex, kept, corner, size):
+            simplex[kept] = corner
+            simplex_a[kept] = a
             kept += 1
             attempt = 0
     return kept
 
 
 @wp.func
-def _put_face(W: corners, F: triples, N: corners, D: numbers, at: int, i: int, j: int, k: int, size: real):
+def _store_face(
+    vertex: vec3_array,
+    face: vec3i_array,
+    face_normal: vec3_array,
+    face_distance: real_array,
+    at: int,
+    i: int,
+    j: int,
+    k: int,
+    size: real,
+):
     """Face ijk, counter-clockwise from outside. A sliver has no normal to speak of: it is never the nearest."""
-    normal = wp.cross(W[j] - W[i], W[k] - W[i])
+    normal = wp.cross(vertex[j] - vertex[i], vertex[k] - vertex[i])
     area = wp.length(normal)
-    F[at] = wp.vec3i(i, j, k)
-    longest = wp.max(wp.length_sq(W[j] - W[i]), wp.max(wp.length_sq(W[k] - W[i]), wp.length_sq(W[k] - W[j])))
-    if area > ABOVE * longest and area > ABOVE * ABOVE * size * size:
-        N[at] = normal / area
-        D[at] = wp.dot(N[at], W[i])
+    face[at] = wp.vec3i(i, j, k)
+    longest = wp.max(
+        wp.length_sq(vertex[j] - vertex[i]),
+        wp.max(wp.length_sq(vertex[k] - vertex[i]), wp.length_sq(vertex[k] - vertex[j])),
+    )
+    if area > TOL_VISIBLE_FACE * longest and area > TOL_VISIBLE_FACE * TOL_VISIBLE_FACE * size * size:
+        face_normal[at] = normal / area
+        face_distance[at] = wp.dot(face_normal[at], vertex[i])
     else:
-        N[at] = vec3()
-        D[at] = real(1.0e30)
+        face_normal[at] = vec3()
+        face_distance[at] = real(1.0e30)
 
 
 @wp.func
-def _first_faces(W: corners, F: triples, N: corners, D: numbers, size: real):
+def _store_tetrahedron_faces(
+    vertex: vec3_array, face_vertices: vec3i_array, face_normal: vec3_array, face_distance: real_array, size: real
+):
     """The faces of the tetrahedron of corners 0 to 3."""
-    volume = wp.dot(wp.cross(W[1] - W[0], W[2] - W[0]), W[3] - W[0])
+    volume = wp.dot(wp.cross(vertex[1] - vertex[0], vertex[2] - vertex[0]), vertex[3] - vertex[0])
     face = int(0)
     while face < 4:
         i = wp.where(face == 0, 1, 0)
@@ -111,117 +132,132 @@ def _first_faces(W: corners, F: triples, N: corners, D: numbers, size: real):
         k = wp.where(face <= 2, 3, 2)
         outward = (face & 1) == 0  # as (i, j, k) of even faces turn if the volume is positive
         if outward == (volume > real(0.0)):
-            _put_face(W, F, N, D, face, i, j, k, size)
+            _store_face(vertex, face_vertices, face_normal, face_distance, face, i, j, k, size)
         else:
-            _put_face(W, F, N, D, face, i, k, j, size)
+            _store_face(vertex, face_vertices, face_normal, face_distance, face, i, k, j, size)
         face += 1
 
 
 @wp.func
-def _toggle(E: wp.array(dtype=wp.vec2i), edges: int, i: int, j: int):
+def _toggle_horizon_edge(horizon: wp.array(dtype=wp.vec2i), edge_count: int, i: int, j: int):
     """Add an edge to a rim, or take out the same edge the other way round; returns how many there are."""
     at = int(-1)
     k = int(0)
-    while k < edges:
-        if E[k][0] == j and E[k][1] == i:
+    while k < edge_count:
+        if horizon[k][0] == j and horizon[k][1] == i:
             at = k
         k += 1
     if at >= 0:
-        E[at] = E[edges - 1]
-        edges = edges - 1
-    elif edges < MOST_EDGES:
-        E[edges] = wp.vec2i(i, j)
-        edges = edges + 1
-    return edges
+        horizon[at] = horizon[edge_count - 1]
+        edge_count = edge_count - 1
+    elif edge_count < MAX_HORIZON_EDGES:
+        horizon[edge_count] = wp.vec2i(i, j)
+        edge_count = edge_count + 1
+    return edge_count
 
 
 @wp.func
-def _expand(W: corners, F: triples, N: corners, D: numbers, faces: int, corner: int, size: real):
+def _expand_polytope(
+    vertex: vec3_array,
+    face: vec3i_array,
+    face_normal: vec3_array,
+    face_distance: real_array,
+    face_count: int,
+    new_vertex: int,
+    size: real,
+):
     """Replace the faces that a corner sees by those between it and their rim; returns how many there are, or −1 where
     there is no room for them."""
-    E = wp.zeros(shape=(MOST_EDGES,), dtype=wp.vec2i)
-    edges = int(0)
+    horizon = wp.zeros(shape=(MAX_HORIZON_EDGES,), dtype=wp.vec2i)
+    edge_count = int(0)
     f = int(0)
-    while f < faces:
-        if D[f] < real(1.0e29) and wp.dot(N[f], W[corner]) - D[f] > ABOVE * size:
-            t = F[f]
-            edges = _toggle(E, edges, t[0], t[1])
-            edges = _toggle(E, edges, t[1], t[2])
-            edges = _toggle(E, edges, t[2], t[0])
-            faces -= 1
-            F[f] = F[faces]
-            N[f] = N[faces]
-            D[f] = D[faces]
+    while f < face_count:
+        if (
+            face_distance[f] < real(1.0e29)
+            and wp.dot(face_normal[f], vertex[new_vertex]) - face_distance[f] > TOL_VISIBLE_FACE * size
+        ):
+            t = face[f]
+            edge_count = _toggle_horizon_edge(horizon, edge_count, t[0], t[1])
+            edge_count = _toggle_horizon_edge(horizon, edge_count, t[1], t[2])
+            edge_count = _toggle_horizon_edge(horizon, edge_count, t[2], t[0])
+            face_count -= 1
+            face[f] = face[face_count]
+            face_normal[f] = face_normal[face_count]
+            face_distance[f] = face_distance[face_count]
         else:
             f += 1
-    if faces + edges > MOST_FACES or edges == 0:
-        faces = -1
+    if face_count + edge_count > MAX_EPA_FACES or edge_count == 0:
+        face_count = -1
     else:
         f = int(0)
-        while f < edges:
-            _put_face(W, F, N, D, faces, E[f][0], E[f][1], corner, size)
-            faces += 1
+        while f < edge_count:
+            _store_face(
+                vertex, face, face_normal, face_distance, face_count, horizon[f][0], horizon[f][1], new_vertex, size
+            )
+            face_count += 1
             f += 1
-    return faces
+    return face_count
 
 
 @wp.func
-def _nearest_face(D: numbers, faces: int):
+def _find_closest_face(face_distance: real_array, face_count: int):
     best = int(0)
     f = int(1)
-    while f < faces:
-        if D[f] < D[best]:
+    while f < face_count:
+        if face_distance[f] < face_distance[best]:
             best = f
         f += 1
     return best
 
 
 @wp.func
-def depth(geo: Geometry, A: Placed, B: Placed, W4: corners, P4: corners, count: int, size: real):
+def epa_penetration(
+    geo: Geometry, A: ShapePose, B: ShapePose, simplex: vec3_array, simplex_a: vec3_array, count: int, size: real
+):
     """Unit normal from A to B along which parting two overlapping cores takes least, how far (m), and the point of A
     that is deepest. W4, P4: corners of A − B and of A where `distance` ended."""
     normal = vec3(real(0.0), real(0.0), real(1.0))
-    least = real(1.0e30)
-    count = _complete(geo, A, B, W4, P4, count, size)
-    on_a = P4[0]
+    min_depth = real(1.0e30)
+    count = _complete_tetrahedron(geo, A, B, simplex, simplex_a, count, size)
+    on_a = simplex_a[0]
     if count < 4:  # flat: the origin is in the plane of A − B, or on its line
-        normal = _spread(W4, count, 0)
-        least = real(0.0)
+        normal = _choose_expansion_direction(simplex, count, 0)
+        min_depth = real(0.0)
     else:
-        W = wp.zeros(shape=(MOST_CORNERS,), dtype=vec3)
-        P = wp.zeros(shape=(MOST_CORNERS,), dtype=vec3)
-        F = wp.zeros(shape=(MOST_FACES,), dtype=wp.vec3i)
-        N = wp.zeros(shape=(MOST_FACES,), dtype=vec3)
-        D = wp.zeros(shape=(MOST_FACES,), dtype=real)
+        vertex = wp.zeros(shape=(MAX_EPA_VERTICES,), dtype=vec3)
+        vertex_a = wp.zeros(shape=(MAX_EPA_VERTICES,), dtype=vec3)
+        face = wp.zeros(shape=(MAX_EPA_FACES,), dtype=wp.vec3i)
+        face_normal = wp.zeros(shape=(MAX_EPA_FACES,), dtype=vec3)
+        face_distance = wp.zeros(shape=(MAX_EPA_FACES,), dtype=real)
         i = int(0)
         while i < 4:
-            W[i] = W4[i]
-            P[i] = P4[i]
+            vertex[i] = simplex[i]
+            vertex_a[i] = simplex_a[i]
             i += 1
-        _first_faces(W, F, N, D, size)
-        faces = int(4)
+        _store_tetrahedron_faces(vertex, face, face_normal, face_distance, size)
+        face_count = int(4)
         best = wp.vec3i(0, 1, 2)
-        while count < MOST_CORNERS and faces > 0:
-            f = _nearest_face(D, faces)
-            low = D[f]
-            d = N[f]
+        while count < MAX_EPA_VERTICES and face_count > 0:
+            f = _find_closest_face(face_distance, face_count)
+            depth_lower = face_distance[f]
+            d = face_normal[f]
             a = core_support(geo, A, d)
             corner = a - core_support(geo, B, -d)
-            high = wp.dot(d, corner)
-            if high < least and low < real(1.0e29):
-                least = high
+            depth_upper = wp.dot(d, corner)
+            if depth_upper < min_depth and depth_lower < real(1.0e29):
+                min_depth = depth_upper
                 normal = d
-                best = F[f]
-            if least - low <= DONE * size:
-                faces = 0
+                best = face[f]
+            if min_depth - depth_lower <= TOL_EPA_GAP * size:
+                face_count = 0
             else:
-                W[count] = corner
-                P[count] = a
-                faces = _expand(W, F, N, D, faces, count, size)
+                vertex[count] = corner
+                vertex_a[count] = a
+                face_count = _expand_polytope(vertex, face, face_normal, face_distance, face_count, count, size)
                 count = count + 1
-        foot = normal * wp.dot(normal, W[best[0]])
-        v, share = nearest_on_triangle(W[best[0]] - foot, W[best[1]] - foot, W[best[2]] - foot)
-        on_a = P[best[0]] * share[0] + P[best[1]] * share[1] + P[best[2]] * share[2]
-        if A.kind == CYLINDER and B.kind == CYLINDER and count == MOST_CORNERS:
-            normal, least, on_a = polish(geo, A, B, normal, least, on_a)
-    return normal, least, on_a
+        foot = normal * wp.dot(normal, vertex[best[0]])
+        v, weights = find_closest_on_triangle(vertex[best[0]] - foot, vertex[best[1]] - foot, vertex[best[2]] - foot)
+        on_a = vertex_a[best[0]] * weights[0] + vertex_a[best[1]] * weights[1] + vertex_a[best[2]] * weights[2]
+        if A.kind == CYLINDER and B.kind == CYLINDER and count == MAX_EPA_VERTICES:
+            normal, min_depth, on_a = refine_normal(geo, A, B, normal, min_depth, on_a)
+    return normal, min_depth, on_a

@@ -9,26 +9,26 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collision.convex.support_mapping import hull_support
-from sharnir.collision.shapes import Geometry, Placed
+from sharnir.collision.shapes import Geometry, ShapePose
 from sharnir.enums import BOX, CAPSULE, CYLINDER, HULL, TRIANGLE
 from sharnir.kernels.types import column, real, vec3
 
-ROOM = wp.constant(8)  # corners of a face; of larger ones some are left out
-LYING = wp.constant(real(0.7))  # cosine between axis and normal from which on a cylinder shows its cap
-ALONG = wp.constant(real(0.1))  # the same below which it shows its side, where there is no face to rest on
-DIAGONAL = wp.constant(real(0.7071067811865476))
+MAX_FACE_CORNERS = wp.constant(8)  # corners of a face; of larger ones some are left out
+MIN_CAP_COSINE = wp.constant(real(0.7))  # cosine between axis and normal from which on a cylinder shows its cap
+MAX_SIDE_COSINE = wp.constant(real(0.1))  # the same below which it shows its side, where there is no face to rest on
+SQRT_HALF = wp.constant(real(0.7071067811865476))
 
-corners = wp.array(dtype=vec3)
-numbers = wp.array(dtype=int)
+vec3_array = wp.array(dtype=vec3)
+int_array = wp.array(dtype=int)
 
 
 @wp.func
-def best_face(geo: Geometry, S: Placed, d: vec3):
+def find_support_face(geo: Geometry, S: ShapePose, d: vec3):
     """The face whose outward normal is nearest to d (world), that normal (world), and the corner (of a hull) farthest
     along d; face −1 for shapes without."""
     e = wp.transpose(S.R) * d
     face = int(-1)
-    far = int(0)
+    support_vertex = int(0)
     normal = vec3()
     if S.kind == BOX:
         k = int(0)
@@ -49,21 +49,23 @@ def best_face(geo: Geometry, S: Placed, d: vec3):
             normal = -normal
             face = 0
     elif S.kind == HULL:
-        far, at = hull_support(geo, S.data, e)
-        most = real(-2.0)
-        i = geo.hull_fan[far]
-        while i < geo.hull_fan[far + 1]:  # only faces at the farthest corner: others may look that way from behind it
-            along = wp.dot(geo.face_normal[geo.around[i]], e)
-            if along > most:
-                most = along
-                face = geo.around[i]
+        support_vertex, position = hull_support(geo, S.data, e)
+        max_cosine = real(-2.0)
+        i = geo.vertex_face_start[support_vertex]
+        while (
+            i < geo.vertex_face_start[support_vertex + 1]
+        ):  # only faces at the farthest corner: others may look that way from behind it
+            along = wp.dot(geo.face_normal[geo.vertex_face[i]], e)
+            if along > max_cosine:
+                max_cosine = along
+                face = geo.vertex_face[i]
             i += 1
         normal = S.R * geo.face_normal[face]
-    return face, normal, far
+    return face, normal, support_vertex
 
 
 @wp.func
-def _box_corner(S: Placed, bits: int):
+def _box_corner_of(S: ShapePose, bits: int):
     x = wp.where((bits & 1) != 0, S.size[0], -S.size[0])
     y = wp.where((bits & 2) != 0, S.size[1], -S.size[1])
     z = wp.where((bits & 4) != 0, S.size[2], -S.size[2])
@@ -71,15 +73,15 @@ def _box_corner(S: Placed, bits: int):
 
 
 @wp.func
-def _rim(S: Placed, k: int, top: int):
+def _rim_corner_of(S: ShapePose, k: int, top: int):
     """Corner k of eight on a cylinder's rim."""
     r = S.size[0]
     quarter = (k >> 1) & 3
     x = real(1.0)
     y = real(0.0)
     if (k & 1) == 1:
-        x = DIAGONAL
-        y = DIAGONAL
+        x = SQRT_HALF
+        y = SQRT_HALF
     c = wp.where(quarter == 0, x, wp.where(quarter == 1, -y, wp.where(quarter == 2, -x, y)))
     s = wp.where(quarter == 0, y, wp.where(quarter == 1, x, wp.where(quarter == 2, -y, -x)))
     z = wp.where(top == 1, S.size[1], -S.size[1])
@@ -87,7 +89,9 @@ def _rim(S: Placed, k: int, top: int):
 
 
 @wp.func
-def face_corners(geo: Geometry, S: Placed, d: vec3, face: int, V: corners, I: numbers, at: int):
+def write_face_corners(
+    geo: Geometry, S: ShapePose, d: vec3, face: int, corner: vec3_array, corner_number: int_array, at: int
+):
     """Corners of a face of `best_face`; of a cylinder that leans far, or a capsule, the two ends of the line that is
     farthest along d; returns how many."""
     count = int(0)
@@ -101,60 +105,62 @@ def face_corners(geo: Geometry, S: Placed, d: vec3, face: int, V: corners, I: nu
         while k < 4:
             i = wp.where(up == 1, k, 3 - k)
             bits = base + wp.where(i == 0 or i == 3, one, 0) + wp.where(i < 2, two, 0)
-            V[at + k] = _box_corner(S, bits)
-            I[at + k] = bits
+            corner[at + k] = _box_corner_of(S, bits)
+            corner_number[at + k] = bits
             k += 1
         count = 4
     elif S.kind == HULL:
-        first = geo.face_corner[face]
-        size = geo.face_corner[face + 1] - first
-        count = wp.min(size, ROOM)
+        first = geo.face_corner_start[face]
+        size = geo.face_corner_start[face + 1] - first
+        count = wp.min(size, MAX_FACE_CORNERS)
         while k < count:
-            v = geo.corner[first + (k * size) / count]
-            V[at + k] = S.x + S.R * geo.vertex[v]
-            I[at + k] = v - geo.hull_vertex[S.data]
+            v = geo.face_vertex[first + (k * size) / count]
+            corner[at + k] = S.x + S.R * geo.vertex[v]
+            corner_number[at + k] = v - geo.hull_vertex_start[S.data]
             k += 1
     elif S.kind == TRIANGLE:
         while k < 3:
             i = wp.where(face == 1, k, 2 - k)
-            V[at + k] = S.x + column(S.R, i)
-            I[at + k] = i
+            corner[at + k] = S.x + column(S.R, i)
+            corner_number[at + k] = i
             k += 1
         count = 3
-    elif S.kind == CYLINDER and wp.abs(wp.dot(column(S.R, 2), d)) > LYING:
-        while k < ROOM:
-            i = wp.where(face == 1, k, (ROOM - k) % ROOM)
-            V[at + k] = _rim(S, i, face)
-            I[at + k] = i + ROOM * face
+    elif S.kind == CYLINDER and wp.abs(wp.dot(column(S.R, 2), d)) > MIN_CAP_COSINE:
+        while k < MAX_FACE_CORNERS:
+            i = wp.where(face == 1, k, (MAX_FACE_CORNERS - k) % MAX_FACE_CORNERS)
+            corner[at + k] = _rim_corner_of(S, i, face)
+            corner_number[at + k] = i + MAX_FACE_CORNERS * face
             k += 1
-        count = ROOM
+        count = MAX_FACE_CORNERS
     elif S.kind == CYLINDER or S.kind == CAPSULE:
-        count = _line(S, d, V, I, at)
+        count = _write_axis_segment(S, d, corner, corner_number, at)
     else:
-        V[at] = S.x
-        I[at] = 0
+        corner[at] = S.x
+        corner_number[at] = 0
         count = 1
     return count
 
 
 @wp.func
-def _line(S: Placed, d: vec3, V: corners, I: numbers, at: int):
+def _write_axis_segment(S: ShapePose, d: vec3, corner: vec3_array, corner_number: int_array, at: int):
     """The two ends of a capsule's axis, or of the line of a cylinder's side that is farthest along d."""
-    out = vec3()
+    offset = vec3()
     if S.kind == CYLINDER:
         e = wp.transpose(S.R) * d
         scale = S.size[0] / wp.max(wp.sqrt(e[0] * e[0] + e[1] * e[1]), real(1.0e-30))
-        out = S.R * vec3(e[0] * scale, e[1] * scale, real(0.0))
+        offset = S.R * vec3(e[0] * scale, e[1] * scale, real(0.0))
     half = column(S.R, 2) * S.size[1]
-    V[at] = S.x + out - half
-    V[at + 1] = S.x + out + half
-    I[at] = 0
-    I[at + 1] = 1
+    corner[at] = S.x + offset - half
+    corner[at + 1] = S.x + offset + half
+    corner_number[at] = 0
+    corner_number[at + 1] = 1
     return int(2)
 
 
 @wp.func
-def edge_corners(geo: Geometry, S: Placed, d: vec3, far: int, V: corners, I: numbers, at: int):
+def write_support_edge(
+    geo: Geometry, S: ShapePose, d: vec3, support_vertex: int, corner: vec3_array, corner_number: int_array, at: int
+):
     """The two ends of the edge farthest along d and most square to it; returns how many: 1 for a point."""
     e = wp.transpose(S.R) * d
     count = int(2)
@@ -166,26 +172,26 @@ def edge_corners(geo: Geometry, S: Placed, d: vec3, far: int, V: corners, I: num
             k = 2
         bits = wp.where(e[0] > real(0.0), 1, 0) + wp.where(e[1] > real(0.0), 2, 0) + wp.where(e[2] > real(0.0), 4, 0)
         low = bits & (7 - (1 << k))
-        V[at] = _box_corner(S, low)
-        V[at + 1] = _box_corner(S, low + (1 << k))
-        I[at] = low
-        I[at + 1] = low + (1 << k)
+        corner[at] = _box_corner_of(S, low)
+        corner[at + 1] = _box_corner_of(S, low + (1 << k))
+        corner_number[at] = low
+        corner_number[at + 1] = low + (1 << k)
     elif S.kind == HULL:
-        other = int(far)
-        least = real(2.0)
-        i = geo.hull_edge[far]
-        while i < geo.hull_edge[far + 1]:
-            drop = -wp.dot(wp.normalize(geo.vertex[geo.neighbour[i]] - geo.vertex[far]), e)
-            if drop < least:
-                least = drop
-                other = geo.neighbour[i]
+        other = int(support_vertex)
+        min_drop = real(2.0)
+        i = geo.vertex_neighbour_start[support_vertex]
+        while i < geo.vertex_neighbour_start[support_vertex + 1]:
+            drop = -wp.dot(wp.normalize(geo.vertex[geo.vertex_neighbour[i]] - geo.vertex[support_vertex]), e)
+            if drop < min_drop:
+                min_drop = drop
+                other = geo.vertex_neighbour[i]
             i += 1
-        low = wp.min(far, other)
-        high = wp.max(far, other)
-        V[at] = S.x + S.R * geo.vertex[low]
-        V[at + 1] = S.x + S.R * geo.vertex[high]
-        I[at] = low - geo.hull_vertex[S.data]
-        I[at + 1] = high - geo.hull_vertex[S.data]
+        low = wp.min(support_vertex, other)
+        high = wp.max(support_vertex, other)
+        corner[at] = S.x + S.R * geo.vertex[low]
+        corner[at + 1] = S.x + S.R * geo.vertex[high]
+        corner_number[at] = low - geo.hull_vertex_start[S.data]
+        corner_number[at + 1] = high - geo.hull_vertex_start[S.data]
     elif S.kind == TRIANGLE:
         low = int(0)
         most = real(-1.0e30)
@@ -195,14 +201,14 @@ def edge_corners(geo: Geometry, S: Placed, d: vec3, far: int, V: corners, I: num
                 most = along
                 low = k
         high = (low + 1) % 3
-        V[at] = S.x + column(S.R, low)
-        V[at + 1] = S.x + column(S.R, high)
-        I[at] = low
-        I[at + 1] = high
-    elif S.kind == CAPSULE or (S.kind == CYLINDER and wp.abs(e[2]) < ALONG):
-        count = _line(S, d, V, I, at)
+        corner[at] = S.x + column(S.R, low)
+        corner[at + 1] = S.x + column(S.R, high)
+        corner_number[at] = low
+        corner_number[at + 1] = high
+    elif S.kind == CAPSULE or (S.kind == CYLINDER and wp.abs(e[2]) < MAX_SIDE_COSINE):
+        count = _write_axis_segment(S, d, corner, corner_number, at)
     else:
-        V[at] = S.x
-        I[at] = 0
+        corner[at] = S.x
+        corner_number[at] = 0
         count = 1
     return count

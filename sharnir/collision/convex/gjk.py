@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.convex.support_mapping import TINY, centre, core_support
-from sharnir.collision.shapes import Geometry, Placed
+from sharnir.collision.convex.support_mapping import TOL_ZERO_LENGTH, core_center_of, core_support
+from sharnir.collision.shapes import Geometry, ShapePose
 from sharnir.kernels.types import DOUBLE, real, vec3, vec4
 
-FAR = 0  # farther apart than asked for
-APART = 1
-TOGETHER = 2  # the cores share a point
-STEPS = wp.constant(64)
-FLAT = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-6))  # of its size: height of four corners that span no volume
-SLIVER = wp.constant(real(1.0e-3))  # the same of four corners of which all faces are looked at
-CLOSE = wp.constant(real(1.0e-13 if DOUBLE else 1.0e-6))  # of |v|²: the duality gap at which the walk ends
+GJK_BEYOND_REACH = 0  # farther apart than asked for
+GJK_SEPARATED = 1
+GJK_OVERLAPPING = 2  # the cores share a point
+MAX_GJK_ITERATIONS = wp.constant(64)
+TOL_FLAT_SIMPLEX = wp.constant(
+    real(1.0e-10 if DOUBLE else 1.0e-6)
+)  # of its size: height of four corners that span no volume
+SLIVER_SIMPLEX_HEIGHT = wp.constant(real(1.0e-3))  # the same of four corners of which all faces are looked at
+TOL_GJK_DUALITY_GAP = wp.constant(
+    real(1.0e-13 if DOUBLE else 1.0e-6)
+)  # of |v|²: the duality gap at which the walk ends
 
 
 @wp.func
-def _on_edge(a: vec3, b: vec3):
+def _find_closest_on_segment(a: vec3, b: vec3):
     """Share of b in the point of segment ab nearest to the origin."""
     d = b - a
     return wp.clamp(-wp.dot(a, d) / wp.max(wp.length_sq(d), real(1.0e-30)), real(0.0), real(1.0))
 
 
 @wp.func
-def nearest_on_triangle(a: vec3, b: vec3, c: vec3):
+def find_closest_on_triangle(a: vec3, b: vec3, c: vec3):
     """The point of triangle abc nearest to the origin, and the shares of the corners in it.
 
     The best of its three edges and its inside, each of which is a point of the triangle whatever rounding does. A test
@@ -35,42 +39,42 @@ def nearest_on_triangle(a: vec3, b: vec3, c: vec3):
     zero = real(0.0)
     one = real(1.0)
     normal = wp.cross(b - a, c - a)
-    square = wp.length_sq(normal)
+    normal2 = wp.length_sq(normal)
     alpha = wp.dot(normal, wp.cross(b, c))
     beta = wp.dot(normal, wp.cross(c, a))
     gamma = wp.dot(normal, wp.cross(a, b))
-    share = vec3(one, zero, zero)
+    weights = vec3(one, zero, zero)
     v = a
-    least = wp.length_sq(a)
-    if alpha >= zero and beta >= zero and gamma >= zero and square > zero:
-        share = vec3(alpha, beta, gamma) / (alpha + beta + gamma)
-        v = normal * (wp.dot(normal, a) / square)
-        least = wp.length_sq(v)
-    t = _on_edge(a, b)
+    min_distance2 = wp.length_sq(a)
+    if alpha >= zero and beta >= zero and gamma >= zero and normal2 > zero:
+        weights = vec3(alpha, beta, gamma) / (alpha + beta + gamma)
+        v = normal * (wp.dot(normal, a) / normal2)
+        min_distance2 = wp.length_sq(v)
+    t = _find_closest_on_segment(a, b)
     p = a + (b - a) * t
-    if wp.length_sq(p) < least:
-        least = wp.length_sq(p)
+    if wp.length_sq(p) < min_distance2:
+        min_distance2 = wp.length_sq(p)
         v = p
-        share = vec3(one - t, t, zero)
-    t = _on_edge(a, c)
+        weights = vec3(one - t, t, zero)
+    t = _find_closest_on_segment(a, c)
     p = a + (c - a) * t
-    if wp.length_sq(p) < least:
-        least = wp.length_sq(p)
+    if wp.length_sq(p) < min_distance2:
+        min_distance2 = wp.length_sq(p)
         v = p
-        share = vec3(one - t, zero, t)
-    t = _on_edge(b, c)
+        weights = vec3(one - t, zero, t)
+    t = _find_closest_on_segment(b, c)
     p = b + (c - b) * t
-    if wp.length_sq(p) < least:
+    if wp.length_sq(p) < min_distance2:
         v = p
-        share = vec3(zero, one - t, t)
-    return v, share
+        weights = vec3(zero, one - t, t)
+    return v, weights
 
 
 @wp.func
-def _nearest_on_faces(W: wp.array(dtype=vec3), count: int):
+def _find_closest_on_faces(simplex: wp.array(dtype=vec3), count: int):
     """As `_nearest` of three or four corners. Of four that are no sliver the faces that have the origin on the side of
     the corner across are passed over: what they have nearest to it is on the others too."""
-    best = vec4()
+    best_weights = vec4()
     nearest = vec3()
     least = real(1.0e30)
     inside = int(0)
@@ -81,113 +85,119 @@ def _nearest_on_faces(W: wp.array(dtype=vec3), count: int):
         i = wp.where(face == 0, 1, 0)
         j = wp.where(face <= 1, 2, 1)
         k = wp.where(face <= 2, 3, 2)
-        a = W[i]
-        b = W[j]
-        c = W[k]
-        passed = bool(False)
+        a = simplex[i]
+        b = simplex[j]
+        c = simplex[k]
+        is_skipped = bool(False)
         if count == 4:
             normal = wp.cross(b - a, c - a)
-            other = wp.dot(normal, W[face] - a)
+            other = wp.dot(normal, simplex[face] - a)
             height = wp.abs(other)
-            size = wp.length(normal) * wp.length(W[face] - a)
-            if -wp.dot(normal, a) * other > real(0.0) and height > FLAT * size:
+            size = wp.length(normal) * wp.length(simplex[face] - a)
+            if -wp.dot(normal, a) * other > real(0.0) and height > TOL_FLAT_SIMPLEX * size:
                 inside += 1
-                passed = height > SLIVER * size
-        if not passed:
-            v, share = nearest_on_triangle(a, b, c)
+                is_skipped = height > SLIVER_SIMPLEX_HEIGHT * size
+        if not is_skipped:
+            v, weights = find_closest_on_triangle(a, b, c)
             if wp.length_sq(v) < least:
                 least = wp.length_sq(v)
                 nearest = v
-                best = vec4()
-                best[i] = share[0]
-                best[j] = share[1]
-                best[k] = share[2]
+                best_weights = vec4()
+                best_weights[i] = weights[0]
+                best_weights[j] = weights[1]
+                best_weights[k] = weights[2]
         face += 1
     if inside == 4:
-        best = vec4()
-    return nearest, best
+        best_weights = vec4()
+    return nearest, best_weights
 
 
 @wp.func
-def _nearest(W: wp.array(dtype=vec3), count: int):
+def _find_closest_on_simplex(simplex: wp.array(dtype=vec3), count: int):
     """The point of the hull of one to four corners nearest to the origin, and their shares in it, all zero if the
     origin is inside."""
     zero = real(0.0)
-    share = vec4(real(1.0), zero, zero, zero)
-    v = W[0]
+    weights = vec4(real(1.0), zero, zero, zero)
+    v = simplex[0]
     if count == 2:
-        t = _on_edge(W[0], W[1])
-        share = vec4(real(1.0) - t, t, zero, zero)
-        v = W[0] + (W[1] - W[0]) * t
+        t = _find_closest_on_segment(simplex[0], simplex[1])
+        weights = vec4(real(1.0) - t, t, zero, zero)
+        v = simplex[0] + (simplex[1] - simplex[0]) * t
     elif count > 2:
-        v, share = _nearest_on_faces(W, count)
-    return v, share
+        v, weights = _find_closest_on_faces(simplex, count)
+    return v, weights
 
 
 @wp.func
-def distance(
-    geo: Geometry, A: Placed, B: Placed, reach: real, W: wp.array(dtype=vec3), P: wp.array(dtype=vec3), size: real
+def gjk_distance(
+    geo: Geometry,
+    A: ShapePose,
+    B: ShapePose,
+    reach: real,
+    simplex: wp.array(dtype=vec3),
+    simplex_a: wp.array(dtype=vec3),
+    size: real,
 ):
     """How two cores lie (FAR, APART, TOGETHER), the vector v from the nearest point of B to that of A, the latter, and
     the corners left in W (of A − B) and P (of A), of which there are as many as returned last.
 
     FAR as soon as they are known to be more than `reach` (m) apart; TOGETHER within rounding of `size` (m).
     """
-    v = centre(A) - centre(B)
-    if wp.length_sq(v) <= TINY * TINY * size * size:
+    v = core_center_of(A) - core_center_of(B)
+    if wp.length_sq(v) <= TOL_ZERO_LENGTH * TOL_ZERO_LENGTH * size * size:
         v = vec3(size, real(0.0), real(0.0))
     on_a = A.x
     count = int(0)
-    state = int(APART)
+    status = int(GJK_SEPARATED)
     step = int(0)
-    going = int(1)
-    while going == 1 and step < STEPS:
+    running = int(1)
+    while running == 1 and step < MAX_GJK_ITERATIONS:
         a = core_support(geo, A, -v)
         corner = a - core_support(geo, B, v)
         along = wp.dot(v, corner)
-        squared = wp.length_sq(v)
-        if along > real(0.0) and along * along > reach * reach * squared:
-            state = FAR
-            going = 0
-        elif count > 0 and squared - along <= CLOSE * squared:
-            going = 0
+        v2 = wp.length_sq(v)
+        if along > real(0.0) and along * along > reach * reach * v2:
+            status = GJK_BEYOND_REACH
+            running = 0
+        elif count > 0 and v2 - along <= TOL_GJK_DUALITY_GAP * v2:
+            running = 0
         else:
-            known = int(0)
+            is_repeated = int(0)
             i = int(0)
             while i < count:
-                if wp.length_sq(W[i] - corner) <= real(0.0):
-                    known = 1
+                if wp.length_sq(simplex[i] - corner) <= real(0.0):
+                    is_repeated = 1
                 i += 1
-            if known == 1:
-                going = 0
+            if is_repeated == 1:
+                running = 0
             else:
-                W[count] = corner
-                P[count] = a
-                new, share = _nearest(W, count + 1)
-                total = share[0] + share[1] + share[2] + share[3]
+                simplex[count] = corner
+                simplex_a[count] = a
+                v_new, weights = _find_closest_on_simplex(simplex, count + 1)
+                total = weights[0] + weights[1] + weights[2] + weights[3]
                 new_a = vec3()
                 kept = int(0)
                 if total <= real(0.0):
                     count = count + 1
-                    state = TOGETHER
-                    going = 0
+                    status = GJK_OVERLAPPING
+                    running = 0
                 else:
                     i = int(0)
                     while i <= count:
-                        if share[i] > real(0.0):
-                            new_a = new_a + P[i] * share[i]
-                            W[kept] = W[i]
-                            P[kept] = P[i]
+                        if weights[i] > real(0.0):
+                            new_a = new_a + simplex_a[i] * weights[i]
+                            simplex[kept] = simplex[i]
+                            simplex_a[kept] = simplex_a[i]
                             kept += 1
                         i += 1
                     # by rounding only: the walk is at its end, and the older point is as good
-                    if count > 0 and wp.length_sq(new) >= squared and step > 0:
-                        going = 0
-                    v = new
+                    if count > 0 and wp.length_sq(v_new) >= v2 and step > 0:
+                        running = 0
+                    v = v_new
                     on_a = new_a
                     count = kept
-                    if wp.length_sq(v) <= TINY * TINY * size * size:
-                        state = TOGETHER
-                        going = 0
+                    if wp.length_sq(v) <= TOL_ZERO_LENGTH * TOL_ZERO_LENGTH * size * size:
+                        status = GJK_OVERLAPPING
+                        running = 0
         step += 1
-    return state, v, on_a, count
+    return status, v, on_a, count

@@ -4,56 +4,69 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.convex.clip import CLIPPED, CODE, choose, clip
-from sharnir.collision.convex.features import ROOM, best_face, edge_corners, face_corners
-from sharnir.collision.convex.support_mapping import any_normal, core_radius
-from sharnir.collision.shapes import Found, Geometry, Placed, put_point
+from sharnir.collision.convex.clip import FEATURE_BASE, MAX_CLIPPED_CORNERS, clip_polygon, select_four_contacts
+from sharnir.collision.convex.features import (
+    MAX_FACE_CORNERS,
+    find_support_face,
+    write_face_corners,
+    write_support_edge,
+)
+from sharnir.collision.convex.support_mapping import core_radius, make_perpendicular
+from sharnir.collision.shapes import ContactList, Geometry, ShapePose, append_contact
 from sharnir.enums import CYLINDER, HALF_SPACE
 from sharnir.kernels.types import DOUBLE, mat33, real, vec3
 
-FLUSH = wp.constant(real(0.9986))  # cosine between normal and face, 3°, from which on the face carries points
-PARALLEL = wp.constant(real(0.01))  # sine of the angle below which two edges give two points
-EXACT = wp.constant(real(1.0e-9 if DOUBLE else 1.0e-4))  # of the size: the deepest point may miss the gap by so much
-ALIKE = wp.constant(real(1.0e-7 if DOUBLE else 1.0e-4))  # of the size: depths that are equal but for rounding
+MIN_FLUSH_COSINE = wp.constant(
+    real(0.9986)
+)  # cosine between normal and face, 3°, from which on the face carries points
+MAX_PARALLEL_EDGE_SINE = wp.constant(real(0.01))  # sine of the angle below which two edges give two points
+TOL_DEEPEST_GAP = wp.constant(
+    real(1.0e-9 if DOUBLE else 1.0e-4)
+)  # of the size: the deepest point may miss the gap by so much
+TOL_MANIFOLD_TIE = wp.constant(
+    real(1.0e-7 if DOUBLE else 1.0e-4)
+)  # of the size: depths that are equal but for rounding
 # On a cylinder's rim the deepest point turns with the smallest tilt; below this one the points stay put.
-SETTLED = wp.constant(real(1.0e-6 if DOUBLE else 1.0e-4))
+TOL_RIM_GAP = wp.constant(real(1.0e-6 if DOUBLE else 1.0e-4))
 
-HALF = wp.constant(real(0.5 + (1.0e-7 if DOUBLE else 1.0e-5)))  # of an edge, and a little for rounding
-GUESSED = 0  # nothing
-FACING = 1  # on_a and on_b face each other across the gap
-BOUNDED = 2  # no point has a smaller gap, and there may be no point at all
-TWO_FACES = wp.constant(16)  # 2 ROOM
-TWO_PARTS = wp.constant(32)  # 2 CLIPPED
+HALF_EDGE_PADDED = wp.constant(real(0.5 + (1.0e-7 if DOUBLE else 1.0e-5)))  # of an edge, and a little for rounding
+AXIS_GUESSED = 0  # nothing
+AXIS_WITNESSED = 1  # on_a and on_b face each other across the gap
+AXIS_BOUNDED = 2  # no point has a smaller gap, and there may be no point at all
+MAX_TWO_FACES_CORNERS = wp.constant(16)  # 2 ROOM
+CLIP_BUFFER_SIZE = wp.constant(32)  # 2 CLIPPED
 
-corners = wp.array(dtype=vec3)
-numbers = wp.array(dtype=int)
-reals = wp.array(dtype=real)
+vec3_array = wp.array(dtype=vec3)
+int_array = wp.array(dtype=int)
+real_array = wp.array(dtype=real)
 
 
 @wp.struct
-class Meeting:
+class Separation:
     """How two shapes meet."""
 
     normal: vec3  # from A to B, unit length
     gap: real  # between their surfaces along it, m
     on_a: vec3  # the point of A's core that is nearest to B, or deepest in it, world, m
     on_b: vec3
-    size: real  # of the shapes, m
-    sure: int  # what is known besides normal and gap: GUESSED, FACING or BOUNDED
+    scale: real  # of the shapes, m
+    evidence: int  # what is known besides normal and gap: GUESSED, FACING or BOUNDED
 
 
 @wp.func
-def _segments(V: corners, I: numbers, Q: corners, code: numbers, gap: reals, parallel: real):
+def _intersect_segments(
+    corner: vec3_array, corner_number: int_array, point: vec3_array, feature: int_array, gap: real_array, parallel: real
+):
     """Points between segments V[0 … 1] and V[ROOM … ROOM + 1]: the ends of what they share if they are parallel (to a
     sine of `parallel`), else where they cross; `gap` gets h of the second minus h of the first, Q the first."""
-    du = V[1] - V[0]
-    dv = V[ROOM + 1] - V[ROOM]
+    du = corner[1] - corner[0]
+    dv = corner[MAX_FACE_CORNERS + 1] - corner[MAX_FACE_CORNERS]
     u2 = du[0] * du[0] + du[1] * du[1]
     v2 = dv[0] * dv[0] + dv[1] * dv[1]
-    turn = du[0] * dv[1] - du[1] * dv[0]
+    cross_uv = du[0] * dv[1] - du[1] * dv[0]
     count = int(0)
-    o = V[ROOM] - V[0]
-    if turn * turn < parallel * parallel * u2 * v2:
+    o = corner[MAX_FACE_CORNERS] - corner[0]
+    if cross_uv * cross_uv < parallel * parallel * u2 * v2:
         s0 = (o[0] * du[0] + o[1] * du[1]) / u2
         s1 = s0 + (dv[0] * du[0] + dv[1] * du[1]) / u2
         low = wp.max(real(0.0), wp.min(s0, s1))
@@ -63,166 +76,200 @@ def _segments(V: corners, I: numbers, Q: corners, code: numbers, gap: reals, par
             while k < 2:
                 s = wp.where(k == 0, low, high)
                 t = (s - s0) / (s1 - s0)
-                Q[k] = V[0] + du * s
-                gap[k] = V[ROOM][2] + dv[2] * t - Q[k][2]
-                end = I[k]  # whose end it is: of the first edge, or of the second
+                point[k] = corner[0] + du * s
+                gap[k] = corner[MAX_FACE_CORNERS][2] + dv[2] * t - point[k][2]
+                end = corner_number[k]  # whose end it is: of the first edge, or of the second
                 if s > real(0.0) and s < real(1.0):
-                    end = (I[ROOM + wp.where(t > real(0.5), 1, 0)] + 1) * CODE
-                code[k] = end
+                    end = (corner_number[MAX_FACE_CORNERS + wp.where(t > real(0.5), 1, 0)] + 1) * FEATURE_BASE
+                feature[k] = end
                 k += 1
             count = 2
     elif u2 * v2 > real(0.0):
-        s = (o[0] * dv[1] - o[1] * dv[0]) / turn
-        t = (o[0] * du[1] - o[1] * du[0]) / turn
-        if wp.abs(s - real(0.5)) <= HALF and wp.abs(t - real(0.5)) <= HALF:
-            Q[0] = V[0] + du * s
-            gap[0] = V[ROOM][2] + dv[2] * t - Q[0][2]
-            code[0] = (wp.min(I[0], I[1]) + 1) * CODE + wp.min(I[ROOM], I[ROOM + 1]) + 1
+        s = (o[0] * dv[1] - o[1] * dv[0]) / cross_uv
+        t = (o[0] * du[1] - o[1] * du[0]) / cross_uv
+        if wp.abs(s - real(0.5)) <= HALF_EDGE_PADDED and wp.abs(t - real(0.5)) <= HALF_EDGE_PADDED:
+            point[0] = corner[0] + du * s
+            gap[0] = corner[MAX_FACE_CORNERS][2] + dv[2] * t - point[0][2]
+            feature[0] = (
+                (wp.min(corner_number[0], corner_number[1]) + 1) * FEATURE_BASE
+                + wp.min(corner_number[MAX_FACE_CORNERS], corner_number[MAX_FACE_CORNERS + 1])
+                + 1
+            )
             count = 1
     return count
 
 
 @wp.func
-def _project(T: mat33, origin: vec3, V: corners, first: int, count: int):
+def _project_corners(T: mat33, origin: vec3, corner: vec3_array, first: int, count: int):
     k = int(first)
     while k < first + count:
-        V[k] = T * (V[k] - origin)
+        corner[k] = T * (corner[k] - origin)
         k += 1
 
 
 @wp.func
-def _gather(
-    geo: Geometry, A: Placed, B: Placed, m: Meeting, T: mat33, origin: vec3, Q: corners, code: numbers, gap: reals
+def _find_candidates(
+    geo: Geometry,
+    A: ShapePose,
+    B: ShapePose,
+    sep: Separation,
+    T: mat33,
+    origin: vec3,
+    point: vec3_array,
+    feature: int_array,
+    gap: real_array,
 ):
     """Candidates in axes T about an origin: Q holds points of A, `gap` the height of B over them, not counting radii.
     Returns where they start in Q and code, and how many they are."""
-    V = wp.zeros(shape=(TWO_FACES,), dtype=vec3)
-    I = wp.zeros(shape=(TWO_FACES,), dtype=int)
-    tag = wp.zeros(shape=(TWO_PARTS,), dtype=int)
-    fa, na, far_a = best_face(geo, A, m.normal)
-    fb, nb, far_b = best_face(geo, B, -m.normal)
+    corner = wp.zeros(shape=(MAX_TWO_FACES_CORNERS,), dtype=vec3)
+    corner_number = wp.zeros(shape=(MAX_TWO_FACES_CORNERS,), dtype=int)
+    tag = wp.zeros(shape=(CLIP_BUFFER_SIZE,), dtype=int)
+    fa, na, vertex_a = find_support_face(geo, A, sep.normal)
+    fb, nb, vertex_b = find_support_face(geo, B, -sep.normal)
     if A.kind == HALF_SPACE:
-        na = m.normal
-    flush_a = wp.dot(na, m.normal)
-    flush_b = -wp.dot(nb, m.normal)
+        na = sep.normal
+    flush_a = wp.dot(na, sep.normal)
+    flush_b = -wp.dot(nb, sep.normal)
     first = int(0)
     count = int(0)
-    if wp.max(flush_a, flush_b) > FLUSH:
+    if wp.max(flush_a, flush_b) > MIN_FLUSH_COSINE:
         in_a = int(0)
         if A.kind != HALF_SPACE:
-            in_a = face_corners(geo, A, m.normal, fa, V, I, 0)
-        in_b = face_corners(geo, B, -m.normal, fb, V, I, ROOM)
-        _project(T, origin, V, 0, in_a)
-        _project(T, origin, V, ROOM, in_b)
+            in_a = write_face_corners(geo, A, sep.normal, fa, corner, corner_number, 0)
+        in_b = write_face_corners(geo, B, -sep.normal, fb, corner, corner_number, MAX_FACE_CORNERS)
+        _project_corners(T, origin, corner, 0, in_a)
+        _project_corners(T, origin, corner, MAX_FACE_CORNERS, in_b)
         # the flatter face is the reference; A unless B is clearly better, so that it does not alternate
         by_a = A.kind == HALF_SPACE or (flush_a >= flush_b - real(1.0e-4) and in_a > 2) or in_b <= 2
         if by_a:
-            first, count = clip(V, I, 0, in_a, ROOM, in_b, real(1.0), Q, code, tag)
+            first, count = clip_polygon(
+                corner, corner_number, 0, in_a, MAX_FACE_CORNERS, in_b, real(1.0), point, feature, tag
+            )
         else:
-            first, count = clip(V, I, ROOM, in_b, 0, in_a, real(-1.0), Q, code, tag)
+            first, count = clip_polygon(
+                corner, corner_number, MAX_FACE_CORNERS, in_b, 0, in_a, real(-1.0), point, feature, tag
+            )
         f = T * wp.where(by_a, na, nb)
-        at = wp.where(by_a, V[0], V[ROOM])
+        reference = wp.where(by_a, corner[0], corner[MAX_FACE_CORNERS])
         if A.kind == HALF_SPACE:
-            at = T * (A.x - origin)
+            reference = T * (A.x - origin)
         k = int(0)
         while k < count:
-            q = Q[first + k]
-            h = at[2] - (f[0] * (q[0] - at[0]) + f[1] * (q[1] - at[1])) / f[2]
+            q = point[first + k]
+            h = reference[2] - (f[0] * (q[0] - reference[0]) + f[1] * (q[1] - reference[1])) / f[2]
             if by_a:
                 gap[k] = q[2] - h
-                Q[first + k] = vec3(q[0], q[1], h)
+                point[first + k] = vec3(q[0], q[1], h)
             else:
                 gap[k] = h - q[2]
-                code[first + k] = (code[first + k] % CODE) * CODE + code[first + k] / CODE
+                feature[first + k] = (feature[first + k] % FEATURE_BASE) * FEATURE_BASE + feature[
+                    first + k
+                ] / FEATURE_BASE
             k += 1
     else:
-        in_a = edge_corners(geo, A, m.normal, far_a, V, I, 0)
-        in_b = edge_corners(geo, B, -m.normal, far_b, V, I, ROOM)
+        in_a = write_support_edge(geo, A, sep.normal, vertex_a, corner, corner_number, 0)
+        in_b = write_support_edge(geo, B, -sep.normal, vertex_b, corner, corner_number, MAX_FACE_CORNERS)
         if in_a == 2 and in_b == 2:
-            _project(T, origin, V, 0, 2)
-            _project(T, origin, V, ROOM, 2)
+            _project_corners(T, origin, corner, 0, 2)
+            _project_corners(T, origin, corner, MAX_FACE_CORNERS, 2)
             # an axis that was guessed is right if the edges cross: nearly parallel ones may also pass beside each other
-            count = _segments(V, I, Q, code, gap, wp.where(m.sure == GUESSED, real(0.0), PARALLEL))
+            count = _intersect_segments(
+                corner,
+                corner_number,
+                point,
+                feature,
+                gap,
+                wp.where(sep.evidence == AXIS_GUESSED, real(0.0), MAX_PARALLEL_EDGE_SINE),
+            )
     return first, count
 
 
 @wp.func
-def _within(Q: corners, code: numbers, gap: reals, first: int, count: int, radii: real, margin: real, floor: real):
+def _cull_beyond_margin(
+    point: vec3_array,
+    feature: int_array,
+    gap: real_array,
+    first: int,
+    count: int,
+    radii: real,
+    margin: real,
+    floor: real,
+):
     """Take the radii off the gaps, which cannot be below `floor` but for rounding, and leave out points beyond the
     margin; returns how many stay, and the least gap."""
     kept = int(0)
-    least = real(1.0e30)
+    min_gap = real(1.0e30)
     k = int(0)
     while k < count:
         g = wp.max(gap[k] - radii, floor)
         if g < margin:
-            Q[first + kept] = Q[first + k]
-            code[first + kept] = code[first + k]
+            point[first + kept] = point[first + k]
+            feature[first + kept] = feature[first + k]
             gap[kept] = g
-            least = wp.min(least, g)
+            min_gap = wp.min(min_gap, g)
             kept += 1
         k += 1
-    return kept, least
+    return kept, min_gap
 
 
 @wp.func
-def _include(Q: corners, gap: reals, first: int, count: int, q: vec3, g: real):
+def _move_nearest_to(point: vec3_array, gap: real_array, first: int, count: int, q: vec3, g: real):
     """Move the point nearest to q there: it keeps its feature, and the deepest point is not lost."""
-    near = int(0)
-    least = real(1.0e30)
+    nearest = int(0)
+    min_distance2 = real(1.0e30)
     k = int(0)
     while k < count:
-        du = Q[first + k][0] - q[0]
-        dv = Q[first + k][1] - q[1]
-        if du * du + dv * dv < least:
-            least = du * du + dv * dv
-            near = k
+        du = point[first + k][0] - q[0]
+        dv = point[first + k][1] - q[1]
+        if du * du + dv * dv < min_distance2:
+            min_distance2 = du * du + dv * dv
+            nearest = k
         k += 1
-    Q[first + near] = q
-    gap[near] = g
+    point[first + nearest] = q
+    gap[nearest] = g
 
 
 @wp.func
-def put_meeting(
-    geo: Geometry, A: Placed, B: Placed, m: Meeting, origin: vec3, margin: real, found: Found, n: int, flip: real,
+def append_manifold(
+    geo: Geometry, A: ShapePose, B: ShapePose, sep: Separation, origin: vec3, margin: real, contacts: ContactList, n: int, flip: real,
     w: int,
 ):  # fmt: skip
     """Append at most four points, from coordinates about an origin (m) to the world's; none where the gap was guessed
     and no point has it. Returns how many there are."""
-    Q = wp.zeros(shape=(TWO_PARTS,), dtype=vec3)
-    code = wp.zeros(shape=(TWO_PARTS,), dtype=int)
-    gap = wp.zeros(shape=(CLIPPED,), dtype=real)
-    normal = m.normal
-    t1 = any_normal(normal)
+    point = wp.zeros(shape=(CLIP_BUFFER_SIZE,), dtype=vec3)
+    feature = wp.zeros(shape=(CLIP_BUFFER_SIZE,), dtype=int)
+    gap = wp.zeros(shape=(MAX_CLIPPED_CORNERS,), dtype=real)
+    normal = sep.normal
+    t1 = make_perpendicular(normal)
     t2 = wp.cross(normal, t1)
     T = mat33(t1[0], t1[1], t1[2], t2[0], t2[1], t2[2], normal[0], normal[1], normal[2])
     ra = core_radius(A)
     rb = core_radius(B)
-    first, all = _gather(geo, A, B, m, T, B.x, Q, code, gap)
-    count, least = _within(Q, code, gap, first, all, ra + rb, margin, m.gap)
-    slack = EXACT
+    first, candidates = _find_candidates(geo, A, B, sep, T, B.x, point, feature, gap)
+    count, min_gap = _cull_beyond_margin(point, feature, gap, first, candidates, ra + rb, margin, sep.gap)
+    slack = TOL_DEEPEST_GAP
     if count > 2 and (A.kind == CYLINDER or B.kind == CYLINDER):
-        slack = SETTLED
-    missed = count == 0 or least > m.gap + slack * m.size
-    if missed and m.sure == FACING:
-        q = T * (m.on_a - B.x)
+        slack = TOL_RIM_GAP
+    is_gap_missed = count == 0 or min_gap > sep.gap + slack * sep.scale
+    if is_gap_missed and sep.evidence == AXIS_WITNESSED:
+        q = T * (sep.on_a - B.x)
         if count == 0:
             first = 0
-            code[0] = 0
+            feature[0] = 0
             count = 1
-        _include(Q, gap, first, count, q, m.gap)
-    if not missed or m.sure != GUESSED:
-        pick = wp.vec4i(0, 1, 2, 3)
+        _move_nearest_to(point, gap, first, count, q, sep.gap)
+    if not is_gap_missed or sep.evidence != AXIS_GUESSED:
+        chosen = wp.vec4i(0, 1, 2, 3)
         if count > 4:
-            pick = choose(Q, gap, first, count, wp.max(slack, ALIKE) * m.size)
+            chosen = select_four_contacts(point, gap, first, count, wp.max(slack, TOL_MANIFOLD_TIE) * sep.scale)
         k = int(0)
         while k < wp.min(count, 4):
-            i = pick[k]
-            if i >= 0 and (k == 0 or i != pick[0]):
-                q = Q[first + i]
+            i = chosen[k]
+            if i >= 0 and (k == 0 or i != chosen[0]):
+                q = point[first + i]
                 # q is on A's core: halfway to B's surface from there
                 middle = q + vec3(real(0.0), real(0.0), ra + real(0.5) * gap[i])
-                point = origin + B.x + wp.transpose(T) * middle
-                n = put_point(found, n, normal * flip, point, gap[i], code[first + i], w)
+                position = origin + B.x + wp.transpose(T) * middle
+                n = append_contact(contacts, n, normal * flip, position, gap[i], feature[first + i], w)
             k += 1
     return n

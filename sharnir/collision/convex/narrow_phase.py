@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.convex.box_sat import box_axis
-from sharnir.collision.convex.epa import depth
-from sharnir.collision.convex.gjk import FAR, TOGETHER, distance
-from sharnir.collision.convex.manifold import BOUNDED, FACING, Meeting, put_meeting
-from sharnir.collision.convex.primitives import ball_and_solid, balls, is_round, over_plane
-from sharnir.collision.convex.support_mapping import centre, core_radius, core_support, on_rim
-from sharnir.collision.convex.triangle import UPRIGHT, leans, side_normal
-from sharnir.collision.shapes import Found, Geometry, Placed
+from sharnir.collision.convex.box_sat import find_separating_axis
+from sharnir.collision.convex.epa import epa_penetration
+from sharnir.collision.convex.gjk import GJK_BEYOND_REACH, GJK_OVERLAPPING, gjk_distance
+from sharnir.collision.convex.manifold import AXIS_BOUNDED, AXIS_WITNESSED, Separation, append_manifold
+from sharnir.collision.convex.primitives import (
+    collide_capsules,
+    collide_half_space_round,
+    collide_sphere_solid,
+    is_round,
+)
+from sharnir.collision.convex.support_mapping import core_center_of, core_radius, core_support, find_rim_support
+from sharnir.collision.convex.triangle import MAX_UPRIGHT_SINE, find_facing_normal, is_over_internal_edge
+from sharnir.collision.shapes import ContactList, Geometry, ShapePose
 from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE, TRIANGLE
 from sharnir.kernels.columns import put3
 from sharnir.kernels.types import column, real, vec3
 
 
 @wp.func
-def _rank(kind: int):
+def _shape_rank_of(kind: int):
     """Shapes are compared in this order, whatever the order they come in."""
     rank = int(3)
     if kind == HALF_SPACE:
@@ -35,8 +40,8 @@ def _rank(kind: int):
 
 
 @wp.func
-def _either(second: bool, A: Placed, B: Placed):
-    S = Placed()
+def _select_shape(second: bool, A: ShapePose, B: ShapePose):
+    S = ShapePose()
     S.kind = wp.where(second, B.kind, A.kind)
     S.data = wp.where(second, B.data, A.data)
     S.R = wp.where(second, B.R, A.R)
@@ -46,138 +51,150 @@ def _either(second: bool, A: Placed, B: Placed):
 
 
 @wp.func
-def _extent(geo: Geometry, S: Placed):
+def _estimate_size(geo: Geometry, S: ShapePose):
     """About how large a shape is, m."""
     e = wp.length(S.size)
     if S.kind == HULL:
-        e = wp.length(geo.vertex[geo.hull_vertex[S.data]])
+        e = wp.length(geo.vertex[geo.hull_vertex_start[S.data]])
     elif S.kind == TRIANGLE:
         e = wp.length(column(S.R, 1) - column(S.R, 0)) + wp.length(column(S.R, 2) - column(S.R, 0))
     return e
 
 
 @wp.func
-def _by_plane(geo: Geometry, A: Placed, B: Placed):
+def _separate_half_space(geo: Geometry, A: ShapePose, B: ShapePose):
     """A is a half-space."""
-    m = Meeting()
-    m.normal = column(A.R, 2)
-    m.on_b = core_support(geo, B, -m.normal)
-    m.gap = wp.dot(m.normal, m.on_b - A.x)
-    m.on_a = m.on_b - m.normal * m.gap
-    m.gap = m.gap - core_radius(B)
-    m.size = _extent(geo, B)
-    m.sure = FACING
-    return m
+    sep = Separation()
+    sep.normal = column(A.R, 2)
+    sep.on_b = core_support(geo, B, -sep.normal)
+    sep.gap = wp.dot(sep.normal, sep.on_b - A.x)
+    sep.on_a = sep.on_b - sep.normal * sep.gap
+    sep.gap = sep.gap - core_radius(B)
+    sep.scale = _estimate_size(geo, B)
+    sep.evidence = AXIS_WITNESSED
+    return sep
 
 
 @wp.func
-def _by_walks(geo: Geometry, A: Placed, B: Placed, margin: real):
+def _separate_gjk_epa(geo: Geometry, A: ShapePose, B: ShapePose, margin: real):
     """Any two cores. Where they are farther apart than `margin` (m), `normal` is a direction that shows it."""
-    m = Meeting()
-    m.size = _extent(geo, A) + _extent(geo, B)
-    m.sure = FACING
-    W = wp.zeros(shape=(4,), dtype=vec3)
-    P = wp.zeros(shape=(4,), dtype=vec3)
+    sep = Separation()
+    sep.scale = _estimate_size(geo, A) + _estimate_size(geo, B)
+    sep.evidence = AXIS_WITNESSED
+    simplex = wp.zeros(shape=(4,), dtype=vec3)
+    simplex_a = wp.zeros(shape=(4,), dtype=vec3)
     radii = core_radius(A) + core_radius(B)
-    state, v, on_a, count = distance(geo, A, B, margin + radii, W, P, m.size)
-    m.on_a = on_a
-    m.normal = -v
-    m.gap = real(1.0e30)
-    if state != FAR:
-        if state == TOGETHER:
-            normal, deep, deepest = depth(geo, A, B, W, P, count, m.size)
-            m.normal = normal
-            m.gap = -deep - radii
-            m.on_a = deepest
-            m.on_b = deepest - normal * deep
+    status, v, on_a, count = gjk_distance(geo, A, B, margin + radii, simplex, simplex_a, sep.scale)
+    sep.on_a = on_a
+    sep.normal = -v
+    sep.gap = real(1.0e30)
+    if status != GJK_BEYOND_REACH:
+        if status == GJK_OVERLAPPING:
+            normal, depth_epa, on_a_epa = epa_penetration(geo, A, B, simplex, simplex_a, count, sep.scale)
+            sep.normal = normal
+            sep.gap = -depth_epa - radii
+            sep.on_a = on_a_epa
+            sep.on_b = on_a_epa - normal * depth_epa
         else:
-            apart = wp.length(v)
-            m.normal = v / -apart
-            m.gap = apart - radii
-            m.on_b = on_a - v
+            core_gap = wp.length(v)
+            sep.normal = v / -core_gap
+            sep.gap = core_gap - radii
+            sep.on_b = on_a - v
         # walks end with a chord of a rim; the point itself is off it
-        apart = m.gap + radii
-        alone_a, rim_a = on_rim(A, m.normal)
-        alone_b, rim_b = on_rim(B, -m.normal)
-        if alone_b:
-            m.on_a = rim_b - m.normal * apart
-            m.on_b = rim_b
-        elif alone_a:
-            m.on_a = rim_a
-            m.on_b = rim_a + m.normal * apart
-    return m
+        core_gap = sep.gap + radii
+        is_single_a, rim_a = find_rim_support(A, sep.normal)
+        is_single_b, rim_b = find_rim_support(B, -sep.normal)
+        if is_single_b:
+            sep.on_a = rim_b - sep.normal * core_gap
+            sep.on_b = rim_b
+        elif is_single_a:
+            sep.on_a = rim_a
+            sep.on_b = rim_a + sep.normal * core_gap
+    return sep
 
 
 @wp.func
-def _off_face(geo: Geometry, A: Placed, B: Placed, second: bool, m: Meeting):
+def _redirect_through_face(geo: Geometry, A: ShapePose, B: ShapePose, is_b_triangle: bool, sep: Separation):
     """A meeting with a triangle (A, or B) goes through its face where it would go out of its back, or lean over an edge
     that goes on; else it stays as it is."""
-    S = _either(second, A, B)
-    O = _either(not second, A, B)
-    out = side_normal(S, centre(O))
-    sign = wp.where(second, real(-1.0), real(1.0))
-    normal = m.normal * sign  # from the triangle to the other
-    if wp.length_sq(out) > real(0.5) and (wp.dot(normal, out) < -UPRIGHT or leans(S, normal)):
-        lowest = core_support(geo, O, -out)
-        m.normal = out * sign
-        m.gap = wp.dot(out, lowest - S.x - column(S.R, 0)) - core_radius(O)
-        m.sure = BOUNDED
-    return m
+    triangle = _select_shape(is_b_triangle, A, B)
+    other = _select_shape(not is_b_triangle, A, B)
+    face_normal = find_facing_normal(triangle, core_center_of(other))
+    sign = wp.where(is_b_triangle, real(-1.0), real(1.0))
+    normal = sep.normal * sign  # from the triangle to the other
+    if wp.length_sq(face_normal) > real(0.5) and (
+        wp.dot(normal, face_normal) < -MAX_UPRIGHT_SINE or is_over_internal_edge(triangle, normal)
+    ):
+        lowest = core_support(geo, other, -face_normal)
+        sep.normal = face_normal * sign
+        sep.gap = wp.dot(face_normal, lowest - triangle.x - column(triangle.R, 0)) - core_radius(other)
+        sep.evidence = AXIS_BOUNDED
+    return sep
 
 
 @wp.func
-def _solids(geo: Geometry, A: Placed, B: Placed, origin: vec3, margin: real, found: Found, n: int, flip: real, w: int):
+def _collide_solids(
+    geo: Geometry,
+    A: ShapePose,
+    B: ShapePose,
+    origin: vec3,
+    margin: real,
+    contacts: ContactList,
+    n: int,
+    flip: real,
+    w: int,
+):
     """Pairs without a closed form. Boxes apart may be nearest at corners, which separating axes do not see: then no
     point is found along theirs, and they are walked. Where no point is found, the normal of the one that would be next
     is a direction from A to B along which they were last seen apart."""
-    before = n
-    boxes = A.kind == BOX and B.kind == BOX
-    attempt = wp.where(boxes, 0, 1)
+    n_before = n
+    is_box_pair = A.kind == BOX and B.kind == BOX
+    attempt = wp.where(is_box_pair, 0, 1)
     while attempt < 2:
-        m = Meeting()
+        sep = Separation()
         if A.kind == HALF_SPACE:
-            m = _by_plane(geo, A, B)
+            sep = _separate_half_space(geo, A, B)
         elif attempt == 0:
-            normal, gap = box_axis(A, B, margin)
-            m.normal = normal
-            m.gap = gap
-            m.size = wp.length(A.size) + wp.length(B.size)
+            normal, gap = find_separating_axis(A, B, margin)
+            sep.normal = normal
+            sep.gap = gap
+            sep.scale = wp.length(A.size) + wp.length(B.size)
         else:
-            m = _by_walks(geo, A, B, margin)
-            if m.gap < margin and (A.kind == TRIANGLE or B.kind == TRIANGLE):
-                m = _off_face(geo, A, B, A.kind != TRIANGLE, m)
+            sep = _separate_gjk_epa(geo, A, B, margin)
+            if sep.gap < margin and (A.kind == TRIANGLE or B.kind == TRIANGLE):
+                sep = _redirect_through_face(geo, A, B, A.kind != TRIANGLE, sep)
         attempt += 1
-        if m.gap < margin:
-            n = put_meeting(geo, A, B, m, origin, margin, found, n, flip, w)
+        if sep.gap < margin:
+            n = append_manifold(geo, A, B, sep, origin, margin, contacts, n, flip, w)
         else:
             attempt = 2
-        if n > before:
+        if n > n_before:
             attempt = 2
-        elif n < found.most:
-            put3(found.normal, n, w, m.normal * flip)
+        elif n < contacts.capacity:
+            put3(contacts.normal, n, w, sep.normal * flip)
     return n
 
 
 @wp.func
-def touch(geo: Geometry, A: Placed, B: Placed, margin: real, found: Found, n: int, w: int):
+def collide_convex(geo: Geometry, A: ShapePose, B: ShapePose, margin: real, contacts: ContactList, n: int, w: int):
     """Append the points of A and B that are less than `margin` (m) apart, at most four; returns how many there are.
 
     For triangles see `support_mapping`. Normals point from A to B. For what is left where there are none see
     `_solids`.
     """
-    swap = _rank(B.kind) < _rank(A.kind)
-    P = _either(swap, A, B)
-    Q = _either(not swap, A, B)
-    flip = wp.where(swap, real(-1.0), real(1.0))
+    is_swapped = _shape_rank_of(B.kind) < _shape_rank_of(A.kind)
+    P = _select_shape(is_swapped, A, B)
+    Q = _select_shape(not is_swapped, A, B)
+    flip = wp.where(is_swapped, real(-1.0), real(1.0))
     if is_round(P) and is_round(Q):
-        n = balls(P, Q, margin, found, n, flip, w)
+        n = collide_capsules(P, Q, margin, contacts, n, flip, w)
     elif P.kind == HALF_SPACE and is_round(Q):
-        n = over_plane(P, Q, margin, found, n, flip, w)
+        n = collide_half_space_round(P, Q, margin, contacts, n, flip, w)
     elif P.kind == SPHERE and (Q.kind == BOX or Q.kind == CYLINDER or Q.kind == TRIANGLE):
-        n = ball_and_solid(P, Q, margin, found, n, flip, w)
+        n = collide_sphere_solid(P, Q, margin, contacts, n, flip, w)
     elif Q.kind != HALF_SPACE:
         origin = P.x  # far from the world's, coordinates about it keep more digits
         Q.x = Q.x - origin
         P.x = vec3()
-        n = _solids(geo, P, Q, origin, margin, found, n, flip, w)
+        n = _collide_solids(geo, P, Q, origin, margin, contacts, n, flip, w)
     return n

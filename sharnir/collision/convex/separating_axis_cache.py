@@ -10,17 +10,17 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collision.convex.support_mapping import core_radius, core_support
-from sharnir.collision.shapes import Geometry, Placed
+from sharnir.collision.shapes import Geometry, ShapePose
 from sharnir.enums import BOX, CAPSULE, CYLINDER, HULL, SPHERE
 from sharnir.kernels.types import DOUBLE, real, vec3
 
-SLOTS = 4096  # at most
-CLEARLY = wp.constant(real(1.0 + (1.0e-9 if DOUBLE else 1.0e-4)))  # so that a walk would see it too
+MAX_AXIS_CACHE_SLOTS = 4096  # at most
+AXIS_CACHE_SAFETY = wp.constant(real(1.0 + (1.0e-9 if DOUBLE else 1.0e-4)))  # so that a walk would see it too
 
 
-def slots_for(shapes: int) -> int:
+def axis_cache_size(shapes: int) -> int:
     """Room for every pair, or for as many as is reasonable."""
-    return min(shapes * shapes, SLOTS)
+    return min(shapes * shapes, MAX_AXIS_CACHE_SLOTS)
 
 
 @wp.func
@@ -29,17 +29,17 @@ def _is_convex(kind: int):
 
 
 @wp.func
-def walks(a: int, b: int):
+def is_gjk_pair(a: int, b: int):
     """Whether the shortest way between shapes of these kinds may take a long walk."""
-    angular = a == HULL or b == HULL or a == CYLINDER or b == CYLINDER
-    return angular and _is_convex(a) and _is_convex(b)
+    is_polyhedral = a == HULL or b == HULL or a == CYLINDER or b == CYLINDER
+    return is_polyhedral and _is_convex(a) and _is_convex(b)
 
 
 @wp.func
-def still_apart(geo: Geometry, A: Placed, B: Placed, d: vec3, margin: real):
+def is_separated_along(geo: Geometry, A: ShapePose, B: ShapePose, d: vec3, margin: real):
     """Whether two shapes are farther apart than `margin` (m) along d, from A to B."""
     near = core_support(geo, A, d) - A.x
     far = core_support(geo, B, -d) - A.x
     along = wp.dot(d, far - near)
-    reach = (margin + core_radius(A) + core_radius(B)) * CLEARLY
+    reach = (margin + core_radius(A) + core_radius(B)) * AXIS_CACHE_SAFETY
     return along > real(0.0) and along * along > reach * reach * wp.length_sq(d)

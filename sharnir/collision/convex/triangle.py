@@ -12,39 +12,41 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.shapes import Placed
+from sharnir.collision.shapes import ShapePose
 from sharnir.kernels.types import column, real, vec3
 
-UPRIGHT = wp.constant(real(1.0e-3))  # sine of the angle to the face's normal up to which a normal does not lean
+MAX_UPRIGHT_SINE = wp.constant(
+    real(1.0e-3)
+)  # sine of the angle to the face's normal up to which a normal does not lean
 
 
 @wp.func
-def front(S: Placed):
+def front_normal_of(S: ShapePose):
     """Unit normal of a triangle's front; zero if it has no area."""
     a = column(S.R, 0)
     return wp.normalize(wp.cross(column(S.R, 1) - a, column(S.R, 2) - a))
 
 
 @wp.func
-def side_normal(S: Placed, p: vec3):
+def find_facing_normal(S: ShapePose, p: vec3):
     """Unit normal of a triangle on the side of a point p; zero if it has no area."""
-    n = front(S)
+    n = front_normal_of(S)
     if wp.dot(n, p - S.x - column(S.R, 0)) < real(0.0):
         n = -n
     return n
 
 
 @wp.func
-def leans(S: Placed, n: vec3):
+def is_over_internal_edge(S: ShapePose, n: vec3):
     """Whether a unit vector n off a triangle leans over an edge that it must not lean over."""
-    up = front(S)
+    up = front_normal_of(S)
     along = n - up * wp.dot(n, up)
     edge = int(0)
-    most = real(-2.0)
+    max_cosine = real(-2.0)
     for k in range(3):
         out = wp.normalize(wp.cross(column(S.R, (k + 1) % 3) - column(S.R, k), up))
-        over = wp.dot(out, along)
-        if over > most:
-            most = over
+        cosine = wp.dot(out, along)
+        if cosine > max_cosine:
+            max_cosine = cosine
             edge = k
-    return wp.length(along) > UPRIGHT and (S.data >> edge) & 1 == 1
+    return wp.length(along) > MAX_UPRIGHT_SINE and (S.data >> edge) & 1 == 1

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from sharnir.collision.contact_reduction import KEPT
-from sharnir.collision.queries.shape_poses import placed_at, shape_poses
-from sharnir.collision.shapes import Found, Geometry
-from sharnir.collision.shapes_upload import ball_radii, geometry_on
-from sharnir.collision.surface.convex_vs_surface import meet
-from sharnir.dynamics.evaluator import checked_model
+from sharnir.collision.contact_reduction import MAX_PAIR_CONTACTS
+from sharnir.collision.queries.shape_poses import make_shape_pose, shape_poses
+from sharnir.collision.shapes import ContactList, Geometry
+from sharnir.collision.shapes_upload import compute_bounding_radii, upload_geometry
+from sharnir.collision.surface.convex_vs_surface import collide_shapes
+from sharnir.dynamics.evaluator import require_model
 from sharnir.enums import HALF_SPACE, HEIGHT_FIELD, MESH
 from sharnir.errors import fail
-from sharnir.kernels.launch import load
+from sharnir.kernels.launch import load_kernel
 from sharnir.kernels.types import KERNEL_OPTIONS, mat33, np_real, real, vec3
 from sharnir.kernels.vector_ops import indices
-from sharnir.model.model import index
+from sharnir.model.model import check_index
 
 if TYPE_CHECKING:
     from sharnir.model.model import Ints, Model, Reals
 
 wp.set_module_options(KERNEL_OPTIONS)
 
-UNENDING = (HALF_SPACE, HEIGHT_FIELD, MESH)  # no two of them are compared
+UNBOUNDED_KINDS = (HALF_SPACE, HEIGHT_FIELD, MESH)  # no two of them are compared
 
 
 def distance(model: Model, q: Any, shape_a: int, shape_b: int) -> tuple[float, Reals, Reals, Reals]:
@@ -35,11 +35,11 @@ def distance(model: Model, q: Any, shape_a: int, shape_b: int) -> tuple[float, R
     unit normal from the first to the second. Height fields and meshes are seen from outside: a shape behind all of a
     mesh is infinitely far from it, at no points (NaN).
     """
-    checked_model(model)
-    x, radii = shape_poses(model, q)[1], ball_radii(model)
-    a, b = checked_pair(model, shape_a, shape_b)
-    far = 2.0 * float(np.linalg.norm(x[a] - x[b]) + radii[a] + radii[b]) + 1.0
-    normals, points, gaps, _ = pair_points(model, q, a, b, far)
+    require_model(model)
+    x, radii = shape_poses(model, q)[1], compute_bounding_radii(model)
+    a, b = check_pair(model, shape_a, shape_b)
+    reach = 2.0 * float(np.linalg.norm(x[a] - x[b]) + radii[a] + radii[b]) + 1.0
+    normals, points, gaps, _ = find_pair_contacts(model, q, a, b, reach)
     if not len(gaps):
         return np.inf, *np.full((3, 3), np.nan)
     k = int(np.argmin(gaps))
@@ -47,50 +47,52 @@ def distance(model: Model, q: Any, shape_a: int, shape_b: int) -> tuple[float, R
     return float(gaps[k]), points[k] - half, points[k] + half, normals[k]
 
 
-def pair_points(model: Model, q: Any, shape_a: int, shape_b: int, margin: float) -> tuple[Reals, Reals, Reals, Ints]:
+def find_pair_contacts(
+    model: Model, q: Any, shape_a: int, shape_b: int, margin: float
+) -> tuple[Reals, Reals, Reals, Ints]:
     """Where two shapes are less than a margin (m) apart at positions q [nq].
 
     Returns of n points: unit normals from the first shape to the second [n, 3]; places halfway between the surfaces
     [n, 3] m; gaps [n] m, negative where they overlap; numbers of the features that meet [n].
     """
-    checked_model(model)
-    a, b = checked_pair(model, shape_a, shape_b)
-    geo, (R, x) = geometry_on(model, "cpu"), shape_poses(model, q)
-    found, end = found_on(2 * KEPT, 1, "cpu"), wp.zeros(1, dtype=int, device="cpu")
+    require_model(model)
+    a, b = check_pair(model, shape_a, shape_b)
+    geo, (R, x) = upload_geometry(model, "cpu"), shape_poses(model, q)
+    contacts, count = allocate_contact_list(2 * MAX_PAIR_CONTACTS, 1, "cpu"), wp.zeros(1, dtype=int, device="cpu")
     rot, pos = (wp.array(v.astype(np_real), dtype=t, device="cpu") for v, t in ((R, mat33), (x, vec3)))
-    load(pair_kernel, "cpu")
-    wp.launch(pair_kernel, dim=1, inputs=[geo, rot, pos, a, b, real(margin), found, end], device="cpu")
-    n = int(end.numpy()[0])
-    normals, points = (v.numpy().reshape(-1, 3)[:n].astype(float) for v in (found.normal, found.point))
-    return normals, points, found.gap.numpy()[:n, 0].astype(float), found.feature.numpy()[:n, 0]
+    load_kernel(pair_contacts_kernel, "cpu")
+    wp.launch(pair_contacts_kernel, dim=1, inputs=[geo, rot, pos, a, b, real(margin), contacts, count], device="cpu")
+    n = int(count.numpy()[0])
+    normals, points = (v.numpy().reshape(-1, 3)[:n].astype(float) for v in (contacts.normal, contacts.point))
+    return normals, points, contacts.gap.numpy()[:n, 0].astype(float), contacts.feature.numpy()[:n, 0]
 
 
-def checked_pair(model: Model, shape_a: Any, shape_b: Any) -> tuple[int, int]:
+def check_pair(model: Model, shape_a: Any, shape_b: Any) -> tuple[int, int]:
     """Two shapes that can be apart."""
     count = len(model.shape_kind)
-    a, b = (index("distance", "shape", s, count, f"model {model.name!r}") for s in (shape_a, shape_b))
-    if a == b or np.isin(model.shape_kind[[a, b]], UNENDING).all():
+    a, b = (check_index("distance", "shape", s, count, f"model {model.name!r}") for s in (shape_a, shape_b))
+    if a == b or np.isin(model.shape_kind[[a, b]], UNBOUNDED_KINDS).all():
         given = f"shapes {a} and {b}"
         raise fail("distance", "not two shapes that can be apart", given, "two shapes, at least one of them convex")
     return a, b
 
 
-def found_on(most: int, columns: int, device: str) -> Found:
+def allocate_contact_list(capacity: int, columns: int, device: str) -> ContactList:
     """Room for points."""
-    out = Found()
-    out.most = most
-    out.normal, out.point = (wp.zeros((3 * most, columns), dtype=real, device=device) for _ in range(2))
-    out.gap = wp.zeros((most, columns), dtype=real, device=device)
-    out.feature = wp.zeros((most, columns), dtype=int, device=device)
+    out = ContactList()
+    out.capacity = capacity
+    out.normal, out.point = (wp.zeros((3 * capacity, columns), dtype=real, device=device) for _ in range(2))
+    out.gap = wp.zeros((capacity, columns), dtype=real, device=device)
+    out.feature = wp.zeros((capacity, columns), dtype=int, device=device)
     return out
 
 
 @wp.kernel
-def pair_kernel(
-    geo: Geometry, rot: wp.array(dtype=mat33), pos: wp.array(dtype=vec3), a: int, b: int, margin: real, found: Found,
-    end: indices,
+def pair_contacts_kernel(
+    geo: Geometry, rot: wp.array(dtype=mat33), pos: wp.array(dtype=vec3), a: int, b: int, margin: real, contacts: ContactList,
+    count: indices,
 ):  # fmt: skip
     """The points of two shapes."""
     w = wp.tid()
-    A = placed_at(geo, a, rot[a], pos[a])
-    end[w] = meet(geo, A, placed_at(geo, b, rot[b], pos[b]), margin, found, 0, w)
+    A = make_shape_pose(geo, a, rot[a], pos[a])
+    count[w] = collide_shapes(geo, A, make_shape_pose(geo, b, rot[b], pos[b]), margin, contacts, 0, w)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from sharnir.collision.queries.distance import distance, pair_points
-from sharnir.collision.queries.raycast_convex import FAR, cast_convex, miss
+from sharnir.collision.queries.distance import distance
+from sharnir.collision.queries.raycast_convex import RAY_INFINITY, cast_convex, make_miss
 from sharnir.collision.queries.raycast_surface import cast_field, cast_mesh
-from sharnir.collision.queries.shape_poses import placed_at, shape_poses
+from sharnir.collision.queries.shape_poses import make_shape_pose, shape_poses
 from sharnir.collision.shapes import Geometry
-from sharnir.collision.shapes_upload import geometry_on
-from sharnir.dynamics.evaluator import checked_device, checked_model
+from sharnir.collision.shapes_upload import upload_geometry
+from sharnir.dynamics.evaluator import require_device, require_model
 from sharnir.enums import HALF_SPACE, HEIGHT_FIELD, MESH
 from sharnir.errors import fail, shown
-from sharnir.kernels.launch import load
+from sharnir.kernels.launch import load_kernel
 from sharnir.kernels.types import KERNEL_OPTIONS, mat33, np_real, real, vec3
 from sharnir.kernels.vector_ops import indices
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 wp.set_module_options(KERNEL_OPTIONS)
 
-__all__ = ["distance", "pair_points", "ray_cast"]
+__all__ = ["distance", "ray_cast"]
 
 
 def ray_cast(
@@ -39,8 +39,8 @@ def ray_cast(
     at distance 0 with its own direction, reversed, as normal; a mesh has no inside. Of shapes at the same distance,
     the first one counts.
     """
-    checked_model(model), checked_device(device)
-    start, along = _rows("origins", origins), _rows("directions", directions)
+    require_model(model), require_device(device)
+    start, along = _check_vectors("origins", origins), _check_vectors("directions", directions)
     if len(start) != len(along):
         given = f"{len(start)} and {len(along)}"
         raise fail("ray_cast", "origins and directions are not as many", given, "one direction for each origin")
@@ -50,23 +50,23 @@ def ray_cast(
         raise fail("ray_cast", f"directions[{k}] is zero", along[k].tolist(), "vectors of any length but zero")
     if not isinstance(max_distance, (int, float, np.number)) or not max_distance >= 0:
         raise fail("ray_cast", "max_distance is out of range", shown(max_distance), "a number ≥ 0, or inf")
-    geo, (R, x) = geometry_on(model, device), shape_poses(model, q)
+    geo, (R, x) = upload_geometry(model, device), shape_poses(model, q)
     on = {"device": device}
     distance, shape = wp.zeros(len(start), dtype=real, **on), wp.zeros(len(start), dtype=int, **on)
     normal = wp.zeros(len(start), dtype=vec3, **on)
     inputs = [
         geo, wp.array(R.astype(np_real), dtype=mat33, **on), wp.array(x.astype(np_real), dtype=vec3, **on),
         wp.array(start.astype(np_real), dtype=vec3, **on), wp.array((along / length).astype(np_real), dtype=vec3, **on),
-        real(min(float(max_distance), float(FAR) / 2)), distance, shape, normal,
+        real(min(float(max_distance), float(RAY_INFINITY) / 2)), distance, shape, normal,
     ]  # fmt: skip
-    load(ray_kernel, device)
-    wp.launch(ray_kernel, dim=len(start), inputs=inputs, **on)
+    load_kernel(ray_cast_kernel, device)
+    wp.launch(ray_cast_kernel, dim=len(start), inputs=inputs, **on)
     out = distance.numpy().astype(float)
     shapes = shape.numpy()
     return np.where(shapes < 0, np.inf, out), shapes, normal.numpy().astype(float).reshape(-1, 3)
 
 
-def _rows(what: str, value: Any) -> Reals:
+def _check_vectors(what: str, value: Any) -> Reals:
     """Finite vectors [n, 3]."""
     try:
         array = np.asarray(value)
@@ -79,45 +79,45 @@ def _rows(what: str, value: Any) -> Reals:
 
 
 @wp.func
-def passes_ball(radius: real, o: vec3, d: vec3, most: real):
+def is_crossing_sphere(radius: real, o: vec3, d: vec3, max_distance: real):
     """Whether a ray is inside of a ball about the origin before `most`."""
     along = wp.dot(o, d)
-    t = wp.clamp(-along, real(0.0), most)
+    t = wp.clamp(-along, real(0.0), max_distance)
     nearest = o + d * t
     return wp.dot(nearest, nearest) <= radius * radius
 
 
 @wp.kernel
-def ray_kernel(
+def ray_cast_kernel(
     geo: Geometry, rot: wp.array(dtype=mat33), pos: wp.array(dtype=vec3), origins: wp.array(dtype=vec3),
-    directions: wp.array(dtype=vec3), most: real, distance: wp.array(dtype=real), shape: indices,
+    directions: wp.array(dtype=vec3), max_distance: real, distance: wp.array(dtype=real), shape: indices,
     normal: wp.array(dtype=vec3),
 ):  # fmt: skip
     """The first shape along each ray."""
     k = wp.tid()
-    best = most
-    found = int(-1)
+    best = max_distance
+    hit_shape = int(-1)
     n = vec3()
     s = int(0)
     while s < geo.count:
-        placed = placed_at(geo, s, rot[s], pos[s])
-        back = wp.transpose(placed.R)
-        o = back * (origins[k] - placed.x)
-        d = back * directions[k]
-        kind = placed.kind
-        if kind == HALF_SPACE or kind == HEIGHT_FIELD or passes_ball(geo.radius[s], o, d, best):
-            here = miss()
+        pose = make_shape_pose(geo, s, rot[s], pos[s])
+        world_to_shape = wp.transpose(pose.R)
+        o = world_to_shape * (origins[k] - pose.x)
+        d = world_to_shape * directions[k]
+        kind = pose.kind
+        if kind == HALF_SPACE or kind == HEIGHT_FIELD or is_crossing_sphere(geo.bounding_radius[s], o, d, best):
+            candidate = make_miss()
             if kind == HEIGHT_FIELD:
-                here = cast_field(geo, placed, o, d, best)
+                candidate = cast_field(geo, pose, o, d, best)
             elif kind == MESH:
-                here = cast_mesh(geo, placed.data, o, d, best)
+                candidate = cast_mesh(geo, pose.data, o, d, best)
             else:
-                here = cast_convex(geo, placed, o, d)
-            if here.distance < best or (found < 0 and here.distance <= best):
-                best = here.distance
-                found = s
-                n = placed.R * here.normal
+                candidate = cast_convex(geo, pose, o, d)
+            if candidate.distance < best or (hit_shape < 0 and candidate.distance <= best):
+                best = candidate.distance
+                hit_shape = s
+                n = pose.R * candidate.normal
         s += 1
     distance[k] = best
-    shape[k] = found
+    shape[k] = hit_shape
     normal[k] = n

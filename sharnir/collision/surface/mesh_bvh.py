@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.contact_reduction import Ball
-from sharnir.collision.convex.support_mapping import centre, core_radius, core_support
-from sharnir.collision.shapes import Geometry, Placed
-from sharnir.collision.surface.internal_edges import Patch
+from sharnir.collision.contact_reduction import WorldSphere
+from sharnir.collision.convex.support_mapping import core_center_of, core_radius, core_support
+from sharnir.collision.shapes import Geometry, ShapePose
+from sharnir.collision.surface.internal_edges import SurfaceTriangle
 from sharnir.kernels.types import column, real, vec3
 
 
 @wp.struct
-class Bounds:
+class LocalAabb:
     """A box along the axes of a surface, m."""
 
     low: vec3
@@ -20,9 +20,9 @@ class Bounds:
 
 
 @wp.func
-def bounds_in(geo: Geometry, S: Placed, B: Placed):
+def compute_local_aabb(geo: Geometry, S: ShapePose, B: ShapePose):
     """The box of a convex shape B in the frame of S."""
-    out = Bounds()
+    out = LocalAabb()
     r = core_radius(B)
     for k in range(3):
         axis = column(S.R, k)
@@ -32,48 +32,48 @@ def bounds_in(geo: Geometry, S: Placed, B: Placed):
 
 
 @wp.func
-def enlarged(box: Bounds, margin: real):
+def enlarge_aabb(aabb: LocalAabb, margin: real):
     """By a margin on all sides."""
-    out = Bounds()
-    out.low = box.low - vec3(margin)
-    out.high = box.high + vec3(margin)
+    out = LocalAabb()
+    out.low = aabb.low - vec3(margin)
+    out.high = aabb.high + vec3(margin)
     return out
 
 
 @wp.func
-def ball_about(B: Placed, box: Bounds):
+def make_bounding_sphere(B: ShapePose, aabb: LocalAabb):
     """About the middle of a shape that has a box."""
-    out = Ball()
-    out.center = centre(B)
-    out.radius = real(0.5) * wp.length(box.high - box.low)
+    out = WorldSphere()
+    out.center = core_center_of(B)
+    out.radius = real(0.5) * wp.length(aabb.high - aabb.low)
     return out
 
 
 @wp.func
-def overlaps(box: Bounds, low: vec3, high: vec3):
-    out = low[0] <= box.high[0] and high[0] >= box.low[0] and low[1] <= box.high[1]
-    return out and high[1] >= box.low[1] and low[2] <= box.high[2] and high[2] >= box.low[2]
+def is_aabb_overlapping(aabb: LocalAabb, low: vec3, high: vec3):
+    out = low[0] <= aabb.high[0] and high[0] >= aabb.low[0] and low[1] <= aabb.high[1]
+    return out and high[1] >= aabb.low[1] and low[2] <= aabb.high[2] and high[2] >= aabb.low[2]
 
 
 @wp.func
-def mesh_patch(geo: Geometry, k: int):
+def mesh_triangle_of(geo: Geometry, k: int):
     """Triangle k with its neighbourhood."""
-    out = Patch()
-    out.number = k
-    out.at_a = geo.mesh_corner[3 * k]
-    out.at_b = geo.mesh_corner[3 * k + 1]
-    out.at_c = geo.mesh_corner[3 * k + 2]
-    out.a = geo.mesh_vertex[out.at_a]
-    out.b = geo.mesh_vertex[out.at_b]
-    out.c = geo.mesh_vertex[out.at_c]
+    out = SurfaceTriangle()
+    out.index = k
+    out.vertex_a = geo.mesh_triangle_vertex[3 * k]
+    out.vertex_b = geo.mesh_triangle_vertex[3 * k + 1]
+    out.vertex_c = geo.mesh_triangle_vertex[3 * k + 2]
+    out.a = geo.mesh_vertex[out.vertex_a]
+    out.b = geo.mesh_vertex[out.vertex_b]
+    out.c = geo.mesh_vertex[out.vertex_c]
     out.normal = wp.normalize(wp.cross(out.b - out.a, out.c - out.a))
-    if geo.mesh_opposite[3 * k] >= 0:
-        out.across_ab = geo.mesh_vertex[geo.mesh_opposite[3 * k]]
-        out.shared += 1
-    if geo.mesh_opposite[3 * k + 1] >= 0:
-        out.across_bc = geo.mesh_vertex[geo.mesh_opposite[3 * k + 1]]
-        out.shared += 2
-    if geo.mesh_opposite[3 * k + 2] >= 0:
-        out.across_ca = geo.mesh_vertex[geo.mesh_opposite[3 * k + 2]]
-        out.shared += 4
+    if geo.mesh_opposite_vertex[3 * k] >= 0:
+        out.opposite_ab = geo.mesh_vertex[geo.mesh_opposite_vertex[3 * k]]
+        out.neighbour_bits += 1
+    if geo.mesh_opposite_vertex[3 * k + 1] >= 0:
+        out.opposite_bc = geo.mesh_vertex[geo.mesh_opposite_vertex[3 * k + 1]]
+        out.neighbour_bits += 2
+    if geo.mesh_opposite_vertex[3 * k + 2] >= 0:
+        out.opposite_ca = geo.mesh_vertex[geo.mesh_opposite_vertex[3 * k + 2]]
+        out.neighbour_bits += 4
     return out

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from sharnir.collision.pipeline import Surfaces
-from sharnir.collision.surfaces_upload import surfaces_on
+from sharnir.collision.pipeline import ContactModel
+from sharnir.collision.surfaces_upload import upload_contact_model
 from sharnir.dynamics.tree import ints
 from sharnir.enums import SPRING, TURN
 from sharnir.impulse.layout.actuators import ActuatorData, PathTerm, upload_actuators
 from sharnir.impulse.layout.bilateral import find_floating_groups, lay_out_bilateral
 from sharnir.impulse.layout.scalar_rows import ScalarRowBuilder, collect_scalars, relative_dofs
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT, CONTACT_IMPULSES, SCALAR_IMPULSES
-from sharnir.kernels.lanes import MOST_SPREAD
+from sharnir.kernels.lanes import MAX_LANE_DOFS
 from sharnir.kernels.types import DOUBLE, np_real, real
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Layout:
     contact_W_start: int  # where rows of contacts start in W
     contact_W_stride: int  # numbers of W for each contact
     max_contact_rows: int  # rows of a contact: 3, or 6 where some materials have spin or rolling friction
-    contact_model: Surfaces  # shapes, filters and materials for collision detection
+    contact_model: ContactModel  # shapes, filters and materials for collision detection
     detects_contacts: int  # 1 if the step's kernel finds contacts itself: round shapes only, CPU
     W_size: int  # numbers of W
 
@@ -176,10 +176,10 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
         setattr(out, name, wp.array(np.array(values, dtype=np_real).reshape(-1), dtype=real, device=device))
     out.actuators, out.actuator_terms = upload_actuators(model, builder, device)
     out.dofs, out.joints, out.scalars, out.links = model.nv, model.loops, len(rows), model.nb
-    out.contact_model, has_turning_friction = surfaces_on(model, device)
-    out.max_contacts = max_contacts if out.contact_model.any == 1 else 0
+    out.contact_model, has_turning_friction = upload_contact_model(model, device)
+    out.max_contacts = max_contacts if out.contact_model.has_pairs == 1 else 0
     out.detects_contacts = int(
-        out.contact_model.any == 1 and out.contact_model.rounds == 1 and not wp.get_device(device).is_cuda
+        out.contact_model.has_pairs == 1 and out.contact_model.only_round == 1 and not wp.get_device(device).is_cuda
     )
     out.scalar_p_start = 6 * model.loops
     out.contact_p_start = out.scalar_p_start + SCALAR_IMPULSES * len(rows)
@@ -196,7 +196,7 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
     )
     out.contact_projected_start = builder.reserve_W(CONTACT_IMPULSES * out.z_size * out.max_projected_contacts)
     on_gpu = wp.get_device(device).is_cuda
-    out.gpu_lanes = int(out.max_contacts > 0 and out.joints == 0 and out.z_size <= MOST_SPREAD and on_gpu)
+    out.gpu_lanes = int(out.max_contacts > 0 and out.joints == 0 and out.z_size <= MAX_LANE_DOFS and on_gpu)
     out.dense_delassus = int(out.max_contacts > 0 and out.joints == 0 and not on_gpu)
     out.island_newton = int(out.max_contacts > 0 and out.bilaterals == 0 and DOUBLE and not on_gpu)
     out.W_size = builder.W_size

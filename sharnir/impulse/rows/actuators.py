@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.inward import damping_share, spring_lean
+from sharnir.dynamics.inward import damping_implicitness, spring_implicitness
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import LOOP_ROW
 from sharnir.impulse.data import METHOD, PAPER_TREE, Scratch, State
@@ -212,9 +212,9 @@ def implicit_coefficients(tree: Tree, ws: Workspace, state: State, c: int, h: re
         hc = get(ws.hc, c, w)
         rsD = get(ws.rsD, c, w)
         D = real(1.0) / (rsD * rsD) - get(ws.E, c, w) + tree.armature[c]
-        lean = spring_lean(quarter * hk, D)
+        lean = spring_implicitness(quarter * hk, D)
         part = quarter + real(0.75) * lean
-        share = damping_share(hc, D + part * hk)
+        share = damping_implicitness(hc, D + part * hk)
         scale = real(0.0)
         before = real(0.0)
         if stiffness > real(0.0):

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.forces import turn_vector
-from sharnir.dynamics.inward import damping_share, spring_lean
+from sharnir.dynamics.forces import rotation_from_rest
+from sharnir.dynamics.inward import damping_implicitness, spring_implicitness
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of, measure_joint_coordinates
-from sharnir.dynamics.momenta import turned_by, whitened_velocity
+from sharnir.dynamics.momenta import rotation_offset, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import FREE, PATH, SPHERICAL, SPRING, TREE_DOF, VELOCITY
 from sharnir.impulse.data import Scratch, State
@@ -20,7 +20,7 @@ from sharnir.impulse.rows.whitened_rows import store_row_wrenches, whiten_joint_
 from sharnir.impulse.tolerances import GAP_TOLERANCE, MAX_SPEED_GAIN, MIN_ROW_K, TOL_REDUNDANT
 from sharnir.kernels.columns import get, get3, item, put
 from sharnir.kernels.types import array2, column, mat33, real, vec3
-from sharnir.kernels.vector_ops import row_dot, row_product
+from sharnir.kernels.vector_ops import row_dot, row_row_dot
 
 
 @wp.func
@@ -59,7 +59,7 @@ def displace_point(tree: Tree, ws: Workspace, link: int, y: vec3, w: int):
     """Where a point at y from a link's pivot is after the step whose displacements are in the workspace."""
     out = y
     if link >= 0:
-        out = y + turned_by(get3(ws.Qu, link, w), get(ws.Qs, link, w), y) + get3(ws.t, link, w)
+        out = y + rotation_offset(get3(ws.Qu, link, w), get(ws.Qs, link, w), y) + get3(ws.t, link, w)
     return out
 
 
@@ -70,8 +70,8 @@ def rotate_frame(ws: Workspace, link: int, R: mat33, w: int):
     if link >= 0:
         u = get3(ws.Qu, link, w)
         s = get(ws.Qs, link, w)
-        x = column(R, 0) + turned_by(u, s, column(R, 0))
-        y = column(R, 1) + turned_by(u, s, column(R, 1))
+        x = column(R, 0) + rotation_offset(u, s, column(R, 0))
+        y = column(R, 1) + rotation_offset(u, s, column(R, 1))
         z = wp.cross(x, y)
         out = mat33(x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
     return out
@@ -128,7 +128,7 @@ def whiten_joints(
         j = int(0)
         while j < m:
             start = layout.joint_W_start[k] + j * length
-            K = row_product(work.W, start, start, length, w)
+            K = row_row_dot(work.W, start, start, length, w)
             put(work.joint_mass, 6 * k + j, w, wp.where(K > MIN_ROW_K, real(1.0) / K, real(0.0)))
             j += 1
         k += 1
@@ -145,11 +145,11 @@ def factor_joints(loops: LoopJoints, layout: Layout, work: Scratch, w: int):
         i = int(0)
         while i < m:
             row_i = layout.joint_W_start[k] + i * length
-            weight = row_product(work.W, row_i, row_i, length, w)
+            weight = row_row_dot(work.W, row_i, row_i, length, w)
             pivot_i = weight
             j = int(0)
             while j < i:
-                entry = row_product(work.W, row_i, layout.joint_W_start[k] + j * length, length, w)
+                entry = row_row_dot(work.W, row_i, layout.joint_W_start[k] + j * length, length, w)
                 n = int(0)
                 while n < j:
                     entry = entry - get(work.joint_factor, at + 6 * i + n, w) * get(
@@ -217,7 +217,7 @@ def assemble_scalar(
     """Row and bounds of a line at position g."""
     whiten_scalar(tree, ws, loops, layout, work.W, l, state.q, state.loop_q, w)
     start = layout.scalar_W_start[l]
-    K = row_product(work.W, start, start, layout.scalar_row_length[l], w)
+    K = row_row_dot(work.W, start, start, layout.scalar_row_length[l], w)
     if K <= MIN_ROW_K:
         K = real(0.0)
     put(work.scalar_K, l, w, K)
@@ -381,7 +381,7 @@ def set_compliant_row(
         j = layout.scalar_source[2 * l] - 6 * k
         if (kind == SPHERICAL or kind == FREE) and j >= 3:
             first = loops.q_start[k] + wp.where(kind == FREE, 3, 0)
-            t = turn_vector(state.loop_q, loops.rest, first, w)
+            t = rotation_from_rest(state.loop_q, loops.rest, first, w)
             stretch = t[j - 3]
         else:
             stretch = g - loops.rest[layout.scalar_q[l]]
@@ -390,9 +390,9 @@ def set_compliant_row(
     if since == real(0.0):  # half a kick from rest, but the spring swings over a whole step
         hk = dt * stiffness
         since = dt
-    implicit_share = spring_lean(real(0.25) * hk * dt * K, real(1.0) + K * (inertia + other_armature))
+    implicit_share = spring_implicitness(real(0.25) * hk * dt * K, real(1.0) + K * (inertia + other_armature))
     E = inertia + (real(0.25) + real(0.75) * implicit_share) * hk * dt
-    share = damping_share(h * damping * K, real(1.0) + K * (E + other_armature))
+    share = damping_implicitness(h * damping * K, real(1.0) + K * (E + other_armature))
     before = (real(0.25) * (real(1.0) - implicit_share) * hk * since - (real(1.0) - share) * h * damping) * speed
     before = before + inertia * item(state.scalar_velocity, l, w)
     E = wp.max(E + share * h * damping, real(1.0e-30))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.enums import ANGLE_LIMIT, CONE_LIMIT, EULER_LIMIT
-from sharnir.kernels.types import real, rotation, vec3
+from sharnir.kernels.types import matrix_from_quat, real, vec3
 
 
 @wp.func
@@ -17,7 +17,7 @@ def ball_angle(kind: int, axis: int, x: real, y: real, z: real, s: real, swing_x
     leans beyond the elliptic cone of half-angles swing_x, swing_y. ANGLE_LIMIT: that of the whole turn, about whatever
     axis, 0 to π. Otherwise the twist 2 atan2(q_k, q_w) about an axis.
     """
-    R = rotation(x, y, z, s)
+    R = matrix_from_quat(x, y, z, s)
     g = real(0.0)
     a = vec3()
     if kind == EULER_LIMIT:

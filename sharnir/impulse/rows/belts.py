@@ -47,7 +47,7 @@ def find_belt_motion(ws: Workspace, layout: Layout, shape: int, outward: vec3, w
     out = BeltMotion()
     out.sprocket = layout.contact_model.sprocket[shape]
     if out.sprocket >= 0:
-        run = layout.contact_model.run[shape]
+        run = layout.contact_model.belt_lever[shape]
         link = layout.contact_model.geo.link[shape]
         if link >= 0:
             run = get33(ws.R, link, w) * run

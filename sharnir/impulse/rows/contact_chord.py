@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.forces import pivot
-from sharnir.dynamics.momenta import rotation_vector, turned_by
+from sharnir.dynamics.forces import pivot_of
+from sharnir.dynamics.momenta import rotation_offset, rotation_vector
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import CAPSULE, CYLINDER, SPHERE
 from sharnir.impulse.data import Scratch, State
@@ -40,7 +40,7 @@ def find_curvature_centre(
         origin = layout.contact_model.geo.pos[shape]
         if link >= 0:
             B = get33(ws.R, link, w)
-            origin = pivot(tree, ws, link, w) + get3(ws.x, link, w) + B * origin
+            origin = pivot_of(tree, ws, link, w) + get3(ws.x, link, w) + B * origin
             R = B * R
         axis = column(R, 2)
         if wp.abs(wp.dot(axis, inward)) < FLAT_END_COSINE:
@@ -52,15 +52,15 @@ def find_curvature_centre(
 def measure_relative_travel(tree: Tree, ws: Workspace, a: int, b: int, x: vec3, centre: vec3, w: int):
     """How far the surface of link b at x goes against link a in the step whose displacements are in the workspace, in
     the axes of a: as its centre goes, and as it rolls about that."""
-    Oa = pivot(tree, ws, a, w)
-    Ob = pivot(tree, ws, b, w)
+    Oa = pivot_of(tree, ws, a, w)
+    Ob = pivot_of(tree, ws, b, w)
     apart = displace_point(tree, ws, b, centre - Ob, w) + Ob - displace_point(tree, ws, a, centre - Oa, w) - Oa
     ua = vec3()
     sa = real(1.0)
     if a >= 0:
         ua = -get3(ws.Qu, a, w)
         sa = get(ws.Qs, a, w)
-    travel = apart + turned_by(ua, sa, apart)
+    travel = apart + rotation_offset(ua, sa, apart)
     lever = x - centre
     if wp.dot(lever, lever) > real(0.0):
         ub = vec3()

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.pipeline import PROPERTIES
+from sharnir.collision.pipeline import PROPERTIES_PER_PAIR
 from sharnir.impulse.data import Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.kernels.columns import get, get3, get_int, item3, item_int, put
 from sharnir.kernels.types import array2, real, vec3
-from sharnir.kernels.vector_ops import row_add, row_dot, three_add, three_dot
+from sharnir.kernels.vector_ops import row3_add, row3_dot, row_add, row_dot
 
 MAX_TOUCHING_GAP = wp.constant(real(2.0e-6))  # m, beyond what points that bear may hover at (M-55)
 
@@ -39,7 +39,7 @@ def material_pair_of(layout: Layout, state: State, c: int, w: int):
     """Where the table has the pair of materials that meet in contact c."""
     a = layout.contact_model.material[item_int(state.contacts.shape, 2 * c, w)]
     b = layout.contact_model.material[item_int(state.contacts.shape, 2 * c + 1, w)]
-    return (a * layout.contact_model.materials + b) * PROPERTIES
+    return (a * layout.contact_model.material_count + b) * PROPERTIES_PER_PAIR
 
 
 @wp.func
@@ -79,7 +79,7 @@ def multiply_contact_rows(layout: Layout, work: Scratch, c: int, row: int, direc
     """W z of three rows of contact c from `row` on."""
     if direct == 1:
         start = layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * layout.z_size
-        return three_dot(work.W, start, layout.z_size, layout.index, layout.identity_index_start, z, w)
+        return row3_dot(work.W, start, layout.z_size, layout.index, layout.identity_index_start, z, w)
     return multiply_contact_half(layout, work, 6 * c, row, z, w) + multiply_contact_half(
         layout, work, 6 * c + 3, row, z, w
     )
@@ -90,7 +90,7 @@ def multiply_contact_half(layout: Layout, work: Scratch, at: int, row: int, z: a
     """The same of one half, which `contact_at` describes from place `at` on."""
     length = get_int(work.contact_halves, at + 1, w)
     start = get_int(work.contact_halves, at, w) + row * length
-    return three_dot(work.W, start, length, layout.index, get_int(work.contact_halves, at + 2, w), z, w)
+    return row3_dot(work.W, start, length, layout.index, get_int(work.contact_halves, at + 2, w), z, w)
 
 
 @wp.func
@@ -98,7 +98,7 @@ def apply_contact_impulse(layout: Layout, work: Scratch, c: int, row: int, direc
     """z += Wᵀ p of three rows of contact c from `row` on."""
     if direct == 1:
         start = layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * layout.z_size
-        three_add(work.W, start, layout.z_size, layout.index, layout.identity_index_start, p, z, w)
+        row3_add(work.W, start, layout.z_size, layout.index, layout.identity_index_start, p, z, w)
     else:
         at = 6 * c
         side = int(0)
@@ -106,7 +106,7 @@ def apply_contact_impulse(layout: Layout, work: Scratch, c: int, row: int, direc
             length = get_int(work.contact_halves, at + 1, w)
             if length > 0:
                 start = get_int(work.contact_halves, at, w) + row * length
-                three_add(work.W, start, length, layout.index, get_int(work.contact_halves, at + 2, w), p, z, w)
+                row3_add(work.W, start, length, layout.index, get_int(work.contact_halves, at + 2, w), p, z, w)
             at += 3
             side += 1
 

@@ -10,7 +10,7 @@ from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.tolerances import MIN_ROW_K, TOL_REDUNDANT
 from sharnir.kernels.columns import get_int, put
 from sharnir.kernels.types import mat33, real
-from sharnir.kernels.vector_ops import three_gram
+from sharnir.kernels.vector_ops import row3_gram
 
 MAX_MASS_WEIGHT = wp.constant(real(1000.0))
 REDUNDANT_ROW_REGULARISATION = wp.constant(
@@ -22,7 +22,7 @@ REDUNDANT_ROW_REGULARISATION = wp.constant(
 def contact_gram(layout: Layout, work: Scratch, c: int, row: int, direct: int, w: int):
     """Products (aa, bb, cc, bc, ac, ab) of three rows of contact c from `row` on."""
     if direct == 1:
-        return three_gram(
+        return row3_gram(
             work.W, layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * layout.z_size, layout.z_size, w
         )
     return contact_half_gram(work, 6 * c, row, w) + contact_half_gram(work, 6 * c + 3, row, w)
@@ -32,7 +32,7 @@ def contact_gram(layout: Layout, work: Scratch, c: int, row: int, direct: int, w
 def contact_half_gram(work: Scratch, at: int, row: int, w: int):
     """The same of one half, which `contact_at` describes from place `at` on."""
     length = get_int(work.contact_halves, at + 1, w)
-    return three_gram(work.W, get_int(work.contact_halves, at, w) + row * length, length, w)
+    return row3_gram(work.W, get_int(work.contact_halves, at, w) + row * length, length, w)
 
 
 @wp.func

@@ -9,16 +9,16 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collision.pipeline import (
-    RESTITUTION,
-    ROLLING,
-    SLIDING,
-    SPINNING,
-    STATIC,
-    THRESHOLD,
-    find_rounds,
-    store_touching,
+    RESTITUTION_FACTOR,
+    RESTITUTION_THRESHOLD,
+    ROLLING_FRICTION,
+    SLIDING_FRICTION,
+    STATIC_FRICTION,
+    TORSIONAL_FRICTION,
+    export_contacts,
+    find_round_contacts,
 )
-from sharnir.dynamics.forces import pivot
+from sharnir.dynamics.forces import pivot_of
 from sharnir.dynamics.momenta import link_velocities
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.impulse.data import CONTACT_POINTS, Scratch, State
@@ -43,8 +43,11 @@ def find_contacts(tree: Tree, ws: Workspace, layout: Layout, state: State, work:
     """Points that touch or may touch within the step, unless a kernel of its own has found them."""
     if layout.detects_contacts == 1:
         link_velocities(tree, ws, state.v, w)
-        store_touching(
-            work.collision, state.contacts, find_rounds(tree, ws, layout.contact_model, work.collision, dt, w), w
+        export_contacts(
+            work.collision,
+            state.contacts,
+            find_round_contacts(tree, ws, layout.contact_model, work.collision, dt, w),
+            w,
         )
 
 
@@ -52,7 +55,7 @@ def find_contacts(tree: Tree, ws: Workspace, layout: Layout, state: State, work:
 def found_contact_count(layout: Layout, state: State, w: int):
     """How many points were found to touch or may touch within the step."""
     count = int(0)
-    if layout.contact_model.any == 1:
+    if layout.contact_model.has_pairs == 1:
         count = item_int(state.contacts.count, 0, w)
     return count
 
@@ -61,7 +64,7 @@ def found_contact_count(layout: Layout, state: State, w: int):
 def store_contact_count(layout: Layout, state: State, work: Scratch, w: int):
     """From here on there are rows for all of them."""
     put_int(work.contact_count, 0, w, found_contact_count(layout, state, w))
-    if layout.contact_model.any == 1:
+    if layout.contact_model.has_pairs == 1:
         set_item(state.report, CONTACT_POINTS, w, real(item_int(state.contacts.count, 1, w)))
 
 
@@ -90,17 +93,17 @@ def whiten_contact(tree: Tree, ws: Workspace, layout: Layout, state: State, work
     pair = material_pair_of(layout, state, c, w)
     x = item3(state.contacts.point, 3 * c, w)
     rows = int(3)
-    if layout.contact_model.table[pair + ROLLING] > real(0.0) or layout.contact_model.table[pair + SPINNING] > real(
+    if layout.contact_model.material_pair_table[pair + ROLLING_FRICTION] > real(
         0.0
-    ):
+    ) or layout.contact_model.material_pair_table[pair + TORSIONAL_FRICTION] > real(0.0):
         rows = 6
     put_int(work.contact_row_count, c, w, rows)
     first = item_int(state.contacts.shape, 2 * c, w)
     second = item_int(state.contacts.shape, 2 * c + 1, w)
     a = layout.contact_model.geo.link[first]
     b = layout.contact_model.geo.link[second]
-    ra = x - pivot(tree, ws, a, w)
-    rb = x - pivot(tree, ws, b, w)
+    ra = x - pivot_of(tree, ws, a, w)
+    rb = x - pivot_of(tree, ws, b, w)
     na = row_length_of(layout, a)
     nb = int(0)
     start = layout.contact_W_start + layout.contact_W_stride * c
@@ -162,12 +165,14 @@ def set_contact_targets(
     pair = material_pair_of(layout, state, c, w)
     gap = item(state.contacts.gap, c, w)
     restitution = real(0.0)
-    e = layout.contact_model.table[pair + RESTITUTION]
+    e = layout.contact_model.material_pair_table[pair + RESTITUTION_FACTOR]
     if e > real(0.0):
         before = contact_velocity(layout, work, c, 0, 0, work.z_before, w)
         velocity_after = contact_velocity(layout, work, c, 0, 0, z_free, w)
         velocity_now = (before + velocity_after) * real(0.5)
-        if velocity_now[0] < -layout.contact_model.table[pair + THRESHOLD] and gap + dt * velocity_after[0] < real(0.0):
+        if velocity_now[0] < -layout.contact_model.material_pair_table[
+            pair + RESTITUTION_THRESHOLD
+        ] and gap + dt * velocity_after[0] < real(0.0):
             restitution = -e * velocity_now[0]
         put3(work.impact_velocity, c, w, velocity_now)
         put3(work.impact_velocity_gain, c, w, velocity_after - velocity_now)
@@ -175,7 +180,7 @@ def set_contact_targets(
     side = int(0)
     while side < 2:
         s = item_int(state.contacts.shape, 2 * c + side, w)
-        velocity = layout.contact_model.drift[s]
+        velocity = layout.contact_model.surface_velocity[s]
         if layout.contact_model.geo.link[s] >= 0:
             velocity = get33(ws.R, layout.contact_model.geo.link[s], w) * velocity
         surface_velocity = surface_velocity + velocity * wp.where(side == 0, real(1.0), real(-1.0))
@@ -190,16 +195,16 @@ def set_contact_targets(
     put(work.contact_target, 3 * c, w, -wp.max(gap - resting_gap, real(0.0)) / dt - chord[0])
     put(work.contact_target, 3 * c + 1, w, wp.dot(surface_velocity, t1) - chord[1])
     put(work.contact_target, 3 * c + 2, w, wp.dot(surface_velocity, t2) - chord[2])
-    mu = layout.contact_model.table[pair + SLIDING]
-    static = layout.contact_model.table[pair + STATIC]
+    mu = layout.contact_model.material_pair_table[pair + SLIDING_FRICTION]
+    static = layout.contact_model.material_pair_table[pair + STATIC_FRICTION]
     if static > mu:
         before = contact_velocity(layout, work, c, 0, 0, work.z_before, w)
         slip = vec3(real(0.0), before[1] - wp.dot(surface_velocity, t1), before[2] - wp.dot(surface_velocity, t2))
         if wp.length(slip) < MAX_STICK_SPEED:
             mu = static
     put(work.contact_mu, 3 * c, w, mu)
-    put(work.contact_mu, 3 * c + 1, w, layout.contact_model.table[pair + SPINNING])
-    put(work.contact_mu, 3 * c + 2, w, layout.contact_model.table[pair + ROLLING])
+    put(work.contact_mu, 3 * c + 1, w, layout.contact_model.material_pair_table[pair + TORSIONAL_FRICTION])
+    put(work.contact_mu, 3 * c + 2, w, layout.contact_model.material_pair_table[pair + ROLLING_FRICTION])
 
 
 @wp.func

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.kernels.columns import TEAMED, item, set_item
+from sharnir.kernels.columns import USES_LANES, item, set_item
 from sharnir.kernels.types import C_REAL, array2, real, vec3
-from sharnir.kernels.vector_ops import added, batched
+from sharnir.kernels.vector_ops import batched_loop_native, lane_sum_native
 
 
 @wp.func
@@ -54,10 +54,12 @@ _DIFFERENCES_AND_STORE_NATIVE = "REAL y[1], v[1], u[1]; const int j = 0;" + _DIF
 
 @wp.func_native(
     _SERIES_NATIVE
-    + batched("n", _DIFFERENCES_NATIVE, _STORE_NATIVE, _DIFFERENCES_AND_STORE_NATIVE).replace("REAL", C_REAL)
+    + batched_loop_native("n", _DIFFERENCES_NATIVE, _STORE_NATIVE, _DIFFERENCES_AND_STORE_NATIVE).replace(
+        "REAL", C_REAL
+    )
     + f"""
-#if {TEAMED}
-    {added("a", "b", "c")}
+#if {USES_LANES}
+    {lane_sum_native("a", "b", "c")}
 #endif
     return wp::vec_t<3,{C_REAL}>(a, b, c);"""
 )

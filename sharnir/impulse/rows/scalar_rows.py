@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.forces import pivot, spring_end
+from sharnir.dynamics.forces import pivot_of, spring_end_position
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import COUPLING, LOOP_ROW, PATH, SPRING, TREE_DOF
@@ -12,7 +12,7 @@ from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.ball_angles import ball_angle
 from sharnir.impulse.rows.whitened_rows import whiten_dof_row, whiten_pair_row
 from sharnir.kernels.columns import get, get3, item, put
-from sharnir.kernels.types import array2, column, real, rotation, vec3
+from sharnir.kernels.types import array2, column, matrix_from_quat, real, vec3
 
 
 @wp.func
@@ -50,7 +50,7 @@ def ball_angle_of(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
         z = item(loop_q, i + 2, w)
         s = item(loop_q, i + 3, w)
     g, a = ball_angle(kind, axis, x, y, z, s, swing_x, swing_y)
-    return g, wp.transpose(rotation(x, y, z, s)) * a
+    return g, wp.transpose(matrix_from_quat(x, y, z, s)) * a
 
 
 @wp.func
@@ -83,7 +83,7 @@ def measure_scalar(tree: Tree, ws: Workspace, layout: Layout, l: int, q: array2,
         g = path_position(layout, l, q, loop_q, w)
     elif kind == SPRING:
         s = layout.scalar_source[2 * l]
-        g = wp.length(spring_end(tree, ws, 2 * s + 1, w) - spring_end(tree, ws, 2 * s, w))
+        g = wp.length(spring_end_position(tree, ws, 2 * s + 1, w) - spring_end_position(tree, ws, 2 * s, w))
     else:
         g, a = ball_angle_of(layout, l, q, loop_q, w)
     return g
@@ -155,14 +155,14 @@ def whiten_spring(tree: Tree, ws: Workspace, W: array2, s: int, start: int, w: i
     """Row of a spring's length."""
     a = tree.spring_link[2 * s]
     b = tree.spring_link[2 * s + 1]
-    xa = spring_end(tree, ws, 2 * s, w)
-    xb = spring_end(tree, ws, 2 * s + 1, w)
+    xa = spring_end_position(tree, ws, 2 * s, w)
+    xb = spring_end_position(tree, ws, 2 * s + 1, w)
     length = wp.length(xb - xa)
     n = vec3()
     if length > real(0.0):
         n = (xb - xa) / length
-    ra = xa - pivot(tree, ws, a, w)
-    rb = xb - pivot(tree, ws, b, w)
+    ra = xa - pivot_of(tree, ws, a, w)
+    rb = xb - pivot_of(tree, ws, b, w)
     whiten_pair_row(tree, ws, a, -n, -wp.cross(ra, n), b, n, wp.cross(rb, n), W, start, w)
 
 

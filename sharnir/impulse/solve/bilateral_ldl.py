@@ -24,7 +24,7 @@ from sharnir.impulse.tolerances import (
 )
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.types import array2, real
-from sharnir.kernels.vector_ops import column_add, column_dot, row_add, row_dot, row_product
+from sharnir.kernels.vector_ops import column_add, column_dot, row_add, row_dot, row_row_dot
 
 
 @wp.func
@@ -74,7 +74,7 @@ def factor_bilateral(plan: Layout, state: State, work: Scratch, update_history: 
     while b < plan.bilaterals:
         put_int(work.rank_before, b, w, rank)
         start = plan.bilateral_W_start[b]
-        diagonal = row_product(work.W, start, start, plan.bilateral_row_length[b], w) + compliance_of(plan, work, b, w)
+        diagonal = row_row_dot(work.W, start, start, plan.bilateral_row_length[b], w) + compliance_of(plan, work, b, w)
         inverse = real(0.0)
         if diagonal > MIN_ROW_K:
             pivot = eliminate_row(plan, work, b, rank, diagonal, w)
@@ -281,7 +281,7 @@ def bilateral_residual(plan: Layout, work: Scratch, z: array2, p: array2, w: int
     while c < bilateral_rank(plan, work, w):
         b = get_int(work.active_bilateral, c, w)
         start = plan.bilateral_W_start[b]
-        diagonal = row_product(work.W, start, start, plan.bilateral_row_length[b], w) + compliance_of(plan, work, b, w)
+        diagonal = row_row_dot(work.W, start, start, plan.bilateral_row_length[b], w) + compliance_of(plan, work, b, w)
         worst = wp.max(worst, wp.abs(bilateral_velocity_error(plan, work, b, z, p, w)) / diagonal)
         c += 1
     return worst

@@ -16,7 +16,7 @@ from sharnir.impulse.solve.bilateral_ldl import bilateral_rank, compliance_of, s
 from sharnir.impulse.tolerances import TOL_DEPENDENT
 from sharnir.kernels.columns import get, get_int, put
 from sharnir.kernels.types import array2, real
-from sharnir.kernels.vector_ops import row_dot, row_product
+from sharnir.kernels.vector_ops import row_dot, row_row_dot
 
 
 @wp.func
@@ -78,7 +78,7 @@ def project_rows(plan: Layout, state: State, work: Scratch, w: int):
                 plan, work, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.scalar_index_start[l], real(1.0), w
             )
             project_dense_row(plan, work, target, w)
-            K = row_product(work.W, target, target, plan.z_size, w)
+            K = row_row_dot(work.W, target, target, plan.z_size, w)
             if K <= TOL_DEPENDENT * get(work.scalar_K, l, w):
                 K = real(0.0)
             put(work.scalar_K_projected, l, w, K)

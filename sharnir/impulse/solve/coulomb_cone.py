@@ -5,7 +5,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.kernels.columns import ints2
-from sharnir.kernels.types import C_REAL, FOUR, array2, real, vec3
+from sharnir.kernels.types import C_REAL, SIMD4_NATIVE, array2, real, vec3
 
 # New impulse (p0, p1, p2) from the old one (o0, o1, o2) and the speeds (s0, s1, s2) beyond those sought: sticking if
 # the cone allows it; otherwise open, if the normal alone would pull, or sliding (M-82). k: see `block_of_contact`.
@@ -137,7 +137,7 @@ def solve_cone_shared(pool: array2, first: int, old: vec3, s: vec3) -> vec3:
     for (int j = 0; j < rows; ++j)
         row_s.data[j*n + w] += a[j*n]*d0 + a[(rows + j)*n]*d1 + a[(2*rows + j)*n]*d2;
 #else
-    {FOUR}
+    {SIMD4_NATIVE}
     const {C_REAL}* a = A.data + 3*c*rows;
     for (int j = 0; j < rows; j += 4)
         *(four*)(row_s.data + j) +=

@@ -33,7 +33,7 @@ from sharnir.impulse.solve.gpu_sweep import (
 )
 from sharnir.impulse.solve.pgs import QUIET_SWEEPS, acceleration_factor, check_convergence, stop_reason
 from sharnir.kernels.columns import get, get_int, item, put_int
-from sharnir.kernels.lanes import ROWS, pool_of_team, team_sum
+from sharnir.kernels.lanes import MAX_LANE_ROWS, allocate_shared, lane_sum
 from sharnir.kernels.types import array2, real, vec2, vec4
 
 
@@ -45,7 +45,7 @@ def run_pgs_gpu(plan: Layout, state: State, work: Scratch, z: array2, end: wp.fl
     reason = int(CONVERGED)
     list_active_scalars_lanes(plan, work, w)
     lane_rows = assign_lane_rows(plan, work, w)
-    if lane_rows.rows > ROWS:
+    if lane_rows.rows > MAX_LANE_ROWS:
         reason = -1
         warm_start_contacts(plan, work, z, w)
     elif lane_rows.rows > 0:
@@ -75,7 +75,7 @@ def run_pgs_registers(
     p_direction = vec2()
     scalar_direction = vec4()
     z_direction = vec2()
-    shared = pool_of_team(z)
+    shared = allocate_shared(z)
     fill_shared_memory(plan, work, lane_rows, shared, w)
     worst = real(0.0)
     last_change2 = real(0.0)
@@ -103,7 +103,7 @@ def run_pgs_registers(
             p_change = p - p_old
             scalar_change = scalar_impulses - scalar_impulses_old
             z_change = z_own - z_own_old
-            change2 = team_sum(wp.dot(p_change, p_change) + wp.dot(scalar_change, scalar_change))
+            change2 = lane_sum(wp.dot(p_change, p_change) + wp.dot(scalar_change, scalar_change))
             beta = acceleration_factor(last_change2, change2)
             p = p + p_direction * beta
             scalar_impulses = scalar_impulses + scalar_direction * beta

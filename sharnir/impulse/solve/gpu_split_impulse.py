@@ -10,7 +10,7 @@ from sharnir.impulse.row_kinds import BOUND
 from sharnir.impulse.solve.gpu_sweep import LaneRows, broadcast_row, dense_width, replace_row
 from sharnir.impulse.solve.split_impulse import contact_push_speed
 from sharnir.kernels.columns import get, get_int
-from sharnir.kernels.lanes import from_lane, from_lane_int, lane, near_row, team_sum
+from sharnir.kernels.lanes import lane_index, lane_sum, load_dense_row, read_lane, read_lane_int
 from sharnir.kernels.types import real, vec2
 
 
@@ -39,11 +39,11 @@ def sweep_split_impulses_registers(
         l = get_int(work.active_scalars, 1 + r, w)
         if (plan.scalar_row_kinds[l] & BOUND) != 0:
             K = get(work.scalar_K, l, w)
-            before = from_lane(bound_impulse, r)
-            row = near_row(work.gpu_dense_rows, wide, r, w)
-            s = team_sum(wp.dot(row, z)) - K * before
+            before = read_lane(bound_impulse, r)
+            row = load_dense_row(work.gpu_dense_rows, wide, r, w)
+            s = lane_sum(wp.dot(row, z)) - K * before
             after = (wp.clamp(s, get(work.velocity_lower, l, w), get(work.velocity_upper, l, w)) - s) / K
-            if lane() == r:
+            if lane_index() == r:
                 bound_impulse = after
             z = z + row * (after - before)
             worst = wp.max(worst, wp.abs(after - before))
@@ -52,12 +52,12 @@ def sweep_split_impulses_registers(
     while c < lane_rows.contacts:
         before = broadcast_row(p, r)
         inverse = get(work.contact_mass, CONTACT_MASS_SIZE * c + 9, w)
-        row = near_row(work.gpu_dense_rows, wide, r, w)
-        error = contact_push_speed(work, c, dt, erp, w) - team_sum(wp.dot(row, z))
+        row = load_dense_row(work.gpu_dense_rows, wide, r, w)
+        error = contact_push_speed(work, c, dt, erp, w) - lane_sum(wp.dot(row, z))
         after = wp.max((before + error * inverse) / (real(1.0) + compliance), real(0.0))
         p = replace_row(p, r, after)
         z = z + row * (after - before)
         worst = wp.max(worst, wp.abs(after - before))
-        r += from_lane_int(lane_rows.contact_row_count, c)
+        r += read_lane_int(lane_rows.contact_row_count, c)
         c += 1
     return worst, z, p, bound_impulse

@@ -17,26 +17,26 @@ from sharnir.impulse.solve.coulomb_cone import solve_cone_shared
 from sharnir.impulse.solve.pgs_sweep import solve_scalar
 from sharnir.kernels.columns import LANES, get, get_int
 from sharnir.kernels.lanes import (
-    BLOCK_SIZE,
-    LINE_SIZE,
-    ROWS,
-    from_lane,
-    from_lane_int,
-    from_pool,
-    lane,
-    meet,
-    near_row,
-    near_three,
-    put_own,
-    put_own_int,
-    put_pool,
-    rank,
-    team_sum,
-    three_added,
-    three_speeds,
+    MAX_LANE_ROWS,
+    SHARED_CONTACT_SIZE,
+    SHARED_SCALAR_SIZE,
+    count_lanes,
+    dense_row3_add,
+    dense_row3_dot,
+    get_shared,
+    lane_index,
+    lane_rank,
+    lane_sum,
+    load_dense_row,
+    load_dense_row3,
+    put_int_unsynced,
+    put_shared,
+    put_unsynced,
+    read_lane,
+    read_lane_int,
+    sync_lanes,
     vec2i,
     vec6i,
-    votes,
 )
 from sharnir.kernels.types import array2, real, vec2, vec3, vec4
 
@@ -47,18 +47,18 @@ def list_active_scalars_lanes(plan: Layout, work: Scratch, w: int):
     n = int(0)
     first = int(0)
     while first < plan.scalars:
-        l = first + lane()
+        l = first + lane_index()
         active = int(0)
         if l < plan.scalars:
             if get(work.scalar_K, l, w) > real(0.0):
                 active = 1
-        before = rank(active)
+        before = lane_rank(active)
         if active == 1:
-            put_own_int(work.active_scalars, 1 + n + before, w, l)
-        n += votes(active)
+            put_int_unsynced(work.active_scalars, 1 + n + before, w, l)
+        n += count_lanes(active)
         first += LANES
-    put_own_int(work.active_scalars, 0, w, n)
-    meet()
+    put_int_unsynced(work.active_scalars, 0, w, n)
+    sync_lanes()
 
 
 @wp.struct
@@ -83,9 +83,9 @@ def assign_lane_rows(plan: Layout, work: Scratch, w: int):
     lane_rows.contacts = contact_count(work, w)
     lane_rows.rows = lane_rows.scalars
     if plan.gpu_lanes == 0 or lane_rows.scalars > LANES or lane_rows.contacts > LANES:
-        lane_rows.rows = ROWS + 1
+        lane_rows.rows = MAX_LANE_ROWS + 1
     else:
-        c = lane()
+        c = lane_index()
         if c < lane_rows.contacts:
             lane_rows.contact_row_count = get_int(work.contact_row_count, c, w)
             k = int(0)
@@ -96,12 +96,12 @@ def assign_lane_rows(plan: Layout, work: Scratch, w: int):
         lane_rows.target_at = vec2i(-1, -1)
         c = int(0)
         while c < lane_rows.contacts:
-            if lane() == c:
+            if lane_index() == c:
                 lane_rows.contact_first_row = lane_rows.rows
-            width = from_lane_int(lane_rows.contact_row_count, c)
+            width = read_lane_int(lane_rows.contact_row_count, c)
             k = int(0)
             while k < 2:
-                j = lane() + k * LANES - lane_rows.rows
+                j = lane_index() + k * LANES - lane_rows.rows
                 if j >= 0 and j < width:
                     lane_rows.impulse_at[k] = plan.contact_p_start + CONTACT_IMPULSES * c + j
                     if j < 3:
@@ -116,11 +116,11 @@ def assign_lane_rows(plan: Layout, work: Scratch, w: int):
 def scatter_dense_rows(plan: Layout, work: Scratch, lane_rows: LaneRows, w: int):
     """All rows, dense, one after the other, so that a thread finds its coordinates in them at once."""
     wide = dense_width(plan)
-    k = lane()
+    k = lane_index()
     while k < lane_rows.rows * wide:
         work.gpu_dense_rows[w, k] = real(0.0)
         k += LANES
-    meet()
+    sync_lanes()
     r = int(0)
     while r < lane_rows.scalars:
         l = get_int(work.active_scalars, 1 + r, w)
@@ -132,22 +132,22 @@ def scatter_dense_rows(plan: Layout, work: Scratch, lane_rows: LaneRows, w: int)
     while c < lane_rows.contacts:
         side = int(0)
         while side < 2:
-            start = from_lane_int(lane_rows.contact_halves[3 * side], c)
-            length = from_lane_int(lane_rows.contact_halves[3 * side + 1], c)
-            first = from_lane_int(lane_rows.contact_halves[3 * side + 2], c)
-            width = from_lane_int(lane_rows.contact_row_count, c)
+            start = read_lane_int(lane_rows.contact_halves[3 * side], c)
+            length = read_lane_int(lane_rows.contact_halves[3 * side + 1], c)
+            first = read_lane_int(lane_rows.contact_halves[3 * side + 2], c)
+            width = read_lane_int(lane_rows.contact_row_count, c)
             scatter_sparse_rows(
-                plan, work, start, length, first, width, from_lane_int(lane_rows.contact_first_row, c) * wide, w
+                plan, work, start, length, first, width, read_lane_int(lane_rows.contact_first_row, c) * wide, w
             )
             side += 1
         c += 1
-    meet()
+    sync_lanes()
 
 
 @wp.func
 def scatter_sparse_rows(plan: Layout, work: Scratch, start: int, length: int, first: int, count: int, to: int, w: int):
     """Dense rows, which begin at `to`, ← `count` sparse ones that follow each other in W."""
-    k = lane()
+    k = lane_index()
     while k < length:
         at = to + plan.index[first + k]
         j = int(0)
@@ -166,7 +166,7 @@ def dense_width(plan: Layout):
 @wp.func
 def broadcast_row(x: vec2, r: int):
     """What the thread that keeps row r has of it."""
-    return from_lane(wp.where(r < LANES, x[0], x[1]), r % LANES)
+    return read_lane(wp.where(r < LANES, x[0], x[1]), r % LANES)
 
 
 @wp.func
@@ -179,9 +179,9 @@ def replace_row(x: vec2, r: int, value: real):
     """x, where this thread keeps row r, with it."""
     a = x[0]
     b = x[1]
-    if lane() == r:
+    if lane_index() == r:
         a = value
-    if lane() + LANES == r:
+    if lane_index() + LANES == r:
         b = value
     return vec2(a, b)
 
@@ -189,7 +189,7 @@ def replace_row(x: vec2, r: int, value: real):
 @wp.func
 def replace_row_triple(x: vec2, r: int, three: vec3):
     """x, where this thread keeps one of three rows from r on, with it."""
-    low = lane() - r
+    low = lane_index() - r
     high = low + LANES
     a = x[0]
     b = x[1]
@@ -204,8 +204,8 @@ def replace_row_triple(x: vec2, r: int, three: vec3):
 def load_row_impulses(plan: Layout, work: Scratch, lane_rows: LaneRows, p: array2, w: int):
     """Impulses of the rows this thread keeps: of contacts, and the four of a line."""
     scalar_impulses = vec4()
-    if lane() < lane_rows.scalars:
-        l = get_int(work.active_scalars, 1 + lane(), w)
+    if lane_index() < lane_rows.scalars:
+        l = get_int(work.active_scalars, 1 + lane_index(), w)
         kinds = plan.scalar_row_kinds[l]
         for k in range(4):
             if (kinds & (SATURATION_EXCESS | (1 << k))) != 0:
@@ -223,23 +223,23 @@ def store_row_impulses(
     plan: Layout, work: Scratch, lane_rows: LaneRows, contact_impulses: vec2, scalar_impulses: vec4, p: array2, w: int
 ):
     """The same, back to where they came from."""
-    if lane() < lane_rows.scalars:
-        l = get_int(work.active_scalars, 1 + lane(), w)
+    if lane_index() < lane_rows.scalars:
+        l = get_int(work.active_scalars, 1 + lane_index(), w)
         kinds = plan.scalar_row_kinds[l]
         for k in range(4):
             if (kinds & (SATURATION_EXCESS | (1 << k))) != 0:
-                put_own(p, plan.scalar_p_start + 4 * l + k, w, scalar_impulses[k])
+                put_unsynced(p, plan.scalar_p_start + 4 * l + k, w, scalar_impulses[k])
     if lane_rows.impulse_at[0] >= 0:
-        put_own(p, lane_rows.impulse_at[0], w, contact_impulses[0])
+        put_unsynced(p, lane_rows.impulse_at[0], w, contact_impulses[0])
     if lane_rows.impulse_at[1] >= 0:
-        put_own(p, lane_rows.impulse_at[1], w, contact_impulses[1])
-    meet()
+        put_unsynced(p, lane_rows.impulse_at[1], w, contact_impulses[1])
+    sync_lanes()
 
 
 @wp.func
 def load_z_registers(plan: Layout, z: array2, w: int):
     """z of the coordinates of this thread."""
-    n = lane()
+    n = lane_index()
     z_own = vec2()
     if n < plan.z_size:
         z_own[0] = get(z, n, w)
@@ -250,35 +250,35 @@ def load_z_registers(plan: Layout, z: array2, w: int):
 
 @wp.func
 def store_z_registers(plan: Layout, z_own: vec2, z: array2, w: int):
-    n = lane()
+    n = lane_index()
     if n < plan.z_size:
-        put_own(z, n, w, z_own[0])
+        put_unsynced(z, n, w, z_own[0])
     if n + LANES < plan.z_size:
-        put_own(z, n + LANES, w, z_own[1])
-    meet()
+        put_unsynced(z, n + LANES, w, z_own[1])
+    sync_lanes()
 
 
 @wp.func
 def fill_shared_memory(plan: Layout, work: Scratch, lane_rows: LaneRows, shared: array2, w: int):
     """What sweeps need of contacts and lines, where the team has it at hand: blocks, friction, strictness; weight,
     bounds, and whether only these act."""
-    c = lane()
+    c = lane_index()
     if c < lane_rows.contacts:
-        at = BLOCK_SIZE * c
+        at = SHARED_CONTACT_SIZE * c
         k = int(0)
         while k < 13:
-            put_pool(shared, at + k, get(work.contact_mass, CONTACT_MASS_SIZE * c + k, w))
+            put_shared(shared, at + k, get(work.contact_mass, CONTACT_MASS_SIZE * c + k, w))
             k += 1
-        put_pool(shared, at + 13, get(work.contact_mu, 3 * c, w))
-        put_pool(shared, at + 14, get(work.contact_mass, CONTACT_MASS_SIZE * c + 15, w))
-    if lane() < lane_rows.scalars:
-        l = get_int(work.active_scalars, 1 + lane(), w)
-        at = BLOCK_SIZE * LANES + LINE_SIZE * lane()
-        put_pool(shared, at, get(work.scalar_K, l, w))
-        put_pool(shared, at + 1, get(work.velocity_lower, l, w))
-        put_pool(shared, at + 2, get(work.velocity_upper, l, w))
-        put_pool(shared, at + 3, wp.where(plan.scalar_row_kinds[l] == BOUND, real(1.0), real(0.0)))
-    meet()
+        put_shared(shared, at + 13, get(work.contact_mu, 3 * c, w))
+        put_shared(shared, at + 14, get(work.contact_mass, CONTACT_MASS_SIZE * c + 15, w))
+    if lane_index() < lane_rows.scalars:
+        l = get_int(work.active_scalars, 1 + lane_index(), w)
+        at = SHARED_CONTACT_SIZE * LANES + SHARED_SCALAR_SIZE * lane_index()
+        put_shared(shared, at, get(work.scalar_K, l, w))
+        put_shared(shared, at + 1, get(work.velocity_lower, l, w))
+        put_shared(shared, at + 2, get(work.velocity_upper, l, w))
+        put_shared(shared, at + 3, wp.where(plan.scalar_row_kinds[l] == BOUND, real(1.0), real(0.0)))
+    sync_lanes()
 
 
 @wp.func
@@ -295,7 +295,7 @@ def load_row_targets(work: Scratch, lane_rows: LaneRows, w: int):
 @wp.func
 def next_row_triple(r: int):
     """Three rows after those from r on, or others that exist."""
-    return wp.min(r + 3, ROWS - 3)
+    return wp.min(r + 3, MAX_LANE_ROWS - 3)
 
 
 @wp.func
@@ -305,7 +305,7 @@ def apply_warm_start(plan: Layout, work: Scratch, lane_rows: LaneRows, z0: vec2,
     z = z0
     r = lane_rows.scalars
     while r < lane_rows.rows:
-        z = three_added(near_three(work.gpu_dense_rows, wide, r, w), broadcast_row_triple(p, r), z)
+        z = dense_row3_add(load_dense_row3(work.gpu_dense_rows, wide, r, w), broadcast_row_triple(p, r), z)
         r += 3
     return z
 
@@ -321,33 +321,33 @@ def sweep_scalars_registers(
     scalar_impulses = scalar_impulses0
     r = int(0)
     while r < lane_rows.scalars:
-        row = near_row(work.gpu_dense_rows, wide, r, w)
-        at = BLOCK_SIZE * LANES + LINE_SIZE * r
-        K = from_pool(shared, at)
-        s = team_sum(wp.dot(row, z))
+        row = load_dense_row(work.gpu_dense_rows, wide, r, w)
+        at = SHARED_CONTACT_SIZE * LANES + SHARED_SCALAR_SIZE * r
+        K = get_shared(shared, at)
+        s = lane_sum(wp.dot(row, z))
         change = real(0.0)
-        if from_pool(shared, at + 3) > real(0.0):
-            before = from_lane(scalar_impulses[0], r)
+        if get_shared(shared, at + 3) > real(0.0):
+            before = read_lane(scalar_impulses[0], r)
             free = s - K * before
-            after = (wp.clamp(free, from_pool(shared, at + 1), from_pool(shared, at + 2)) - free) / K
+            after = (wp.clamp(free, get_shared(shared, at + 1), get_shared(shared, at + 2)) - free) / K
             change = after - before
             worst = wp.max(worst, wp.abs(change))
-            if lane() == r:
+            if lane_index() == r:
                 scalar_impulses[0] = after
         else:
             l = get_int(work.active_scalars, 1 + r, w)
             old = vec4(
-                from_lane(scalar_impulses[0], r),
-                from_lane(scalar_impulses[1], r),
-                from_lane(scalar_impulses[2], r),
-                from_lane(scalar_impulses[3], r),
+                read_lane(scalar_impulses[0], r),
+                read_lane(scalar_impulses[1], r),
+                read_lane(scalar_impulses[2], r),
+                read_lane(scalar_impulses[3], r),
             )
             before = old[0] + old[1] + old[2] + old[3]
             new = solve_scalar(plan, work, l, plan.scalar_row_kinds[l], s - K * before, K, w)
             d = new - old
             worst = wp.max(worst, wp.max(max_abs3(vec3(d[0], d[1], d[2])), wp.abs(d[3])))
             change = new[0] + new[1] + new[2] + new[3] - before
-            if lane() == r:
+            if lane_index() == r:
                 scalar_impulses = new
         z = z + row * change
         r += 1
@@ -373,30 +373,30 @@ def sweep_registers(
 ):
     """All rows once, in the order of `sweep`; those of the next contact are fetched while one is solved."""
     wide = dense_width(plan)
-    rows = near_three(work.gpu_dense_rows, wide, wp.min(lane_rows.scalars, ROWS - 3), w)
+    rows = load_dense_row3(work.gpu_dense_rows, wide, wp.min(lane_rows.scalars, MAX_LANE_ROWS - 3), w)
     worst, z, scalar_impulses = sweep_scalars_registers(plan, work, lane_rows, shared, z0, scalar_impulses0, w)
     p = p0
     r = lane_rows.scalars
     c = int(0)
     while c < lane_rows.contacts:
-        prefetched = near_three(work.gpu_dense_rows, wide, next_row_triple(r), w)
+        prefetched = load_dense_row3(work.gpu_dense_rows, wide, next_row_triple(r), w)
         old = broadcast_row_triple(p, r)
-        s = three_speeds(rows, z) - broadcast_row_triple(targets, r)
-        new = solve_cone_shared(shared, BLOCK_SIZE * c, old, s)
+        s = dense_row3_dot(rows, z) - broadcast_row_triple(targets, r)
+        new = solve_cone_shared(shared, SHARED_CONTACT_SIZE * c, old, s)
         p = replace_row_triple(p, r, new)
-        z = three_added(rows, new - old, z)
+        z = dense_row3_add(rows, new - old, z)
         change = max_abs3(new - old)
         rows = prefetched
         r += 3
-        if from_lane_int(lane_rows.contact_row_count, c) == 6:
-            prefetched = near_three(work.gpu_dense_rows, wide, next_row_triple(r), w)
+        if read_lane_int(lane_rows.contact_row_count, c) == 6:
+            prefetched = load_dense_row3(work.gpu_dense_rows, wide, next_row_triple(r), w)
             old = broadcast_row_triple(p, r)
-            torsional = torsional_rolling_impulse(work, c, new[0], old, three_speeds(rows, z), w)
+            torsional = torsional_rolling_impulse(work, c, new[0], old, dense_row3_dot(rows, z), w)
             p = replace_row_triple(p, r, torsional)
-            z = three_added(rows, torsional - old, z)
+            z = dense_row3_add(rows, torsional - old, z)
             change = wp.max(change, max_abs3(torsional - old))
             rows = prefetched
             r += 3
-        worst = wp.max(worst, change * from_pool(shared, BLOCK_SIZE * c + 14))
+        worst = wp.max(worst, change * get_shared(shared, SHARED_CONTACT_SIZE * c + 14))
         c += 1
     return worst, z, p, scalar_impulses

@@ -39,8 +39,8 @@ from sharnir.impulse.solve.island_newton import solve_islands
 from sharnir.impulse.solve.islands import find_worst_light_contact
 from sharnir.impulse.solve.pgs_sweep import list_active_scalars, sweep
 from sharnir.kernels.columns import get, item, put_int, set_item
-from sharnir.kernels.types import DOUBLE, array2, real, ticks
-from sharnir.kernels.vector_ops import clear, copy, distance2, extrapolate
+from sharnir.kernels.types import DOUBLE, array2, read_ticks, real
+from sharnir.kernels.vector_ops import clear, column_distance2, copy, extrapolate
 
 DENSE_NEWTON_AFTER, DENSE_NEWTON_BACK_OFF = 1, 10  # sweeps before the first leap, after leaps that failed
 MAX_DENSE_NEWTON_TRIES = 3  # that may go by before the change of impulses is less than half of what it was
@@ -60,7 +60,7 @@ PGS_STALL_RATIO = wp.constant(real(0.9))  # of the change of impulses then
 def is_out_of_time(state: State, unreported: real, end: wp.float64, w: int):
     """Whether the clock has passed `end`, or the step replayed was late then; more: sweeps not yet reported."""
     total_sweeps = item(state.report, SWEEP_COUNT, w) + unreported
-    late = ticks() > end or total_sweeps >= state.settings[REPLAY_CUT, 0]
+    late = read_ticks() > end or total_sweeps >= state.settings[REPLAY_CUT, 0]
     if late and total_sweeps < item(state.report, CUT_AFTER, w):
         set_item(state.report, CUT_AFTER, w, total_sweeps)
     return late
@@ -186,7 +186,7 @@ def run_pgs(
                 copy(z, work.z_old, plan.z_size, w)
                 last_change2 = real(0.0)
         if status == 1 and accelerate and n < max_sweeps:
-            change2 = distance2(work.p, work.p_old, impulses, w)
+            change2 = column_distance2(work.p, work.p_old, impulses, w)
             beta = acceleration_factor(last_change2, change2)
             extrapolate(work.p, work.p_old, work.p_direction, beta, impulses, w)
             extrapolate(z, work.z_old, work.z_direction, beta, plan.z_size, w)
@@ -268,7 +268,7 @@ def run_pgs_dense(plan: Layout, state: State, work: Scratch, sweeps_before: int,
         if (
             status == 1 and accelerate and n < max_sweeps and n < newton_at
         ):  # a leap starts, and may end, where bounds hold
-            change2 = distance2(work.row_impulse, work.p_old, impulses, w)
+            change2 = column_distance2(work.row_impulse, work.p_old, impulses, w)
             beta = acceleration_factor(last_change2, change2)
             extrapolate(work.row_impulse, work.p_old, work.p_direction, beta, impulses, w)
             extrapolate(work.row_velocity, work.z_old, work.z_direction, beta, rows, w)

@@ -36,14 +36,14 @@ from sharnir.impulse.solve.delassus import UNKNOWN, ensure_delassus
 from sharnir.impulse.solve.gpu_pgs import run_pgs_gpu
 from sharnir.impulse.solve.pgs import QUIET_SWEEPS, has_nothing_to_sweep, run_pgs, run_pgs_dense
 from sharnir.kernels.columns import get, item, item_int, put, put_int, set_item
-from sharnir.kernels.lanes import teamed
-from sharnir.kernels.types import array2, real, ticks
-from sharnir.kernels.vector_ops import copy, load_items
+from sharnir.kernels.lanes import uses_lanes
+from sharnir.kernels.types import array2, read_ticks, real
+from sharnir.kernels.vector_ops import copy, load_state
 
 
 @wp.func
 def load_previous_impulses(plan: Layout, state: State, work: Scratch, scale: real, w: int):
-    load_items(state.p, work.p, plan.contact_p_start, scale, w)
+    load_state(state.p, work.p, plan.contact_p_start, scale, w)
 
 
 @wp.func
@@ -84,11 +84,11 @@ def solve_rows(
         and 3 * contact_count(work, w) <= MAX_DELASSUS_ROWS
         and int(state.settings[METHOD, 0]) == PREDICTIVE
     )
-    dense = dense and direct == 0 and teamed() == 0
+    dense = dense and direct == 0 and uses_lanes() == 0
     n = int(0)
     worst = real(0.0)
     reason = int(-1)
-    if teamed() == 1 and direct == 0:
+    if uses_lanes() == 1 and direct == 0:
         n, worst, reason = run_pgs_gpu(plan, state, work, z, end, w)
     stage = int(0)  # 0: a few sweeps, if so many were enough in the step before; 1: rows may be few; 2: islands at once
     if dense and int(item(state.prev_step, 5, w)) > QUIET_SWEEPS:
@@ -131,7 +131,7 @@ def solve_and_report(
     set_item(state.report, SWEEP_COUNT, w, item(state.report, SWEEP_COUNT, w) + real(n))
     set_item(state.report, SWEEP_RESIDUAL, w, worst)
     set_item(state.report, STOP_REASON, w, real(reason))
-    set_item(state.prev_step, 3, w, real(end - ticks()))
+    set_item(state.prev_step, 3, w, real(end - read_ticks()))
 
 
 @wp.func
@@ -174,7 +174,7 @@ def assemble_model_rows(
     put_int(work.status, DELASSUS_STATE, w, UNKNOWN)
     whiten_joints(tree, ws, loops, plan, work, at_new_poses, w)
     assemble_scalars(tree, ws, loops, plan, state, work, h, dt, stiffness_scale, predict_limits, w)
-    if at_new_poses == 0 and plan.contact_model.any == 1 and plan.contact_model.looks_back == 1:
+    if at_new_poses == 0 and plan.contact_model.has_pairs == 1 and plan.contact_model.needs_velocity_before == 1:
         whiten_momenta_before(tree, ws, state, work, w)
 
 

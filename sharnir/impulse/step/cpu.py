@@ -6,7 +6,7 @@ from typing import Any
 
 import warp as wp
 
-from sharnir.dynamics.inward import inward_momentum
+from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
@@ -17,7 +17,7 @@ from sharnir.impulse.rows.assembly import assemble_scalars, measure_loop_coordin
 from sharnir.impulse.step.step import commit_velocities, predictive_step, published_step
 from sharnir.impulse.step.velocity_phase import reset_chord
 from sharnir.kernels.columns import item, item_int, put, put_int, set_item, set_item_int
-from sharnir.kernels.types import KERNEL_OPTIONS, real, ticks
+from sharnir.kernels.types import KERNEL_OPTIONS, read_ticks, real
 from sharnir.kernels.vector_ops import clear
 
 NO_CUT = wp.constant(real(1.0e9))  # sweeps
@@ -41,7 +41,7 @@ def begin_report(state: State, start_ticks: wp.float64, w: int):
 @wp.func
 def finish_report(state: State, start_ticks: wp.float64, end: wp.float64, w: int):
     """Report the time a step took, in its turn."""
-    now = ticks()
+    now = read_ticks()
     tail = wp.min(item(state.prev_step, 2, w), real(0.5) * state.settings[TICK_BUDGET, 0])
     set_item(state.report, STEP_TICKS, w, real(now - start_ticks))
     set_item(state.prev_step, 2, w, wp.max(real(0.9) * tail, item(state.prev_step, 3, w) - real(end - now)))
@@ -71,7 +71,7 @@ def _make_step_kernel(name: str, step: Any) -> Any:
         poses(tree, ws, state.q, state.q, w)
         n = int(0)
         while n < steps[0]:
-            began = ticks()
+            began = read_ticks()
             end = begin_report(state, began, w)
             step(tree, ws, trial, loops, layout, state, work, end, w)
             finish_report(state, began, end, w)
@@ -99,7 +99,7 @@ def initialise_kernel(tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layo
         put(ws.hk, d, w, real(0.0))
         set_item(state.tau, d, w, real(0.0))
         d += 1
-    inward_momentum(tree, ws, state.tau, state.v, 0, w)
+    inward_implicit(tree, ws, state.tau, state.v, 0, w)
     whitened_velocity(tree, ws, state.v, ws.z, w)
     tangent_momenta(tree, ws, w)
     assemble_scalars(tree, ws, loops, layout, state, work, real(1.0), real(1.0), real(1.0), 1, w)
@@ -123,4 +123,4 @@ def initialise_kernel(tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layo
 
 @wp.kernel
 def ticks_kernel(out: wp.array(dtype=wp.float64)):
-    out[0] = ticks()
+    out[0] = read_ticks()

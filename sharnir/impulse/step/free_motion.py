@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.aba import bias_of, inertia_of
-from sharnir.dynamics.forces import turn_vector
-from sharnir.dynamics.inward import inward_momentum
+from sharnir.dynamics.aba import bias_wrench, link_inertia
+from sharnir.dynamics.forces import rotation_from_rest
+from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
 from sharnir.dynamics.momenta import whitened_velocity
@@ -88,7 +88,7 @@ def compute_joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt:
         if kind == BALL:
             n = 3
             if tree.stiffness[d] > real(0.0):
-                turn = turn_vector(state.q, tree.rest, qi, w)
+                turn = rotation_from_rest(state.q, tree.rest, qi, w)
         elif kind == SHIFT:
             n = 3
         elif kind != STILL:
@@ -134,8 +134,8 @@ def published_free_motion(
     load_loop_forces(tree, ws, loops, state, real(1.0), w)
     i = int(0)
     while i < tree.links:
-        r, Jc = inertia_of(tree, ws, i, w)
-        f, n = bias_of(tree.mass[i], r, Jc, ws, i, w)
+        r, Jc = link_inertia(tree, ws, i, w)
+        f, n = bias_wrench(tree.mass[i], r, Jc, ws, i, w)
         put3(ws.F, 2 * i, w, get3(ws.F, 2 * i, w) - f)
         put3(ws.F, 2 * i + 1, w, get3(ws.F, 2 * i + 1, w) - n)
         i += 1
@@ -149,7 +149,7 @@ def published_free_motion(
         put(ws.hc, d, w, real(0.0))
         put(ws.hk, d, w, real(0.0))
         d += 1
-    inward_momentum(tree, ws, state.tau, state.v, 1, w)
+    inward_implicit(tree, ws, state.tau, state.v, 1, w)
     whitened_velocity(tree, ws, state.v, work.z_residual, w)
     d = int(0)
     while d < tree.dof[tree.links]:

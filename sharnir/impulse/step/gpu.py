@@ -42,8 +42,8 @@ from sharnir.impulse.step.velocity_phase import (
     evaluate_motion,
     solve_impulses,
 )
-from sharnir.kernels.columns import CREW, LANES, SLOTS, TEAM_BLOCK, get_int
-from sharnir.kernels.launch import BLOCK
+from sharnir.kernels.columns import CONTACTS_PER_WORLD, LANES, LANES_BLOCK_DIM, WORLDS_PER_BLOCK, get_int
+from sharnir.kernels.launch import DEFAULT_BLOCK_DIM
 
 NO_DEADLINE = wp.constant(wp.float64(1.0e300))  # ticks
 
@@ -76,12 +76,12 @@ def _contact_stage(name: str, stage: Any, registers: int = 128) -> Any:
         tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch,
     ):  # fmt: skip
         t = wp.tid()
-        w = t // (CREW * SLOTS) * CREW + t % CREW
+        w = t // (WORLDS_PER_BLOCK * CONTACTS_PER_WORLD) * WORLDS_PER_BLOCK + t % WORLDS_PER_BLOCK
         if w < state.q.shape[1]:
-            c = t % (CREW * SLOTS) // CREW
+            c = t % (WORLDS_PER_BLOCK * CONTACTS_PER_WORLD) // WORLDS_PER_BLOCK
             while c < found_contact_count(layout, state, w):
                 stage(tree, ws, layout, state, work, c, w)
-                c += SLOTS
+                c += CONTACTS_PER_WORLD
 
     return _make_gpu_kernel(name, stage_kernel, registers)
 
@@ -206,10 +206,10 @@ end_stage = _world_stage("end_stage", end_step_with_report)
 def threads_of(stage: Any) -> tuple[int, int]:
     """Threads of a stage that work on a world, and of a block."""
     if stage in (solve_stage, position_stage):
-        return LANES, TEAM_BLOCK
+        return LANES, LANES_BLOCK_DIM
     if stage in (contact_stage, chord_stage, store_contact_stage):
-        return SLOTS, CREW * SLOTS
-    return 1, BLOCK
+        return CONTACTS_PER_WORLD, WORLDS_PER_BLOCK * CONTACTS_PER_WORLD
+    return 1, DEFAULT_BLOCK_DIM
 
 
 class Stages(NamedTuple):

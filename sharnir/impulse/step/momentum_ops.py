@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.kernels.columns import TEAMED
+from sharnir.kernels.columns import USES_LANES
 from sharnir.kernels.types import C_REAL, array2, real
-from sharnir.kernels.vector_ops import added, batched
+from sharnir.kernels.vector_ops import batched_loop_native, lane_sum_native
 
 _WORLD_COLUMN_NATIVE = """
 #if defined(__CUDA_ARCH__)
@@ -44,7 +44,7 @@ _STORE_RESIDUAL_NATIVE = "zc.data[k*m + here] = y[j];"
 def _column_loop_native(state: str, load: str, store: str) -> str:
     """A loop over n coordinates. state: the array that is no workspace."""
     both = "REAL y[1], v[1]; const int j = 0;" + load + store
-    code = _WORLD_COLUMN_NATIVE.replace("state", state) + batched("n", load, store, both)
+    code = _WORLD_COLUMN_NATIVE.replace("state", state) + batched_loop_native("n", load, store, both)
     return code.replace("REAL", C_REAL)
 
 
@@ -72,8 +72,8 @@ def store_momentum_chord(zc: array2, base: array2, zP: array2, share: real, n: i
     f"{C_REAL} sum = 0;"
     + _column_loop_native("z", _RESIDUAL_NATIVE, _STORE_RESIDUAL_NATIVE)
     + f"""
-#if {TEAMED}
-    {added("sum")}
+#if {USES_LANES}
+    {lane_sum_native("sum")}
 #endif
     return sum;"""
 )

@@ -6,9 +6,9 @@ import warp as wp
 
 from sharnir.dynamics.aba import outward
 from sharnir.dynamics.energy import energies
-from sharnir.dynamics.forces import turn_vector
-from sharnir.dynamics.inward import inward_momentum
-from sharnir.dynamics.kernels import put_bodies
+from sharnir.dynamics.forces import rotation_from_rest
+from sharnir.dynamics.inward import inward_implicit
+from sharnir.dynamics.kernels import store_body_states
 from sharnir.dynamics.kinematics import kinematics, poses
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Tree, Workspace
@@ -22,7 +22,7 @@ from sharnir.impulse.solve.pgs_sweep import apply_impulses
 from sharnir.impulse.solve.strategy import assemble_all_rows, load_previous_impulses, solve_rows, use_direct
 from sharnir.impulse.step.free_motion import compute_joint_impulses, load_momenta_after_forces
 from sharnir.kernels.columns import get3, item, set_item
-from sharnir.kernels.types import KERNEL_OPTIONS, array2, real, ticks, vec3
+from sharnir.kernels.types import KERNEL_OPTIONS, array2, read_ticks, real, vec3
 from sharnir.kernels.vector_ops import clear
 
 wp.set_module_options(KERNEL_OPTIONS)
@@ -59,7 +59,7 @@ def synchronise_velocities(
     request_actuator_forces(layout, state, h, dt, w)
     load_momenta_after_forces(tree, ws, loops, state, h, w)
     compute_joint_impulses(tree, ws, state, h, real(2.0) * dt, real(2.0) * dt, w)
-    inward_momentum(tree, ws, state.tau, state.v, 1, w)
+    inward_implicit(tree, ws, state.tau, state.v, 1, w)
     if h > real(0.0):
         warm_factor = h / item(state.prev_step, 1, w)
         load_previous_impulses(layout, state, work, warm_factor, w)
@@ -71,7 +71,9 @@ def synchronise_velocities(
         exclude_open_contacts(work, w)
         clear(work.joint_target, 6 * layout.joints, w)
         apply_impulses(loops, layout, work, ws.z, work.p, w)
-        solve_rows(loops, layout, state, work, direct, ws.z, state.settings[DT, 0], ticks() + wp.float64(1.0e12), w)
+        solve_rows(
+            loops, layout, state, work, direct, ws.z, state.settings[DT, 0], read_ticks() + wp.float64(1.0e12), w
+        )
     outward(tree, ws, v, w)
 
 
@@ -91,7 +93,7 @@ def store_energy(
         scalars = int(6)
         if kind == SPHERICAL or kind == FREE:
             scalars = 3
-            turn = turn_vector(state.loop_q, loops.rest, first + wp.where(kind == FREE, 3, 0), w)
+            turn = rotation_from_rest(state.loop_q, loops.rest, first + wp.where(kind == FREE, 3, 0), w)
         while j < 6:
             c = j - loops.constraint_count[kind]
             lv = loops.v_start[k] + c
@@ -128,5 +130,5 @@ def observe_kernel(
         )
     kinematics(tree, ws, state.q, v, w)
     measure_loop_rates(tree, ws, loops, loop_v, w)
-    put_bodies(tree, ws, position, rotation, velocity, w)
+    store_body_states(tree, ws, position, rotation, velocity, w)
     store_energy(tree, ws, loops, state, v, loop_v, energy, w)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.kernels import put_places
+from sharnir.dynamics.kernels import store_body_poses
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kernels.types import KERNEL_OPTIONS, array2
@@ -17,4 +17,4 @@ def poses_kernel(tree: Tree, ws: Workspace, q: array2, position: array2, rotatio
     """Poses of the body frames at positions q."""
     w = wp.tid()
     poses(tree, ws, q, q, w)
-    put_places(tree, ws, position, rotation, w)
+    store_body_poses(tree, ws, position, rotation, w)

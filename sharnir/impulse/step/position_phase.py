@@ -5,7 +5,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.aba import outward
-from sharnir.dynamics.advance import advance
+from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.tree import Tree, Workspace
@@ -23,8 +23,8 @@ from sharnir.impulse.solve.pgs import has_nothing_to_sweep
 from sharnir.impulse.solve.split_impulse import set_position_targets, sweep_split_impulses
 from sharnir.impulse.tolerances import GAP_TOLERANCE
 from sharnir.kernels.columns import get, get3, get33, item, item3, set_item, set_item3
-from sharnir.kernels.lanes import ROWS, teamed
-from sharnir.kernels.types import array2, identity33, mat33, real, ticks, vec2, vec3
+from sharnir.kernels.lanes import MAX_LANE_ROWS, uses_lanes
+from sharnir.kernels.types import array2, identity33, mat33, read_ticks, real, vec2, vec3
 from sharnir.kernels.vector_ops import clear
 
 PSEUDO_PATIENCE = 20  # sweeps after which some progress must have been made
@@ -58,7 +58,7 @@ def advance_with_correction(
         while d < layout.dofs:
             set_item(state.tau, d, w, item(state.tau, d, w) + item(state.v_next, d, w))
             d += 1
-    advance(tree, state.q, state.tau, dt, state.q_next, w)
+    integrate_positions(tree, state.q, state.tau, dt, state.q_next, w)
     poses(tree, ws, state.q_next, state.q_next, w)
     measure_joint_gaps(tree, ws, loops, work.joint_gap_next, w)
     return excess_opening(loops, state, work, w)
@@ -82,12 +82,12 @@ def run_split_impulses(
 ):  # fmt: skip
     """z ← the pseudo-velocities sought, whitened; impulses start from nothing."""
     n = int(-1)
-    if teamed() == 1 and direct == 0:
+    if uses_lanes() == 1 and direct == 0:
         n = iterate_split_impulses_gpu(layout, state, work, ws.z, dt, w)
     if n < 0:
         n = iterate_split_impulses(loops, layout, state, work, direct, ws.z, dt, end, w)
     set_item(state.report, PSEUDO_SWEEP_COUNT, w, item(state.report, PSEUDO_SWEEP_COUNT, w) + real(n))
-    set_item(state.prev_step, 3, w, real(end - ticks()))
+    set_item(state.prev_step, 3, w, real(end - read_ticks()))
 
 
 @wp.func
@@ -128,7 +128,7 @@ def iterate_split_impulses(
     contacts = contact_count(work, w)
     checked = real(wp.inf)
     compliance = real(0.0)
-    while worst > epsilon and n < most and ticks() < end:
+    while worst > epsilon and n < most and read_ticks() < end:
         erp = state.settings[ERP, 0]
         worst = sweep_split_impulses(
             loops, layout, work, compliance, direct, dt, erp, PSEUDO_ACTIVATION * epsilon, z, work.p_old, w
@@ -143,7 +143,7 @@ def iterate_split_impulses_gpu(layout: Layout, state: State, work: Scratch, z: a
     """Sweeps it took a team of threads; −1 where it cannot keep all rows."""
     n = int(-1)
     mine = assign_lane_rows(layout, work, w)
-    if mine.rows <= ROWS:
+    if mine.rows <= MAX_LANE_ROWS:
         n = int(0)
         epsilon = state.settings[EPSILON, 0]
         worst = real(2.0) * epsilon

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.forces import pivot, spring_end
+from sharnir.dynamics.forces import pivot_of, spring_end_position
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Tree, Workspace
@@ -21,7 +21,7 @@ from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.scalar_rows import ball_angle_of
 from sharnir.impulse.step.step import assemble_rows, begin_step, compute_free_motion, solve_velocities
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put3, set_item3
-from sharnir.kernels.types import KERNEL_OPTIONS, array2, column, real, ticks, vec3
+from sharnir.kernels.types import KERNEL_OPTIONS, array2, column, read_ticks, real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 
@@ -134,11 +134,11 @@ def subtract_spring_impulses(tree: Tree, ws: Workspace, layout: Layout, work: Sc
             s = layout.scalar_source[2 * l]
             a = tree.spring_link[2 * s]
             b = tree.spring_link[2 * s + 1]
-            xa = spring_end(tree, ws, 2 * s, w)
-            xb = spring_end(tree, ws, 2 * s + 1, w)
+            xa = spring_end_position(tree, ws, 2 * s, w)
+            xb = spring_end_position(tree, ws, 2 * s + 1, w)
             f = wp.normalize(xb - xa) * scalar_impulse_of(layout, work, l, w)
-            subtract_impulse(ws, a, xa - pivot(tree, ws, a, w), -f, vec3(), w)
-            subtract_impulse(ws, b, xb - pivot(tree, ws, b, w), f, vec3(), w)
+            subtract_impulse(ws, a, xa - pivot_of(tree, ws, a, w), -f, vec3(), w)
+            subtract_impulse(ws, b, xb - pivot_of(tree, ws, b, w), f, vec3(), w)
         l += 1
 
 
@@ -161,7 +161,7 @@ def subtract_contact_impulses(tree: Tree, ws: Workspace, layout: Layout, state: 
                 belt_torque = belt.axis * (sign * wp.dot(f, belt.way))
                 torque = torque - belt_torque
                 subtract_impulse(ws, belt.sprocket, vec3(), vec3(), belt_torque, w)
-            subtract_impulse(ws, link, x - pivot(tree, ws, link, w), f * sign, torque, w)
+            subtract_impulse(ws, link, x - pivot_of(tree, ws, link, w), f * sign, torque, w)
             side += 1
         c += 1
 
@@ -205,7 +205,7 @@ def reactions_kernel(
     """Velocities and impulses of a step, and the wrenches by them."""
     w = wp.tid()
     poses(tree, ws, state.q, state.q, w)
-    end = ticks() + wp.float64(1.0e14)
+    end = read_ticks() + wp.float64(1.0e14)
     begin_step(tree, ws, trial, loops, layout, state, work, end, w)
     compute_free_motion(tree, ws, trial, loops, layout, state, work, end, w)
     find_contacts(tree, ws, layout, state, work, state.settings[DT, 0], w)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.advance import advance
+from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import chord_momenta, whitened_momentum
@@ -40,7 +40,7 @@ def evaluate_end_pose(
     w: int,
 ):
     """Poses at the end of a step with v_next, and the errors of lines and, unless they are known, of joints there."""
-    advance(tree, state.q, state.v_next, dt, state.q_next, w)
+    integrate_positions(tree, state.q, state.v_next, dt, state.q_next, w)
     poses(tree, trial, state.q_next, state.q_next, w)
     if with_gaps == 1:
         measure_joint_gaps(tree, trial, loops, work.joint_gap_next, w)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.aba import outward
-from sharnir.dynamics.advance import advance
-from sharnir.dynamics.inward import inward_momentum
+from sharnir.dynamics.advance import integrate_positions
+from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import tangent_momenta
@@ -81,8 +81,8 @@ from sharnir.impulse.step.velocity_phase import (
 )
 from sharnir.impulse.tolerances import CORRECT_AGAIN_ABOVE
 from sharnir.kernels.columns import get, get3, get_int, item, put, put_int, set_item, set_item3, set_item_int
-from sharnir.kernels.types import array2, real, ticks
-from sharnir.kernels.vector_ops import clear, copy, copy_items, keep_items, row_dot
+from sharnir.kernels.types import array2, read_ticks, real
+from sharnir.kernels.vector_ops import clear, copy, copy_state, row_dot, store_state
 
 FOLD_RELATIVE_PIVOT = wp.constant(real(0.1))  # firmness of loops, against their past, below which a fold is near
 MAX_CORRECTIONS = 5  # of positions in a step, at most
@@ -127,7 +127,7 @@ def commit_velocities(
                 ),
             )
         l += 1
-    keep_items(work.p, state.p, layout.contact_p_start, w)
+    store_state(work.p, state.p, layout.contact_p_start, w)
     store_actuator_rates(layout, state, w)
     set_item_int(state.prev_contact_keys, 0, w, contact_count(work, w))
     i = int(0)
@@ -158,8 +158,8 @@ def commit_positions(
     moved: the poses are in the workspace, else in the trial's."""
     worst = real(0.0)
     divergence = real(0.0)  # added last: a maximum forgets it
-    copy_items(state.q_next, state.q, state.q.shape[0], w)
-    copy_items(state.v_next, state.v, layout.dofs, w)
+    copy_state(state.q_next, state.q, state.q.shape[0], w)
+    copy_state(state.v_next, state.v, layout.dofs, w)
     i = int(0)
     while i < state.q.shape[0]:
         if not (wp.abs(item(state.q, i, w)) < DIVERGED_POSITION):
@@ -222,7 +222,7 @@ def compute_free_motion(
             load_previous_impulses(layout, state, work, get(work.status_real, WARM_FACTOR, w), w)
         else:
             adopt_next_positions(layout, ws, state, w)
-        inward_momentum(tree, ws, state.tau, state.v, first, w)
+        inward_implicit(tree, ws, state.tau, state.v, first, w)
 
 
 @wp.func
@@ -362,7 +362,7 @@ def apply_position_correction(
                 opening > CORRECT_AGAIN_ABOVE
                 and opening < real(0.5) * get(work.status_real, LAST_OPENING, w)
                 and n < most
-                and ticks() < end
+                and read_ticks() < end
             ):
                 correcting = 1
                 put_int(work.status, CORRECTION, w, n + 1)
@@ -418,7 +418,7 @@ def published_step(
         published_free_motion(tree, ws, loops, layout, state, work, dt, w)
     else:
         load_free_motion(tree, ws, loops, layout, state, dt, dt, w)
-        inward_momentum(tree, ws, state.tau, state.v, 1, w)
+        inward_implicit(tree, ws, state.tau, state.v, 1, w)
     warm_factor = warm_start_factor(state, dt, w)
     load_previous_impulses(layout, state, work, warm_factor, w)
     find_contacts(tree, ws, layout, state, work, dt, w)
@@ -433,7 +433,7 @@ def published_step(
     copy(work.scalar_position, work.scalar_position_next, layout.scalars, w)
     commit_velocities(tree, ws, loops, layout, state, work, dt, dt, 0, w)
     store_contacts(layout, state, work, w)
-    advance(tree, state.q, state.v_next, dt, state.q_next, w)
+    integrate_positions(tree, state.q, state.v_next, dt, state.q_next, w)
     poses(tree, trial, state.q_next, state.q_next, w)
     measure_joint_gaps(tree, trial, loops, work.joint_gap_trial, w)
     positions_moved = has_position_error(loops, layout, state, work, 0, dt, w)

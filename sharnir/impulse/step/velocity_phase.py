@@ -74,7 +74,7 @@ from sharnir.impulse.tolerances import (
     TOL_RESIDUAL,
 )
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
-from sharnir.kernels.lanes import teamed
+from sharnir.kernels.lanes import uses_lanes
 from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import column_add, copy
 
@@ -117,7 +117,7 @@ def solve_impulses(
     if phase != PHASE_END_POSE and phase != PHASE_DONE:
         n = layout.dofs
         dt = state.settings[DT, 0]
-        if teamed() == 0 or get_int(work.status, IS_DIRECT, w) == 1:
+        if uses_lanes() == 0 or get_int(work.status, IS_DIRECT, w) == 1:
             warm_start_contacts(layout, work, ws.z, w)
         if phase == PHASE_FINAL_LINEAR:
             copy(ws.z, work.z_old, n, w)

@@ -13,7 +13,7 @@ import numpy as np
 
 from sharnir.io.convert.source import Source, placed
 from sharnir.io.convert.tendons import fixed_terms
-from sharnir.model.poses import HERE, Pose
+from sharnir.model.poses import IDENTITY_POSE, Pose
 from sharnir.rotations import Array
 from sharnir.spec.actuators import Coupling
 from sharnir.spec.elements import Frame
@@ -50,7 +50,11 @@ def _add_loop(source: Source, e: int, name: str) -> None:
         places = [placed(m.site_pos[s], m.site_quat[s]) for s in ends]
     else:
         bodies = list(ends)
-        places = [placed(data[3:6], data[6:10]), HERE] if welded else [Pose(np.eye(3), data[k : k + 3]) for k in (0, 3)]
+        places = (
+            [placed(data[3:6], data[6:10]), IDENTITY_POSE]
+            if welded
+            else [Pose(np.eye(3), data[k : k + 3]) for k in (0, 3)]
+        )
     carriers = [source.carrier[b] for b in bodies]
     if carriers[0] == carriers[1]:
         source.report.add("equality", name, "holds two parts of one rigid body together", UNSEEN)

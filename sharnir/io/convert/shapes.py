@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sharnir.geometry.convex_hull import FLAT
+from sharnir.geometry.convex_hull import TOL_COPLANAR
 from sharnir.io.convert.source import Source, placed
 from sharnir.io.convex_decomposition import convex_parts
 from sharnir.model.poses import Pose
@@ -178,7 +178,7 @@ def corners(vertices: Array) -> Array | None:
 
     spread = vertices - vertices.mean(axis=0)
     size = np.abs(spread).max(initial=0.0)
-    if size == 0 or np.linalg.svd(spread / size, compute_uv=False)[2] < FLAT:
+    if size == 0 or np.linalg.svd(spread / size, compute_uv=False)[2] < TOL_COPLANAR:
         return None
     try:
         return np.asarray(vertices[Qhull(spread / size).vertices])

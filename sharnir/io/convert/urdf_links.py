@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.checks import LARGEST
+from sharnir.checks import MAX_MAGNITUDE
 from sharnir.io.convert.source import Source
 from sharnir.io.parsing.urdf import numbers, origin
 from sharnir.model.poses import Pose
@@ -40,8 +40,8 @@ def _set_drive(joint: Joint, element: ET.Element) -> None:
     so is what is beyond all sizes."""
     limit = element.find("limit")
     effort, speed = (float("0" if limit is None else limit.get(name, "0")) for name in ("effort", "velocity"))
-    joint.max_force = effort if 0 < effort < LARGEST else np.inf
-    joint.max_speed = speed if 0 < speed < LARGEST else np.inf
+    joint.max_force = effort if 0 < effort < MAX_MAGNITUDE else np.inf
+    joint.max_speed = speed if 0 < speed < MAX_MAGNITUDE else np.inf
 
 
 def _report_limits(source: Source, joint: Joint, element: ET.Element) -> None:

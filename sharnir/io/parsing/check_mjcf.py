@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-from sharnir.checks import LARGEST
+from sharnir.checks import MAX_MAGNITUDE
 from sharnir.errors import shown
 from sharnir.io.parsing.documents import Document
 from sharnir.io.parsing.size_limits import COUNTS, MAX_ARENA, MAX_ELEMENTS, MAX_HEIGHTS, MAX_PIXELS
@@ -69,8 +69,8 @@ def check_finite(node: Node) -> None:
             bare = word.lstrip("+-").lower()
             if bare.startswith(("nan", "inf")) or math.isinf(number(word)):
                 raise node.wrong(f"{key} is not finite: given {shown(value)}", "finite numbers")
-            if abs(number(word)) > LARGEST:
-                raise node.wrong(f"{key} is out of range: given {shown(value)}", f"numbers up to {LARGEST:g}")
+            if abs(number(word)) > MAX_MAGNITUDE:
+                raise node.wrong(f"{key} is out of range: given {shown(value)}", f"numbers up to {MAX_MAGNITUDE:g}")
 
 
 def check_ranges(node: Node) -> None:

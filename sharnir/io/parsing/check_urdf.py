@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from sharnir.checks import LARGEST
+from sharnir.checks import MAX_MAGNITUDE
 from sharnir.errors import shown, unknown
 from sharnir.io.parsing.check_inertias import check_inertias
 from sharnir.io.parsing.check_mjcf import check_node, number
@@ -121,8 +121,8 @@ def _check_numbers(node: Node) -> None:
             raise node.wrong(f"{key} has {len(values)} numbers: given {shown(text)}", f"{count} numbers")
         if any(math.isnan(x) or (math.isinf(x) and place not in UNLIMITED) for x in values):
             raise node.wrong(f"{key} is not a finite number: given {shown(text)}", "finite numbers")
-        if any(abs(x) > LARGEST and place not in UNLIMITED for x in values):
-            raise node.wrong(f"{key} is out of range: given {shown(text)}", f"numbers up to {LARGEST:g}")
+        if any(abs(x) > MAX_MAGNITUDE and place not in UNLIMITED for x in values):
+            raise node.wrong(f"{key} is out of range: given {shown(text)}", f"numbers up to {MAX_MAGNITUDE:g}")
         if place in POSITIVE and not all(x > 0 for x in values):
             raise node.wrong(f"{key} is not positive: given {shown(text)}", "metres > 0")
         if place in NOT_NEGATIVE and not all(x >= 0 for x in values):

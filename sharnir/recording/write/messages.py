@@ -15,7 +15,7 @@ from sharnir.recording.events import Watch
 from sharnir.recording.header import sealed
 from sharnir.recording.layout import INPUTS, Layout, Part
 from sharnir.rotations import matrix_to_quat
-from sharnir.simulation.joint_map import JointMap, controlled, mapped
+from sharnir.simulation.joint_map import JointMap, map_control, map_state
 
 STEP, SNAPSHOT, EVENT = range(3)
 HEAD = struct.Struct("<BBxxIQdQdd")
@@ -119,12 +119,12 @@ class Messages:
         layout, task = self._layout, self._task
         seen = layout.seen_arrays(data, head.contacts)
         q = np.concatenate([layout.array(data, name) for name in ("q", "loop_q")])
-        positions, rates = mapped(self._joints, q, np.concatenate([seen["v"], seen["loop_v"]]), seen)
+        positions, rates = map_state(self._joints, q, np.concatenate([seen["v"], seen["loop_v"]]), seen)
         nq, nv = task["sizes"]
         kinetic, potential = seen["energy"].tolist()
         error = float(layout.array(data, "report")[task["report"]["POSITION_ERROR"]])
         shapes, values = self._contacts(data, head.contacts)
-        control = controlled(self._joints, layout.array(data, "control"))
+        control = map_control(self._joints, layout.array(data, "control"))
         state = State(
             step=head.step, t=head.t, q=positions[:nq], v=rates[:nv], loop_q=positions[nq:], loop_v=rates[nv:],
             kinetic=kinetic, potential=potential, position_error=error, control=control,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sharnir.control.kinematics import Kinematics, Place
+from sharnir.control.kinematics import Kinematics, LinkFrame
 from sharnir.dynamics.evaluator import Dynamics
 from sharnir.model.model import Model, Reals
 from sharnir.spec.elements import Vector
@@ -55,6 +55,6 @@ class Loads:
         self._kinematics[points].at(q)
         return self._kinematics[points].J
 
-    def _place(self, body: str, point: Vector) -> Place:
+    def _place(self, body: str, point: Vector) -> LinkFrame:
         link, m = self._model.body(body), self._model
-        return Place(link, m.body_pos[link] + m.body_rot[link] @ np.asarray(point), m.body_rot[link])
+        return LinkFrame(link, m.body_pos[link] + m.body_rot[link] @ np.asarray(point), m.body_rot[link])

@@ -16,7 +16,7 @@ import numpy as np
 
 from sharnir.model.model import Model, Reals
 from sharnir.scenes.skybot.motors import nameplate
-from sharnir.simulation.views import written
+from sharnir.simulation.views import write_input
 
 if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
@@ -59,7 +59,7 @@ class Servos:
         self._apply(sim, volts)
 
     def _apply(self, sim: Simulation, volts: Reals) -> None:
-        written(sim, sim.impulses.state.actuator_input, slice(None), "voltages of the robot", volts)
+        write_input(sim, sim.impulses.state.actuator_input, slice(None), "voltages of the robot", volts)
 
     def relax(self, sim: Simulation) -> None:
         """No voltage at any motor: joints give way, braked by their shorted windings."""

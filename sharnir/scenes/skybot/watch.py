@@ -12,7 +12,7 @@ from sharnir.rotations import cross
 from sharnir.scenes.goals import Figure
 from sharnir.scenes.skybot.loads import FEET
 from sharnir.scenes.skybot.motors import nameplate
-from sharnir.sensors.support_polygon import center_of_mass, inside_by, support_polygon
+from sharnir.sensors.support_polygon import center_of_mass, distance_inside, support_polygon
 from sharnir.spec.scene import WORLD
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Watch:
         """m, from the centre of mass to the nearest edge of the polygon that the feet touch; negative outside."""
         lies = bool(sim.contacts(self.thing, WORLD))
         center = center_of_mass(sim, self._shares[0 if lies else 1])
-        return inside_by(support_polygon(sim, FEET), center)
+        return distance_inside(support_polygon(sim, FEET), center)
 
     def touched(self, sim: Simulation) -> list[Touch]:
         """What both hands exert on the thing now."""

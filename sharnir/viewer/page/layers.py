@@ -8,7 +8,7 @@ import numpy as np
 
 from sharnir.drawing.batches import rotated
 from sharnir.rotations import Array
-from sharnir.sensors.support_polygon import hull
+from sharnir.sensors.support_polygon import convex_hull_2d
 from sharnir.viewer.setup import Setup
 
 THIN = 0.004  # of a line or a shaft, over the radius of all that is drawn
@@ -92,7 +92,7 @@ class Layers:
             ground = np.array([center[0], center[1], feet[:, 2].mean()])
             self._plumb.points = np.stack([center, ground])[None]
         if len(feet) > 2:
-            rim = hull(feet) + np.array([0.0, 0.0, LIFT * self._radius])
+            rim = convex_hull_2d(feet) + np.array([0.0, 0.0, LIFT * self._radius])
             self._support.points = np.stack([rim, np.roll(rim, -1, axis=0)], axis=1)
 
     def _feet(self, frame: Any) -> Array:

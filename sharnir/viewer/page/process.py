@@ -19,7 +19,7 @@ import traceback
 from typing import Any
 
 from sharnir.errors import ModelError, fail
-from sharnir.model.model import index
+from sharnir.model.model import check_index
 from sharnir.viewer.channel import Channel
 from sharnir.viewer.commands import Command
 from sharnir.viewer.page.cameras import Cameras
@@ -89,7 +89,7 @@ def started(address: Address, title: str, bridge: Bridge) -> Any:
     """viser's server behind our gate, on that port and no other: it would go on to the next one that is free."""
     import viser
 
-    port = index("view", "port", address.port, 65536, "the ports")
+    port = check_index("view", "port", address.port, 65536, "the ports")
     taken = fail("view", "port cannot be served", f"{address.host}:{port}", "one that is free, or 0 for any")
     with socket.socket(socket.AF_INET6 if ":" in address.host else socket.AF_INET) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
