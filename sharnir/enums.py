@@ -1,4 +1,4 @@
-"""Numbers that stand for kinds, shared by the compiler and the kernels."""
+"""Enumerations shared by the compiler and the kernels. Their values are stored in arrays of the model."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Collision detection in kernels: broad phase, narrow phase, contact manifolds, queries."""
+"""Collision detection: broad phase, narrow phase, contact reduction, and queries (ray casts, distances)."""

@@ -1,4 +1,4 @@
-"""Boxes that hold shapes: how far they reach, and whether two of them meet."""
+"""Bounding volumes: extents of oriented and axis-aligned bounding boxes, and their overlap."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sharnir.kernels.types import column, mat33, real, vec3
 
 @wp.func
 def box_extent_along(half: vec3, x: real, y: real, z: real):
-    """How far a box of these half-extents reaches from its middle along (x, y, z) in its axes, m."""
+    """Extent (m) of a box with these half-extents from its center along direction (x, y, z) in its axes."""
     return wp.abs(x) * half[0] + wp.abs(y) * half[1] + wp.abs(z) * half[2]
 
 
 @wp.func
 def aabb_half_extents(geo: Geometry, s: int, R: mat33, rounds_only: bool):
-    """Half the edges of the box along the world's axes that holds a shape; infinite for a half-space, m. rounds_only:
-    all shapes are balls, capsules and half-spaces."""
+    """Half-extents of the AABB of a shape, m; infinite for a half-space. rounds_only: all shapes are spheres, capsules
+    and half-spaces."""
     kind = geo.kind[s]
     size = geo.size[s]
     out = vec3(geo.bounding_radius[s], geo.bounding_radius[s], geo.bounding_radius[s])
@@ -37,13 +37,15 @@ def aabb_half_extents(geo: Geometry, s: int, R: mat33, rounds_only: bool):
 
 @wp.func
 def has_tight_box(kind: int):
+    """Whether a shape has an oriented bounding box tighter than its bounding sphere: box, cylinder or hull."""
     return kind == BOX or kind == CYLINDER or kind == HULL
 
 
 @wp.func
 def is_obb_overlapping(half_a: vec3, half_b: vec3, A: mat33, B: mat33, offset: vec3, margin: real):
-    """Whether no face of two boxes has the other box beyond it, by more than a margin. box_a, box_b: half-extents, m;
-    A, B: axes; apart: from the middle of a to that of b; world, m."""
+    """Whether two oriented boxes overlap within a margin (m), tested on the 6 face normals only (not on edge cross
+    products: conservative). half_a, half_b: half-extents, m; A, B: axes; offset: from the center of a to that of b;
+    world, m."""
     R_ab = wp.transpose(A) * B
     in_a = wp.transpose(A) * offset
     in_b = wp.transpose(B) * offset

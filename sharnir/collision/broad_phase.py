@@ -1,12 +1,12 @@
-"""Broad phase: the pairs of shapes whose axis-aligned boxes overlap and that may touch, sorted.
+"""Broad phase: the sorted pairs of shapes whose axis-aligned bounding boxes (AABBs) overlap and that pass the filter.
 
-Sets of shapes are rows of bits, 64 shapes a word, in the order of their indices: pairs come out sorted, and what may
-touch at all (filters, excluded links, static shapes) is a static row to intersect with. Few boxes are compared each
-with all others. For many, every axis is cut into slabs, and two rows a slab say which boxes begin up to it and which
-end before it: those that may overlap a given one along the axis are the difference of two rows. A box costs the same
-whatever its size, so half-spaces, floors and walls need no care of their own. Nothing is kept between calls.
+Sets of shapes are bit rows, 64 shapes a word, in the order of their indices: pairs come out sorted, and the collision
+filter (groups, excluded links, static shapes) is a static bit row to intersect with. Up to MAX_ALL_PAIRS_SHAPES AABBs
+are compared each with all others. For more, every axis is cut into slabs, with two bit rows a slab: AABBs that begin up
+to it, and AABBs that end before it. The candidates of an AABB along an axis are the difference of two rows. An AABB
+costs the same whatever its size, so half-spaces, floors and walls need no special case. Nothing is kept between calls.
 
-Measured on a pile of 1,000 boxes: a grid of cells takes 1.8 times as long (5 times if sizes vary threefold, 45 times if
+Measured on a pile of 1,000 boxes: a uniform grid takes 1.8 times as long (5 times if sizes vary threefold, 45 times if
 a tenth of the boxes is far away), sweep and prune along one axis 10 times, both with a sort of the pairs after it.
 """
 
@@ -34,37 +34,37 @@ from sharnir.kernels.columns import ints2
 from sharnir.kernels.types import array2, real, vec3
 from sharnir.kernels.vector_ops import indices
 
-MAX_ALL_PAIRS_SHAPES = 128  # shapes up to which each box is compared with all others: measured
+MAX_ALL_PAIRS_SHAPES = 128  # shapes up to which each AABB is compared with all others: measured
 
 
 @wp.struct
 class BroadPhase:
-    """What is known of the shapes of a model before it moves."""
+    """Static data of the broad phase of a model."""
 
     count: int
-    words: int  # in a row of bits
-    slabs: int  # per axis; 0: none, each box is compared with all others
-    shape_stride: int  # from a number of a box to that of the next shape
-    number_stride: int  # from a number of a box to the next one
-    filter_row: indices  # [shape] its row of `allowed`
-    filter_bits: word_array  # [row · words] shapes that it may touch; bits of shapes up to itself mean nothing
-    slab_sample: indices  # [SAMPLED] shapes that slabs are laid out by
+    words: int  # words of a bit row
+    slabs: int  # per axis; 0: none, each AABB is compared with all others
+    shape_stride: int  # stride from a number of an AABB to the same number of the next shape
+    number_stride: int  # stride from a number of an AABB to its next number
+    filter_row: indices  # [shape] its row of `filter_bits`
+    filter_bits: word_array  # [row · words] shapes that may collide with it; bits of shapes up to itself are not read
+    slab_sample: indices  # [SLAB_SAMPLES] shapes whose AABBs define the slabs
 
 
 @wp.struct
 class BroadPhaseScratch:
-    """Scratch in workspace columns. Boxes go in by `put_box`, pairs come out."""
+    """Scratch of the broad phase in workspace columns: AABBs are written by `set_aabb`, pairs by `find_pairs`."""
 
     capacity: int  # pairs there is room for
-    aabb: array2  # [NUMBERS · 64 words] world, m; see sharnir.collision.broad_phase_native
-    aabb_slab: ints2  # [NUMBERS shape] the slab of every number of a box, times words
-    slab_bits: word_array2  # [6 (slabs + 1) words] per axis: boxes that begin up to a slab, boxes that end before it
-    candidates: word_array2  # lists of what slabs leave to be compared
-    pairs: ints2  # [2 most] smaller and larger shape index, sorted
+    aabb: array2  # [NUMBERS_PER_AABB · 64 words] world, m; layout in sharnir.collision.broad_phase_native
+    aabb_slab: ints2  # [NUMBERS_PER_AABB shape] slab of every number of an AABB, times words
+    slab_bits: word_array2  # [6 (slabs + 1) words] per axis: AABBs that begin up to a slab, AABBs that end before it
+    candidates: word_array2  # candidate pairs of a batch, before AABBs are compared (CPU only)
+    pairs: ints2  # [2 capacity] smaller and larger shape index, sorted
 
 
 def upload_broad_phase(kind: np.ndarray, collision_filter: CollisionFilter, device: str) -> BroadPhase:
-    """The static part, for shapes of kinds `kind` [shape], of which some may touch."""
+    """Upload the static data of the broad phase. kind: [shape] ShapeKind."""
     rows, row = _build_filter_rows(collision_filter)
     out = BroadPhase()
     out.count = len(kind)
@@ -78,7 +78,7 @@ def upload_broad_phase(kind: np.ndarray, collision_filter: CollisionFilter, devi
 
 
 def allocate_broad_phase_scratch(count: int, capacity: int, columns: int, device: str) -> BroadPhaseScratch:
-    """Zeroed scratch for `count` shapes and `capacity` pairs."""
+    """Allocate zeroed scratch for `count` shapes and `capacity` pairs."""
     words, slabs = _count_words(count), _count_slabs(count)
     out = BroadPhaseScratch()
     out.capacity = capacity
@@ -94,7 +94,7 @@ def allocate_broad_phase_scratch(count: int, capacity: int, columns: int, device
 
 
 def _count_words(count: int) -> int:
-    """Words in a row of bits, whole blocks of them where rows are combined."""
+    """Words of a bit row, rounded up to whole blocks where rows are combined blockwise."""
     words = -(-count // WORD_BITS)
     return words if count <= MAX_ALL_PAIRS_SHAPES else -(-words // WORDS_PER_BLOCK) * WORDS_PER_BLOCK
 
@@ -107,8 +107,8 @@ def _count_slabs(count: int) -> int:
 
 
 def _build_filter_rows(collision_filter: CollisionFilter) -> tuple[np.ndarray, np.ndarray]:
-    """Words of all rows, and the row of every shape. The shapes of a pile share a row, which then stays in the cache:
-    of a row only bits of larger indices are read, so that the bit of the shape itself may have any value."""
+    """Words of all distinct filter rows, and the row of every shape. The shapes of a pile share a row, which then stays
+    in the cache: only bits of larger indices are read of a row, so the bit of the shape itself may have any value."""
     count = len(collision_filter.link)
     row_index: dict[bytes, int] = {}
     row = np.zeros(count, dtype=np.int32)
@@ -121,8 +121,8 @@ def _build_filter_rows(collision_filter: CollisionFilter) -> tuple[np.ndarray, n
 
 
 def _choose_slab_sample(kind: np.ndarray, link: np.ndarray) -> np.ndarray:
-    """Shapes that stand for all, some twice if there are few: moving ones if there are any, and none that are huge by
-    kind. Drawn at random, but always the same: a regular choice could see one layer of a regular pile only."""
+    """Shapes whose AABBs define the slabs, some twice if there are few: moving ones if there are any, and none of
+    unbounded kinds. A fixed random choice: a regular one could see a single layer of a regular pile."""
     huge = np.isin(kind, (HALF_SPACE, HEIGHT_FIELD, MESH))
     for candidates in (~huge & (link >= 0), ~huge, np.ones(len(kind), dtype=bool)):
         chosen = np.flatnonzero(candidates)
@@ -133,13 +133,14 @@ def _choose_slab_sample(kind: np.ndarray, link: np.ndarray) -> np.ndarray:
 
 @wp.func
 def set_aabb(broad_phase: BroadPhase, scratch: BroadPhaseScratch, shape: int, lower: vec3, upper: vec3, w: int):
-    """The box of a shape, margin and motion included, world, m. ±∞ is welcome; a NaN makes a box that meets none."""
+    """Set the AABB of a shape, margin and motion included (world, m). ±∞ is allowed; a NaN makes an AABB that overlaps
+    none."""
     store_aabb(scratch.aabb, broad_phase.shape_stride, broad_phase.number_stride, shape, lower, upper, w)
 
 
 @wp.func
 def find_pairs(broad_phase: BroadPhase, scratch: BroadPhaseScratch, w: int) -> int:
-    """Fill `pairs`; returns how many there are, of which the first `most` are stored."""
+    """Fill `pairs` with all overlapping pairs; returns their number, of which the first `capacity` are stored."""
     if broad_phase.slabs == 0:
         return find_all_pairs(
             scratch.aabb,

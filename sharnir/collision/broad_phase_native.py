@@ -1,8 +1,8 @@
-"""Native parts of the broad phase: boxes, and rows of bits with a bit per shape.
+"""Native parts of the broad phase: AABBs, and bit rows with a bit per shape.
 
-A box is eight numbers, lower corner, 0, −upper corner, 0: two boxes overlap if the numbers of one are at most those of
-the other turned round, (l, 0, −u, 0) ≤ (u', 0, −l', 0). Few boxes are stored number by number, so that eight of them
-are compared with one at once; many are stored box by box, since those to compare are picked from all over.
+An AABB is eight numbers, (lower, 0, −upper, 0): two AABBs overlap if the numbers of one are at most those of the other
+with halves swapped and negated, (l, 0, −u, 0) ≤ (u', 0, −l', 0). Up to MAX_ALL_PAIRS_SHAPES they are stored number by
+number, so that one is compared with eight at once; more are stored AABB by AABB, since candidates are scattered.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from sharnir.kernels.vector_ops import indices
 word_array = wp.array(dtype=wp.uint64)
 word_array2 = wp.array(dtype=wp.uint64, ndim=2)
 
-WORD_BITS = 64  # shapes in a word of bits
-WORDS_PER_BLOCK = 4  # words combined at once
-NUMBERS_PER_AABB = 8  # of a box
-SLAB_SAMPLES = 32  # shapes that slabs are laid out by
-SHAPES_PER_BATCH = 16  # shapes whose partners are listed before any are compared; divides WORD
-UNCHECKED_PARTNERS = 3  # partners of a word that are listed without asking whether there are so many
+WORD_BITS = 64  # shapes in a word
+WORDS_PER_BLOCK = 4  # words combined at once (SIMD)
+NUMBERS_PER_AABB = 8  # numbers of an AABB
+SLAB_SAMPLES = 32  # shapes whose AABBs define the slabs
+SHAPES_PER_BATCH = 16  # shapes whose candidates are listed before any are compared; divides WORD_BITS
+UNCHECKED_PARTNERS = 3  # candidates of a word that are listed without a branch on how many there are
 
 _COLUMN_NATIVE = """
     typedef unsigned long long word;
@@ -233,7 +233,7 @@ _PAIRS_BY_SLABS_NATIVE = """
 
 
 def _complete_native(code: str) -> str:
-    """A snippet on column w of the workspaces."""
+    """A native snippet for column w of the workspaces, with constants and the floating-point type filled in."""
     code = _COLUMN_NATIVE + code + "\n#undef FLAGS\n"
     for name, value in {
         "SAMPLED": SLAB_SAMPLES,
@@ -246,13 +246,13 @@ def _complete_native(code: str) -> str:
 
 
 def candidate_buffer_size(words: int) -> int:
-    """Words of scratch that `pairs_by_slabs` needs on the CPU, for rows of bits of so many words."""
+    """Words of scratch that `find_pairs_by_slabs` needs on the CPU for bit rows of `words` words."""
     return SHAPES_PER_BATCH * (WORD_BITS + 2) * words + UNCHECKED_PARTNERS
 
 
 @wp.func_native(_complete_native(_STORE_AABB_NATIVE))
 def store_aabb(box: array2, step_shape: int, step_number: int, shape: int, lower: vec3, upper: vec3, w: int):
-    """The numbers of the box of a shape, at these distances in `box`."""
+    """Store the AABB of a shape, with the given strides in `box`."""
     ...
 
 
@@ -260,7 +260,8 @@ def store_aabb(box: array2, step_shape: int, step_number: int, shape: int, lower
 def find_all_pairs(
     box: array2, allowed: word_array, row: indices, count: int, words: int, pairs: ints2, most: int, w: int
 ) -> int:
-    """Compare every box with all after it; returns how many pairs there are."""
+    """Compare every AABB with all after it; returns the number of overlapping pairs, of which the first `most` are
+    stored."""
     ...
 
 
@@ -268,7 +269,7 @@ def find_all_pairs(
 def build_slabs(
     box: array2, sample: indices, count: int, words: int, slabs: int, slab: ints2, marks: word_array2, w: int
 ):
-    """Cut the axes into slabs and mark which boxes begin up to each and which end before it."""
+    """Cut the axes into slabs and set the bit rows: AABBs that begin up to each slab, AABBs that end before it."""
     ...
 
 
@@ -277,5 +278,6 @@ def find_pairs_by_slabs(
     box: array2, slab: ints2, marks: word_array2, near: word_array2, allowed: word_array, row: indices, count: int, words: int,
     slabs: int, pairs: ints2, most: int, w: int,
 ) -> int:  # fmt: skip
-    """Compare every box with those after it that share slabs with it; returns how many pairs there are."""
+    """Compare every AABB with those after it that share slabs with it along all axes; returns the number of overlapping
+    pairs, of which the first `most` are stored."""
     ...

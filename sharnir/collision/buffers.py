@@ -1,4 +1,4 @@
-"""Room for a search for contacts: where shapes are, what is near, and the points found."""
+"""Contact buffers and scratch of collision detection."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from sharnir.collision.shapes import ContactList
 from sharnir.kernels.columns import allocate_columns, ints2
 from sharnir.kernels.types import array2, real
 
-SPARE_CONTACTS = 16  # points that a pair needs room for while it chooses among them
+SPARE_CONTACTS = 16  # contacts of extra room that a pair needs while it is reduced
 
 
 @wp.struct
 class Contacts:
-    """Points of every world that touch or may touch within a step, [item, world]."""
+    """Contacts of every world that touch or may touch within a step, [item, world]."""
 
-    capacity: int  # points there is room for
-    count: ints2  # [2] points stored, points there are
+    capacity: int  # contacts there is room for
+    count: ints2  # [2] contacts stored, contacts found
     shape: ints2  # [2 point] the smaller index first
-    feature: ints2  # [point] see `Found`
+    feature: ints2  # [point] see `ContactList`
     normal: array2  # [3 point] from the first shape to the second, world axes
     point: array2  # [3 point] halfway between the surfaces, m
     gap: array2  # [point] m; negative: they overlap
@@ -28,22 +28,22 @@ class Contacts:
 
 @wp.struct
 class CollisionScratch:
-    """Where shapes are while points are sought, in workspace columns."""
+    """Scratch of collision detection in workspace columns: poses, motion bounds, pairs, contacts."""
 
     contacts: ContactList
-    contact_shape: ints2  # [2 point]
+    contact_shape: ints2  # [2 point] shapes of a contact, the smaller index first
     R: array2  # [9 shape] axes in the world
     x: array2  # [3 shape] origin in the world, m
-    box_center: array2  # [3 shape] of the box that holds it, world, m
+    box_center: array2  # [3 shape] center of its bounding box, world, m
     velocity: array2  # [3 shape] of its origin, m/s
-    speed_bound: array2  # [shape] bound on how fast its points move besides, m/s
-    axis_cache_slots: int  # of `apart`
-    axis_cache: array2  # [3 slot] directions along which pairs were last seen apart, world; see `separating_axis_cache`
+    speed_bound: array2  # [shape] bound on the velocity of its points relative to its origin, m/s
+    axis_cache_slots: int  # of `axis_cache`
+    axis_cache: array2  # [3 slot] directions along which pairs were last seen separated, world
     broad_phase: BroadPhaseScratch
 
 
 def allocate_contacts(capacity: int, worlds: int, device: str) -> Contacts:
-    """Zeroed room for some points of every world."""
+    """Allocate zeroed contacts of all worlds."""
     out = Contacts()
     out.capacity = capacity
     for name, rows in (("normal", 3), ("point", 3), ("gap", 1)):
@@ -54,7 +54,7 @@ def allocate_contacts(capacity: int, worlds: int, device: str) -> Contacts:
 
 
 def allocate_collision_scratch(shapes: int, capacity: int, pairs: int, columns: int, device: str) -> CollisionScratch:
-    """Zeroed scratch for `most` points and `pairs` pairs of shapes near each other."""
+    """Allocate zeroed scratch for `capacity` contacts and `pairs` pairs of the broad phase."""
     capacity += SPARE_CONTACTS
     contacts = ContactList()
     contacts.capacity = capacity

@@ -1,4 +1,4 @@
-"""Few points for a pair of shapes that meet in many: the deepest one, and those farthest apart."""
+"""Contact reduction: at most MAX_PAIR_CONTACTS contacts of a pair, the deepest one and those farthest apart."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from sharnir.collision.shapes import ContactList
 from sharnir.kernels.columns import get, get3, get_int, put, put3, put_int
 from sharnir.kernels.types import real, vec3
 
-MAX_PAIR_CONTACTS = 8  # points of a pair, at most
-REDUCTION_DEPTH_WEIGHT = wp.constant(real(4.0))  # how much more depth counts than distance from the middle
-TOL_CLEARLY_DEEPER = wp.constant(real(1.0e-5))  # of a size: gaps that differ by less are the same
-TOL_SAME_CONTACT = wp.constant(real(1.0e-3))  # of a size: points nearer to each other are one
+MAX_PAIR_CONTACTS = 8  # contacts of a pair, at most
+REDUCTION_DEPTH_WEIGHT = wp.constant(real(4.0))  # weight of depth against distance from the middle
+TOL_CLEARLY_DEEPER = wp.constant(real(1.0e-5))  # relative to the sphere's radius: gaps that differ by less are equal
+TOL_SAME_CONTACT = wp.constant(real(1.0e-3))  # relative to the sphere's radius: contacts nearer to each other are one
 
 
 @wp.struct
 class WorldSphere:
-    """The shape that is touched, roughly."""
+    """A sphere, world: here the bounding sphere of the convex shape of a pair, as length scale."""
 
     center: vec3  # world, m
     radius: real  # m
@@ -24,6 +24,7 @@ class WorldSphere:
 
 @wp.func
 def write_contact(contacts: ContactList, k: int, normal: vec3, point: vec3, gap: real, feature: int, w: int):
+    """Write contact k."""
     put3(contacts.normal, k, w, normal)
     put3(contacts.point, k, w, point)
     put(contacts.gap, k, w, gap)
@@ -32,6 +33,7 @@ def write_contact(contacts: ContactList, k: int, normal: vec3, point: vec3, gap:
 
 @wp.func
 def copy_contact(contacts: ContactList, source: int, target: int, w: int):
+    """Copy contact `source` to `target`."""
     normal = get3(contacts.normal, source, w)
     point = get3(contacts.point, source, w)
     write_contact(
@@ -41,7 +43,7 @@ def copy_contact(contacts: ContactList, source: int, target: int, w: int):
 
 @wp.func
 def contact_dissimilarity(contacts: ContactList, k: int, normal: vec3, point: vec3, sphere: WorldSphere, w: int):
-    """How different a stored point is from another, m²: by place, and by normal on the scale of the ball."""
+    """Squared distance (m²) of stored contact k from another: of positions, plus of normals times the sphere's radius."""
     d = get3(contacts.point, k, w) - point
     e = (get3(contacts.normal, k, w) - normal) * sphere.radius
     return wp.dot(d, d) + wp.dot(e, e)
@@ -49,6 +51,7 @@ def contact_dissimilarity(contacts: ContactList, k: int, normal: vec3, point: ve
 
 @wp.func
 def find_deepest(contacts: ContactList, first: int, n: int, w: int):
+    """Index of the contact with the smallest gap among those from `first` to n."""
     best = int(first)
     k = int(first + 1)
     while k < n:
@@ -60,14 +63,14 @@ def find_deepest(contacts: ContactList, first: int, n: int, w: int):
 
 @wp.func
 def score_contact(contacts: ContactList, k: int, sphere: WorldSphere, w: int):
-    """How far out and how deep a point is, m."""
+    """Score of a contact, m: distance from the sphere's center plus weighted depth; larger is kept."""
     return wp.length(get3(contacts.point, k, w) - sphere.center) - REDUCTION_DEPTH_WEIGHT * get(contacts.gap, k, w)
 
 
 @wp.func
 def find_least_useful(contacts: ContactList, first: int, n: int, sphere: WorldSphere, w: int):
-    """Of the two points most alike the one nearer to the middle and less deep; never the deepest one of all
-    if it is clearly deeper than the other."""
+    """Contact to drop: of the two most similar ones the one with the lower score, but never the deepest of all if it is
+    clearly deeper than the other."""
     deepest_contact = find_deepest(contacts, first, n, w)
     tie = TOL_CLEARLY_DEEPER * sphere.radius
     worst = int(first)
@@ -105,10 +108,8 @@ def insert_contact(
     sphere: WorldSphere,
     w: int,
 ):
-    """Add a point to those from `first` to n, at most KEPT; returns the new n, which must be one there is room for.
-
-    Of the same point found twice the deeper one counts.
-    """
+    """Insert a contact into those from `first` to n, of which at most MAX_PAIR_CONTACTS are kept; returns the new n.
+    There must be room for one more. Of duplicates the deeper one is kept."""
     k = int(first)
     duplicate = int(-1)
     while k < n and duplicate < 0:

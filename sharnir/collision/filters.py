@@ -1,4 +1,4 @@
-"""Which shapes of a model may touch, before anything moves."""
+"""Collision filters: which shapes of a model may collide, whatever their poses."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class CollisionFilter:
-    """Shapes on links `link` [shape], −1 for the world, with bits `group` and `mask` [shape].
+    """Collision filter of shapes on links `link` [shape] (−1: the world) with bit sets `group` and `mask` [shape].
 
-    Two shapes may touch if they are on different links, if the group of each has a bit in common with the mask of the
-    other, and if their links are no pair of `excluded` [pair, 2], in any order; but of the shapes `pairs` [pair, 2],
-    in any order, those may whose `touch` [pair] is not 0, and the others may not.
+    Two shapes may collide if they are on different links, the group of each shares a bit with the mask of the other,
+    and their links are no pair of `excluded` [pair, 2] (unordered). Shape pairs `pairs` [pair, 2] (unordered) override
+    this: they may collide if `touch` [pair] is not 0, and else may not.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class CollisionFilter:
         self._pair_other, self._pair_touch = both[order, 1], np.tile(np.asarray(touch, dtype=bool), 2)[order]
 
     def row(self, a: int) -> np.ndarray:
-        """[shape] whether it may touch shape a."""
+        """[shape] whether it may collide with shape a."""
         link, group, mask = self.link, self._group, self._mask
         may = (link != link[a]) & ((group[a] & mask) != 0) & ((group & mask[a]) != 0)
         may &= ~np.isin(link, self._excluded.get(int(link[a]), ()))
@@ -44,27 +44,27 @@ class CollisionFilter:
         return may
 
     def any(self) -> bool:
-        """Whether any two shapes may touch."""
+        """Whether any two shapes may collide."""
         return any(self.row(a).any() for a in range(len(self.link)))
 
 
 def build_collision_filter(model: Model) -> CollisionFilter:
-    """As the model's joints, groups, masks and contact pairs say."""
+    """Collision filter of a model: its joints, belts, groups, masks and explicit contact pairs."""
     return CollisionFilter(
         model.shape_link, *model.shape_filter.T, list_excluded_links(model), model.pair_shape, model.pair_touch
     )
 
 
 def list_excluded_links(model: Model) -> list[tuple[int, int]]:
-    """Pairs of links that do not touch by default: parent and child, whether their joint carries the tree or closes a
-    loop, and those with a belt in common."""
+    """Pairs of links that do not collide by default: parent and child of a joint, in the tree or closing a loop, and
+    links that share a belt."""
     tree = [(int(parent), i) for i, parent in enumerate(model.parent)]
     loops = [(int(min(pair)), int(max(pair))) for pair in model.loop_link]
     return sorted({pair for pair in (*tree, *loops, *list_belt_pairs(model)) if pair[0] >= 0})
 
 
 def list_belt_pairs(model: Model) -> list[tuple[int, int]]:
-    """Pairs of links that do not touch since one belt runs round both, or one is the other's sprocket."""
+    """Pairs of links that do not collide since one belt runs round both, or one is the other's sprocket."""
     out: set[tuple[int, int]] = set()
     for sprocket in np.unique(model.shape_sprocket[model.shape_sprocket >= 0]).tolist():
         group = sorted({sprocket, *model.shape_link[model.shape_sprocket == sprocket].tolist()})

@@ -1,4 +1,5 @@
-"""Where the shapes of a world touch or are about to, in a fixed order."""
+"""Collision pipeline: poses and AABBs, broad phase, bounding-volume tests, narrow phase, culling; contacts in a fixed
+order."""
 
 from __future__ import annotations
 
@@ -41,10 +42,9 @@ COLLISION_MODULE_OPTIONS = {
     "cpu_compiler_flags": "-march=native -mllvm=-inline-threshold=20000",
 }
 
-ROUND_SHAPES, CONVEX_SHAPES, ALL_SHAPES = range(
-    3
-)  # balls, capsules and half-spaces; these and other convex shapes; all kinds
-PROPERTIES_PER_PAIR = 6  # of a material, or of a pair of them
+# sphere, capsule, half-space; all convex shapes; all kinds
+ROUND_SHAPES, CONVEX_SHAPES, ALL_SHAPES = range(3)
+PROPERTIES_PER_PAIR = 6  # of a pair of materials
 SLIDING_FRICTION, STATIC_FRICTION, ROLLING_FRICTION, TORSIONAL_FRICTION, RESTITUTION_FACTOR, RESTITUTION_THRESHOLD = (
     range(PROPERTIES_PER_PAIR)
 )
@@ -52,25 +52,28 @@ SLIDING_FRICTION, STATIC_FRICTION, ROLLING_FRICTION, TORSIONAL_FRICTION, RESTITU
 
 @wp.struct
 class ContactModel:
-    """What a model's shapes are and which pairs of them may touch."""
+    """Contact model of a model: its shapes, which pairs may collide, and materials."""
 
     geo: Geometry
-    has_pairs: int  # 1 if any two shapes may touch
-    only_round: int  # 1 if there are only balls, capsules and half-spaces
+    has_pairs: int  # 1 if any two shapes may collide
+    only_round: int  # 1 if all shapes are spheres, capsules and half-spaces
     only_convex: int  # 1 if there are no height fields and no meshes
-    needs_velocity_before: int  # 1 if speeds before the step matter: for restitution, or static friction above sliding
+    # 1 if velocities before the step matter: for restitution, or static friction above sliding friction
+    needs_velocity_before: int
     broad_phase: BroadPhase
-    speculative_margin: real  # m, within which points are sought besides what motion asks for
+    speculative_margin: real  # m, gap up to which contacts are found besides what motion asks for
     material_count: int
     material: indices  # [shape]
-    material_pair_table: wp.array(dtype=real)  # [PROPERTIES material²] of pairs of materials
+    material_pair_table: wp.array(dtype=real)  # [PROPERTIES_PER_PAIR material²] of pairs of materials
     sprocket: indices  # [shape] link of the sprocket whose belt runs round it, -1 for none
-    belt_lever: wp.array(dtype=vec3)  # [shape] m, radius times axis of that sprocket, link axes
-    surface_velocity: wp.array(dtype=vec3)  # [shape] velocity of the surface against its body, link axes, m/s
+    belt_lever: wp.array(dtype=vec3)  # [shape] m, sprocket radius times its axis, link axes
+    # [shape] velocity of the surface relative to its body (conveyor), link axes, m/s
+    surface_velocity: wp.array(dtype=vec3)
 
 
 def _make_update_shapes(name: str, rounds_only: bool) -> Any:
-    """Of balls, capsules and half-spaces only the third axis counts."""
+    """Make the function that updates shapes: world poses, velocities, motion bounds and AABBs. Link velocities are `a`
+    of the workspace. rounds_only: of spheres, capsules and half-spaces only the z axis is stored."""
 
     def update_shapes(tree: Tree, ws: Workspace, model: ContactModel, scratch: CollisionScratch, dt: real, w: int):
         """Poses of all shapes, and how they move: links have the velocities `a` in the workspace."""
@@ -114,6 +117,7 @@ def _make_update_shapes(name: str, rounds_only: bool) -> Any:
 
 @wp.func
 def shape_pose_of(model: ContactModel, scratch: CollisionScratch, s: int, w: int):
+    """Shape s with its world pose."""
     out = ShapePose()
     out.kind = model.geo.kind[s]
     out.data = model.geo.data[s]
@@ -125,7 +129,7 @@ def shape_pose_of(model: ContactModel, scratch: CollisionScratch, s: int, w: int
 
 @wp.func
 def is_above_half_space(model: ContactModel, scratch: CollisionScratch, plane: int, s: int, margin: real, w: int):
-    """Whether a shape's ball or box is above a half-space, by more than a margin."""
+    """Whether a shape's bounding sphere or box is above a half-space by more than a margin (m)."""
     normal = column(get33(scratch.R, plane, w), 2)
     origin = get3(scratch.x, plane, w)
     above = wp.dot(normal, get3(scratch.x, s, w) - origin) >= model.geo.bounding_radius[s] + margin
@@ -138,7 +142,7 @@ def is_above_half_space(model: ContactModel, scratch: CollisionScratch, plane: i
 
 @wp.func
 def is_bounds_overlapping(model: ContactModel, scratch: CollisionScratch, a: int, b: int, margin: real, w: int):
-    """Whether the balls and boxes around two shapes meet, or reach into a half-space, within a margin."""
+    """Whether the bounding spheres and boxes of two shapes overlap, or reach into a half-space, within a margin (m)."""
     offset = get3(scratch.x, b, w) - get3(scratch.x, a, w)
     reach = model.geo.bounding_radius[a] + model.geo.bounding_radius[b] + margin
     overlapping = wp.dot(offset, offset) < reach * reach
@@ -160,12 +164,14 @@ def is_bounds_overlapping(model: ContactModel, scratch: CollisionScratch, a: int
 def append_nothing(
     model: ContactModel, scratch: CollisionScratch, a: int, b: int, A: ShapePose, B: ShapePose, margin: real, n: int, w: int
 ):  # fmt: skip
+    """Append no contact; returns n."""
     return n
 
 
 def _make_collide_pair(family: int) -> Any:
-    """What appends the points of a pair that is not round. Nothing where there is none: such kernels need not be
-    compiled again when the rest changes."""
+    """Make the function that appends the contacts of a pair that is not round, unless the separating-axis cache shows
+    that they are separated. Without such shapes it appends none, so that these kernels need not be recompiled when the
+    rest changes."""
     if family == ROUND_SHAPES:
         return append_nothing
     append_contacts = collide_convex if family == CONVEX_SHAPES else collide_shapes
@@ -191,7 +197,9 @@ def _make_collide_pair(family: int) -> Any:
 
 
 def _make_find_contacts(name: str, family: int) -> Any:
-    """Among all shapes, or those of some kinds only: a kernel that has no room for all of it."""
+    """Make the function that finds the contacts of all pairs of shapes of a family: kernels are compiled for what a
+    model needs. It returns their number, which may exceed the room there is, or minus the number of pairs if these
+    exceed theirs."""
     update_shapes, collide_pair = (
         _make_update_shapes(f"update_shapes_for_{name}", family == ROUND_SHAPES),
         _make_collide_pair(family),
@@ -242,7 +250,7 @@ find_round_contacts = _make_find_contacts("find_round_contacts", ROUND_SHAPES)
 
 @wp.func
 def export_contacts(scratch: CollisionScratch, contacts: Contacts, needed: int, w: int):
-    """What was found, where every world has its own."""
+    """Copy the contacts found from the workspace column to the arrays of world w. needed: contacts found."""
     count = wp.clamp(needed, 0, contacts.capacity)
     set_item_int(contacts.count, 0, w, count)
     set_item_int(contacts.count, 1, w, needed)
@@ -258,8 +266,11 @@ def export_contacts(scratch: CollisionScratch, contacts: Contacts, needed: int, 
 
 
 def _make_kernel(name: str, family: int) -> Any:
+    """Make the kernel that finds the contacts of every world at positions q, within a step at velocities v."""
     find_contacts = (
-        find_round_contacts if family == ROUND_SHAPES else _make_find_contacts(name.replace("kernel", "find_contacts"), family)
+        find_round_contacts
+        if family == ROUND_SHAPES
+        else _make_find_contacts(name.replace("kernel", "find_contacts"), family)
     )
 
     def collide_kernel(

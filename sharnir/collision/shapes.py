@@ -1,4 +1,4 @@
-"""Shapes as kernels see them, and the points where two of them touch."""
+"""Device structs of shapes, posed shapes and contact lists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sharnir.kernels.vector_ops import indices
 
 @wp.struct
 class Geometry:
-    """The shapes of a model and what they refer to."""
+    """The shapes of a model with the hulls, height fields and meshes they refer to."""
 
     count: int
     kind: indices  # [shape] SPHERE, … of sharnir.enums
@@ -19,48 +19,50 @@ class Geometry:
     rot: wp.array(dtype=mat33)  # [shape] axes in the link frame
     pos: wp.array(dtype=vec3)  # [shape] origin in the link frame, m
     size: wp.array(dtype=vec3)  # [shape] half-extents of a box; radius and half length; radius; m
-    box_center: wp.array(dtype=vec3)  # [shape] of a box along its axes that holds it, shape frame, m
+    box_center: wp.array(dtype=vec3)  # [shape] center of the bounding box along its axes, shape frame, m
     box_half: wp.array(dtype=vec3)  # [shape] half-extents of that box, m
-    bounding_radius: wp.array(dtype=real)  # [shape] of a ball about its origin that holds it, m; 0 for half-spaces
-    data: indices  # [shape] which hull, height field or mesh it is
+    bounding_radius: wp.array(dtype=real)  # [shape] of the bounding sphere about its origin, m; 0 for half-spaces
+    data: indices  # [shape] index of its hull, height field or mesh
     hull_vertex_start: indices  # [hull + 1] first of its vertices
     hull_face_start: indices  # [hull + 1] first of its faces
-    vertex_neighbour_start: indices  # [vertex + 1] first of its neighbours along edges, in `neighbour`
+    vertex_neighbour_start: indices  # [vertex + 1] first of its neighbours along edges, in `vertex_neighbour`
     vertex_neighbour: indices  # vertices, counted over all hulls
     vertex: wp.array(dtype=vec3)  # [vertex] m, shape frame
-    hull_cell_start: indices  # [hull + 1] first of its cells of directions, see `sharnir.geometry.support_table`
-    cell_vertex_start: indices  # [cell + 1] first of the vertices that may be farthest along its directions
-    cell_vertex_position: wp.array(dtype=vec3)  # those vertices, m, shape frame
-    cell_vertex: indices  # their numbers in `vertex`
-    vertex_face_start: indices  # [vertex + 1] first of the faces it is a corner of, in `around`
+    hull_cell_start: indices  # [hull + 1] first of its cells of the support table, see sharnir.geometry.support_table
+    cell_vertex_start: indices  # [cell + 1] first of its support candidates
+    cell_vertex_position: wp.array(dtype=vec3)  # positions of the support candidates, m, shape frame
+    cell_vertex: indices  # their indices in `vertex`
+    vertex_face_start: indices  # [vertex + 1] first of the faces around it, in `vertex_face`
     vertex_face: indices  # faces, counted over all hulls
-    face_corner_start: indices  # [face + 1] first of its corners, in `corner`
+    face_corner_start: indices  # [face + 1] first of its corners, in `face_vertex`
     face_vertex: indices  # vertices, counted over all hulls, counter-clockwise seen from outside
     face_normal: wp.array(dtype=vec3)  # [face] outward, shape frame
     field_start: indices  # [field] first of its heights
     field_rows: indices  # [field] along x
     field_columns: indices  # [field] along y
     height: wp.array(dtype=real)  # m, row by row
-    mesh_node_start: indices  # [mesh + 1] first node of its tree of boxes, depth first
+    mesh_node_start: indices  # [mesh + 1] first node of its BVH, depth first
     node_low: wp.array(dtype=vec3)  # [node] m, shape frame
     node_high: wp.array(dtype=vec3)  # [node] m, shape frame
-    node_skip: indices  # [node] the first one that is not below it
+    node_skip: indices  # [node] next node if its box is missed (skip link)
     node_first: indices  # [node] first triangle of a leaf
     node_count: indices  # [node] triangles of a leaf, 0 of other nodes
     mesh_vertex: wp.array(dtype=vec3)  # [mesh vertex] m, shape frame
     mesh_triangle_vertex: indices  # [3 triangle] mesh vertices, counter-clockwise seen from outside
+    # [3 triangle] the neighbour's third vertex across edge k → k + 1; −1: none, or several
     mesh_opposite_vertex: (
         indices  # [3 triangle] the neighbour's third vertex across edge k → k + 1; −1: none, or several
     )
-    mesh_neighbour_start: indices  # [mesh vertex + 1] first of its neighbours along edges, in `mesh_near`
+    mesh_neighbour_start: indices  # [mesh vertex + 1] first of its neighbours along edges, in `mesh_neighbour`
     mesh_neighbour: indices  # mesh vertices
 
 
 @wp.struct
 class ShapePose:
-    """A shape where it is."""
+    """A shape with its world pose."""
 
     kind: int
+    # index of its hull, height field or mesh; of a TRIANGLE bits of its edges, see sharnir.collision.surface.triangle
     data: int
     R: mat33  # its axes in the world
     x: vec3  # its origin in the world, m
@@ -69,18 +71,18 @@ class ShapePose:
 
 @wp.struct
 class ContactList:
-    """Points found so far, a workspace [item, column]."""
+    """Contacts found so far, a workspace [item, column]."""
 
-    capacity: int  # points there is room for
+    capacity: int  # contacts there is room for
     normal: array2  # [3 point] from the first shape to the second, unit length, world axes
     point: array2  # [3 point] halfway between the two surfaces, world, m
     gap: array2  # [point] from the first surface to the second along the normal, m; negative: they overlap
-    feature: ints2  # [point] which features meet: the same number as long as the same ones do
+    feature: ints2  # [point] feature id: the same as long as the same features touch
 
 
 @wp.func
 def append_contact(contacts: ContactList, n: int, normal: vec3, point: vec3, gap: real, feature: int, w: int):
-    """Store point n if there is room; returns how many there are then, stored or not."""
+    """Append contact n if there is room; returns n + 1, stored or not."""
     if n < contacts.capacity:
         put3(contacts.normal, n, w, normal)
         put3(contacts.point, n, w, point)

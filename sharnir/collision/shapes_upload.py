@@ -1,4 +1,4 @@
-"""A model's shapes on a device."""
+"""Upload of a model's shapes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from sharnir.kernels.types import mat33, np_real, real, vec3
 if TYPE_CHECKING:
     from sharnir.model.model import Model, Reals
 
-BOUNDS_PADDING = 4.0 * float(
-    np.finfo(np_real).eps
-)  # by which boxes and balls are enlarged, so that they hold what they hold
+# relative, by which bounding boxes and spheres are enlarged against rounding
+BOUNDS_PADDING = 4.0 * float(np.finfo(np_real).eps)
 
 
 def upload_geometry(model: Model, device: str) -> Geometry:
-    """All shapes of a model on a device, built once."""
+    """Upload all shapes of a model to a device; built once and cached in the model."""
     key = ("geometry", device)
     if key not in model.cache:
         model.cache[key] = _build_geometry(model, device)
@@ -39,7 +38,7 @@ def compute_half_sizes(model: Model) -> Reals:
 
 
 def compute_bounding_radii(model: Model) -> Reals:
-    """[shapes] m, of a ball about each shape's origin that holds it; 0 for half-spaces. A height field's holds its
+    """[shapes] m, radii of bounding spheres about the shapes' origins; 0 for half-spaces. A height field's bounds its
     surface, not what is below it."""
     out = np.zeros(len(model.shape_kind))
     for k, (kind, size) in enumerate(zip(model.shape_kind.tolist(), compute_half_sizes(model), strict=True)):
@@ -65,8 +64,8 @@ def compute_bounding_radii(model: Model) -> Reals:
 
 
 def compute_bounding_boxes(model: Model) -> tuple[Reals, Reals]:
-    """[shapes, 3] m, middle (shape frame) and half the edges of a box along each shape's axes that holds it; that of
-    the ball for fields and meshes, 0 for half-spaces."""
+    """[shapes, 3] m, centers (shape frame) and half-extents of bounding boxes along the shapes' axes; those of the
+    bounding sphere for height fields and meshes, 0 for half-spaces."""
     middle, half = np.zeros((len(model.shape_kind), 3)), np.repeat(compute_bounding_radii(model)[:, None], 3, axis=1)
     for k, (kind, size) in enumerate(zip(model.shape_kind.tolist(), compute_half_sizes(model), strict=True)):
         if kind == BOX:
@@ -83,6 +82,7 @@ def compute_bounding_boxes(model: Model) -> tuple[Reals, Reals]:
 
 
 def _build_geometry(model: Model, device: str) -> Geometry:
+    """Geometry of a model on a device."""
     geo = Geometry()
     geo.count = len(model.shape_kind)
     vertex_face_start, vertex_face = build_vertex_faces(

@@ -1,5 +1,5 @@
-"""Which of the points found matter in a step. Pairs are sought as far as any of their points may come nearer; of those
-that fall or turn together most do not."""
+"""Cull speculative contacts: keep a contact only if its gap can close within the step at the present normal velocity of
+the two bodies there. (The pair margin bounds the motion of any point and is too wide for bodies moving together.)"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sharnir.kernels.types import real, vec3
 
 @wp.func
 def point_speed_along(tree: Tree, ws: Workspace, link: int, x: vec3, d: vec3, w: int):
-    """Of the point of a link that is at x (world, m) along d, m/s; 0 for the world."""
+    """Velocity along d of the point of a link at x (world, m), m/s; 0 for the world."""
     speed = real(0.0)
     if link >= 0:
         arm = x - pivot_of(tree, ws, link, w)
@@ -28,8 +28,8 @@ def point_speed_along(tree: Tree, ws: Workspace, link: int, x: vec3, d: vec3, w:
 def cull_speculative(
     tree: Tree, ws: Workspace, geo: Geometry, scratch: CollisionScratch, margin: real, n: int, dt: real, w: int
 ):
-    """Of n points keep those that are within a margin (m), or come there in a step as bodies move now; returns how many
-    they are."""
+    """Keep those of n contacts whose gap is within a margin (m), or gets there within dt (s) at the present velocities
+    and gravity; returns how many."""
     fall = wp.length(tree.gravity) * dt
     kept = int(0)
     k = int(0)

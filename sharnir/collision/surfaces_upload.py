@@ -1,4 +1,4 @@
-"""Which shapes of a model may touch, and with what coefficients."""
+"""Upload of the contact model: shapes, filters, materials and belts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ from sharnir.kernels.types import np_real, real, vec3
 if TYPE_CHECKING:
     from sharnir.model.model import Model
 
-SPECULATIVE_DISTANCE = 0.002  # m, of contact that is seen before it happens, whatever the speed
+SPECULATIVE_DISTANCE = 0.002  # m, gap up to which contacts are found at any speed (speculative contacts)
 
 
 def upload_contact_model(model: Model, device: str) -> tuple[ContactModel, bool]:
-    """The model's surfaces on a device, and whether any of them resists spin or rolling."""
+    """Upload a model's contact model to a device; also returns whether any pair of materials has torsional or rolling
+    friction."""
     out = ContactModel()
     out.geo = upload_geometry(model, device)
     table, collision_filter = model.material_table, build_collision_filter(model)

@@ -249,7 +249,8 @@ def tree_arrays(tree: SpanningTree, frames: list[tuple[Pose, Pose]]) -> dict[str
 
 
 def plan_inertia_handoff(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How the inward pass hands each link's inertia to its parent: see sharnir.enums."""
+    """How the inward pass passes each link's articulated inertia to its parent [nb] (InertiaHandoff), and 1 [nb] where
+    a link has children other than the next one. parent: [nb]."""
     nb = len(parent)
     handoff = np.full(nb, DROP, dtype=np.int32)
     has_branches = np.zeros(nb, dtype=np.int32)

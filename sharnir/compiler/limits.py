@@ -32,13 +32,14 @@ def joint_limits(element: str, joint: Joint) -> dict[str, Any]:
 
 
 def check_angle_limit_kind(element: str, joint: Joint) -> int:
+    """Check and return the meaning (LimitKind) of a ball's three pairs of bounds."""
     if not isinstance(joint.limit_angles, str) or joint.limit_angles not in ANGLE_LIMIT_KINDS:
         raise ModelError(f"{element}: {unknown('limit_angles', joint.limit_angles, ANGLE_LIMIT_KINDS)}")
     return ANGLE_LIMIT_KINDS[joint.limit_angles]
 
 
 def check_limit_pairs(element: str, joint: Joint) -> Array:
-    """[nv, 2] lower and upper bounds."""
+    """[nv, 2] lower and upper bounds of a joint, checked."""
     value, size = joint.limits, joint.nv
     if value is None:
         return np.tile([-np.inf, np.inf], (size, 1))
@@ -55,7 +56,7 @@ def _is_list(value: Any, size: int) -> bool:
 
 
 def check_bounds(element: str, pair: Any, field: str = "limits") -> tuple[float, float]:
-    """A pair (lower, upper), judged."""
+    """Check a pair (lower, upper) and return it."""
     allowed = "(lower, upper) with lower ≤ upper, lower < inf and upper > -inf"
     if not _is_list(pair, 2):
         raise fail(element, f"{field} has the wrong shape", shown(pair), allowed)

@@ -1,4 +1,4 @@
-"""Materials as arrays: every one that differs, once, and what two of them make where they meet."""
+"""Materials as arrays: each distinct one once, and the combined coefficients of every two of them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def combine_all(material: Array, rule: Array) -> Array:
 
 
 def combine(rule: str, a: Array, b: Array) -> Array:
-    """Coefficients of pairs."""
+    """Coefficients of pairs by a combine rule."""
     if rule == "geometric":
         return np.sqrt(a * b)
     if rule == "average":

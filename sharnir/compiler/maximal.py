@@ -1,4 +1,4 @@
-"""The same mechanism in maximal coordinates: six for every body, and every joint as one that closes a loop."""
+"""Model in maximal coordinates: six for every body, and every described joint as a loop joint."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def check_joints(model: Model) -> None:
 
 
 def free_link_fields(model: Model, old_in_new: list[Pose]) -> dict[str, Any]:
-    """Every link a tree of its own, on a free joint; `back`: the old link frames in the new ones."""
+    """Fields of the model with every link a tree of its own, on a free joint. old_in_new: the old link frames in the
+    new ones."""
     nb = model.nb
     first = np.arange(nb, dtype=np.int32)
     turned = np.array([pose.R for pose in old_in_new]).reshape(nb, 3, 3)
@@ -104,7 +105,7 @@ def initial_state_fields(model: Model, frames: list[Pose]) -> dict[str, Any]:
 
 
 def joint_fields(model: Model, kept_joints: Ints, old_in_new: list[Pose]) -> dict[str, Any]:
-    """The free joints, and the kept joints as loops."""
+    """Fields of the free joints, and of the kept joints as loop joints."""
     nb, names = model.nb, [model.joint_names[k] for k in kept_joints]
     link = model.joint_link[kept_joints]
     rot, pos = transform_frames(link, model.joint_rot[kept_joints], model.joint_pos[kept_joints], old_in_new)
@@ -123,7 +124,7 @@ def joint_fields(model: Model, kept_joints: Ints, old_in_new: list[Pose]) -> dic
 
 
 def coordinate_fields(model: Model, kept_joints: Ints) -> dict[str, Any]:
-    """What belongs to coordinates, by their new numbers: six of every body, then those of the kept joints."""
+    """Fields of coordinates by their new numbers: six of every body, then those of the kept joints."""
     q_start, q = select_coordinates(model.q_start, model.loop_q_start, kept_joints)
     v_start, v = select_coordinates(model.dof_start, model.loop_v_start, kept_joints)
     out: dict[str, Any] = {"loop_q_start": q_start, "loop_v_start": v_start}
@@ -146,7 +147,7 @@ def coordinate_fields(model: Model, kept_joints: Ints) -> dict[str, Any]:
 
 
 def select_coordinates(start: Ints, loop_start: Ints, kept_joints: Ints) -> tuple[Ints, Ints]:
-    """Where the coordinates of the kept joints start among themselves, and their old numbers."""
+    """Offsets of the coordinates of the kept joints among themselves, and their old numbers."""
     first = np.concatenate([start, start[-1] + loop_start[1:]])
     old = [np.arange(first[k], first[k + 1], dtype=np.int32) for k in kept_joints]
     counts = np.array([0, *(len(numbers) for numbers in old)])

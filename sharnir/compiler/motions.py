@@ -1,8 +1,8 @@
-"""Joints as sequences of elementary motions, and where a joint's two frames are.
+"""Joints as sequences of elementary motions, and the frames of joints.
 
-A joint from frame P (on the parent) to frame C (on the child) is k₁ m₁ k₂ m₂ … : constant poses kⱼ and motions mⱼ,
-each a screw about z, a slide along z, a ball or a shift. The inverse is the inverses in reverse order, so a joint may
-be crossed in either direction of the tree without changing the meaning of its coordinates.
+A joint from frame P (on the parent) to frame C (on the child) is k₁ m₁ k₂ m₂ … : constant poses kⱼ and elementary
+motions mⱼ, each a screw about z, a slide along z, a ball or a translation. The inverse is the inverses in reverse
+order, so a joint may be crossed in either direction of the tree without changing the meaning of its coordinates.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ STEP_KINDS = {"hinge": SCREW, "slide": SLIDE}
 
 
 def elementary_motions(joint: Joint) -> list[ElementaryMotion]:
-    """The joint from parent to child."""
+    """Elementary motions of a joint, from parent to child."""
     if isinstance(joint, Helical):
         pitch = number(f"joint {joint.name!r}", "pitch", joint.pitch)
         return [ElementaryMotion(IDENTITY_POSE, SCREW, 0, 0, pitch / (2 * np.pi))]

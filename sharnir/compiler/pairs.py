@@ -1,4 +1,4 @@
-"""Pairs of bodies that touch or do not by a word of the user, as pairs of shapes."""
+"""Contact pairs: pairs of bodies or shapes that may or may not touch because the user says so, as pairs of shapes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ End = tuple[str, int | None]  # a body, and which of its shapes; None: all
 
 
 def contact_pair_arrays(scene: Scene, carriers: list[str]) -> dict[str, Any]:
-    """Pairs of shapes that contact pairs speak of, and what they say. carriers: the body of every shape."""
+    """Shape pairs for which the user states whether they may touch, expanded from contact pairs of bodies; those that
+    name more shapes win. carriers: the body of every shape."""
     numbers: dict[str, list[int]] = {WORLD: [], **{body.name: [] for body in scene.bodies}}
     for number, carrier in enumerate(carriers):
         numbers[carrier].append(number)

@@ -1,4 +1,4 @@
-"""Plain numpy on a compiled model, for the checks of the initial configuration."""
+"""Kinematics and inertias of a compiled model in numpy, and the check that the joint-space inertia is regular."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MIN_INERTIA_RATIO = 1e-13  # least ratio of a joint's articulated to its composi
 
 
 def check_inertia_is_regular(model: Model, poses: list[Pose]) -> None:
-    """Every joint coordinate must meet some inertia: eliminate them one by one, tips first (M-7)."""
+    """Check that every joint coordinate moves some inertia: eliminate coordinates one by one, tips first (M-7)."""
     pivots = tree_pivots(model, poses)
     inertia = [spatial_inertia(model, i, poses[i], pivots[i]) for i in range(model.nb)]
     size = [np.array([I[0, 0], I.diagonal()[3:].max()]) for I in inertia]  # of the composite inertia: mass, moment

@@ -78,9 +78,8 @@ def check_known(element: str, kind: str, given: tuple[str, ...], names: list[str
 
 
 def build_spanning_tree(scene: Scene) -> SpanningTree:
-    """Shortest paths to the world over the joints worth most: those with a stated position, which then holds whatever
-    the order of description, before others, and free joints without one last. Bodies without any joint get a free one
-    of their own."""
+    """Spanning tree by shortest paths to the world. Joints with a stated position go first, so that it holds whatever
+    the order of description, free joints without one last. Bodies without any joint get a free one of their own."""
     neighbours: dict[str, list[Joint]] = {WORLD: [], **{b.name: [] for b in scene.bodies}}
     for joint in scene.joints:
         neighbours[joint.parent].append(joint)

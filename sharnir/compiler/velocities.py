@@ -19,6 +19,7 @@ from sharnir.model.poses import IDENTITY_POSE, Pose
 from sharnir.rotations import Array
 
 TOL_VELOCITY = 1e-6  # rad/s or m/s, relative to the largest velocity given
+# relative: below it a direction is free; as loose as the tolerance of loop positions
 MIN_SINGULAR_VALUE = (
     1e-6  # weaker directions are free: as loosely as positions may close a loop, redundant rows may disagree
 )

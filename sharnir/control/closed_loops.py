@@ -1,4 +1,4 @@
-"""What holds before all tasks: joints that close loops, couplings; and the limits of loop joints' coordinates."""
+"""Equality constraints of inverse kinematics: loop joints and couplings; and limits of loop joints' coordinates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of inverse kinematics: poses and Jacobians of frames, centres of mass and loop joints, in one launch."""
+"""Kernels of inverse kinematics: poses and Jacobians of frames, centres of mass and loop joints in one launch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 @wp.struct
 class KinematicsRequest:
-    """What to compute: frames fixed to links, and groups of links with a common centre of mass."""
+    """What to compute: frames fixed to links, and centres of mass of groups of links."""
 
     frames: int
     groups: int
@@ -29,7 +29,8 @@ class KinematicsRequest:
 
 @wp.struct
 class KinematicsResult:
-    """Jacobians are over velocity coordinates, in world axes; entries off a frame's path to the root stay zero."""
+    """Results. Jacobians are over velocity coordinates, in world axes; entries off a frame's path to the root stay
+    zero."""
 
     pos: array2  # [3 frame] m, world
     rot: array2  # [9 frame]
@@ -44,7 +45,7 @@ class KinematicsResult:
 
 @wp.func
 def frame_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: KinematicsResult, f: int):
-    """Pose and Jacobian of a frame."""
+    """Pose and Jacobian (6 rows) of frame f."""
     n = wanted.dofs
     i = int(wanted.link[f])
     R = get33(ws.R, i, 0)
@@ -70,7 +71,8 @@ def frame_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: 
 
 @wp.func
 def com_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: KinematicsResult, c: int):
-    """Centre of mass of a group of links and its Jacobian: subtrees weigh as much as their shares. Uses ws.F."""
+    """Centre of mass of group c of links and its Jacobian (3 rows), by composite masses of subtrees. Uses ws.F as
+    scratch."""
     n = wanted.dofs
     center = vec3()
     i = int(0)
@@ -103,7 +105,8 @@ def com_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: Ki
 
 @wp.func
 def add_jacobian_row(tree: Tree, ws: Workspace, J: array2, row: int, link: int, f: vec3, n: vec3):
-    """Add the rate of a wrench's row, about the pivot, that the coordinates below a link cause."""
+    """J[row + d] += S_d · (f, n) for all coordinates d from a link to its root: Jacobian row of a unit wrench about the
+    pivot."""
     i = int(link)
     while i >= 0:
         d = tree.dof[i]
@@ -116,7 +119,7 @@ def add_jacobian_row(tree: Tree, ws: Workspace, J: array2, row: int, link: int, 
 
 @wp.func
 def loop_jacobian(tree: Tree, ws: Workspace, loops: LoopJoints, found: KinematicsResult, k: int):
-    """Errors, coordinates and Jacobian of a loop joint's six rows."""
+    """Errors, coordinates and Jacobian of the six rows of loop joint k."""
     n = loops.dofs
     s = loop_frames_of(tree, ws, loops, k, 0)
     kind = loops.kind[k]
@@ -147,7 +150,7 @@ def kinematics_kernel(
     v: array2,
     found: KinematicsResult,
 ):
-    """All that is wanted at q, of one world on the CPU."""
+    """Everything requested at q, of one world on the CPU."""
     poses(tree, ws, q, v, wp.tid())
     f = int(0)
     while f < wanted.frames:

@@ -76,7 +76,7 @@ class Kinematics:
 
 
 def upload_request(model: Model, places: list[LinkFrame], groups: list[Reals]) -> kernels.KinematicsRequest:
-    """What the kernel is asked for."""
+    """Upload which frames and groups of links the kernel is to compute."""
     wanted = kernels.KinematicsRequest()
     wanted.frames, wanted.groups, wanted.dofs = len(places), len(groups), model.nv
     wanted.link = wp.array(np.array([p.link for p in places], dtype=np.int32), dtype=int, device="cpu")

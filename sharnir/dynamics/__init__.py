@@ -22,7 +22,7 @@ from sharnir.errors import fail, shown
 from sharnir.model.model import Model, Reals
 from sharnir.spec.elements import plain
 
-MAX_CACHED_EVALUATORS = 4  # evaluators of different world counts kept per model and device
+MAX_CACHED_EVALUATORS = 4  # evaluators of different world counts cached per model and device
 
 
 def _evaluator(model: Model, worlds: int, device: str) -> Dynamics:
@@ -37,7 +37,7 @@ def _evaluator(model: Model, worlds: int, device: str) -> Dynamics:
 
 
 def _load_inputs(model: Model, device: str, **inputs: Any) -> tuple[Dynamics, bool]:
-    """An evaluator holding the inputs, and whether they were those of many worlds."""
+    """Check the inputs, copy them to a cached evaluator; returns it and whether the inputs had an axis of worlds."""
     require_model(model)
     sizes = {"q": model.nq, "f_ext": 6 * model.nb}
     arrays = {}
@@ -75,6 +75,7 @@ def _flat_wrenches(model: Model, value: Any) -> Reals:
 
 
 def _read_result(result: Any, many: bool, *shape: int) -> Reals:
+    """A result as numpy array [*shape] or, of inputs with an axis of worlds, [*shape, worlds]."""
     array = result.numpy().astype(float)
     worlds = array.shape[1]
     array = array.reshape(*shape, worlds)
@@ -93,7 +94,7 @@ def aba(
 
 
 def _external_forces(evaluator: Dynamics, f_ext: Any, springs: bool) -> int:
-    """What acts besides joint forces (sharnir.enums)."""
+    """Which external forces act, an ExternalForces; zeroes f_ext where only springs do."""
     if f_ext is None and springs:
         evaluator.f_ext.zero_()
     if springs:

@@ -1,8 +1,10 @@
-"""The method of separate bodies [V26, A17]: forward dynamics in three passes, linear in the links (M-5..M-10).
+"""Articulated-body algorithm, in [V26, A17] the method of separate bodies: forward dynamics in three passes, linear in
+the number of links (M-5..M-10).
 
-The inward pass leaves the factor of the inverse mass matrix, M⁻¹ = (E − HΨK)ᵀ D⁻¹ (E − HΨK), in the workspace:
-S, Û = I^A S/√D and 1/√D per velocity coordinate. Joints of several degrees of freedom are several rank-one
-updates, so D is diagonal for every joint.
+The inward pass leaves the factor of the inverse mass matrix, M⁻¹ = (E − HΨK)ᵀ D⁻¹ (E − HΨK), in the workspace: S, Û =
+I^A S/√D and 1/√D per velocity coordinate. Joints of several degrees of freedom are several rank-one updates, so D is
+diagonal for every joint. The steps of the impulse solver use `sharnir.dynamics.inward`, which adds implicit springs and
+dampers and is native.
 """
 
 from __future__ import annotations
@@ -28,14 +30,14 @@ class ArticulatedBody:
 
 @wp.func
 def link_inertia(tree: Tree, ws: Workspace, i: int, w: int):
-    """Centre of mass of link i, relative to the pivot, and the inertia about it, world axes."""
+    """Centre of mass of link i relative to the pivot, m, and its inertia about the centre of mass, kg m², world axes."""
     R = get33(ws.R, i, w)
     return get3(ws.x, i, w) + R * tree.com[i], sym_rotate(R, tree.inertia[i])
 
 
 @wp.func
 def add_rigid_inertia(a: ArticulatedBody, m: real, r: vec3, Jc: vec6):
-    """Add the rigid inertia of a link of mass m (M-5)."""
+    """Add the rigid-body inertia of a link of mass m, centre of mass r, inertia Jc about it (M-5)."""
     zero = real(0.0)
     h = r * m
     rr = wp.dot(r, h)
@@ -47,7 +49,8 @@ def add_rigid_inertia(a: ArticulatedBody, m: real, r: vec3, Jc: vec6):
 
 @wp.func
 def bias_wrench(m: real, r: vec3, Jc: vec6, ws: Workspace, i: int, w: int):
-    """Force and torque about the pivot of Newton–Euler of link i at the acceleration A it has at q̈ = 0 (M-6)."""
+    """Bias wrench (force, torque about the pivot) of link i by Newton–Euler, at the acceleration A it has at q̈ = 0
+    (M-6)."""
     om = get3(ws.V, 2 * i + 1, w)
     alp = get3(ws.A, 2 * i + 1, w)
     v_com = get3(ws.V, 2 * i, w) + wp.cross(om, r)
@@ -57,7 +60,8 @@ def bias_wrench(m: real, r: vec3, Jc: vec6, ws: Workspace, i: int, w: int):
 
 @wp.func
 def eliminate_coordinate(a: ArticulatedBody, tree: Tree, ws: Workspace, tau: array2, d: int, w: int):
-    """Let velocity coordinate d move freely: U = I^A S, D = SᵀU + I_rotor, I^A −= UUᵀ/D, p += U u/D (M-7)."""
+    """Eliminate velocity coordinate d from the articulated inertia: U = I^A S, D = SᵀU + I_rotor, I^A −= UUᵀ/D, p += U
+    u/D (M-7). Stores Û, 1/√D and z."""
     Sv = get3(ws.S, 2 * d, w)
     Sw = get3(ws.S, 2 * d + 1, w)
     Uv = sym_mul(a.M, Sv) + a.H * Sw
@@ -81,7 +85,7 @@ def eliminate_coordinate(a: ArticulatedBody, tree: Tree, ws: Workspace, tau: arr
 
 @wp.func
 def add_children(a: ArticulatedBody, ws: Workspace, i: int, w: int):
-    """Add what children other than the next link have left for link i."""
+    """Add the articulated inertias and bias forces that children other than the next link have stored for link i."""
     a.M = a.M + get6(ws.M, i, w)
     a.J = a.J + get6(ws.J, i, w)
     a.H = a.H + get33(ws.H, i, w)
@@ -92,7 +96,7 @@ def add_children(a: ArticulatedBody, ws: Workspace, i: int, w: int):
 
 @wp.func
 def store_articulated(a: ArticulatedBody, ws: Workspace, i: int, w: int):
-    """Leave it for link i."""
+    """Store an articulated inertia and bias force for link i, to be added when the inward pass gets there."""
     put6(ws.M, i, w, a.M)
     put6(ws.J, i, w, a.J)
     put33(ws.H, i, w, a.H)
@@ -102,7 +106,8 @@ def store_articulated(a: ArticulatedBody, ws: Workspace, i: int, w: int):
 
 @wp.func
 def inward(tree: Tree, ws: Workspace, tau: array2, loaded: int, w: int):
-    """Articulated inertia and bias force at velocity V from the tips to the roots; leaves Û, 1/√D, z."""
+    """Inward pass: articulated inertia and bias force at velocity V from the tips to the roots; leaves Û, 1/√D, z
+    (M-5..M-8). loaded: 1 where applied wrenches F act."""
     articulated = ArticulatedBody()
     is_carried = int(0)
     i = tree.links - 1
@@ -198,7 +203,8 @@ def whiten(tree: Tree, ws: Workspace, link: int, f: vec3, n: vec3, W: array2, st
 
 @wp.func
 def whiten_coordinate(tree: Tree, ws: Workspace, link: int, coordinate: int, W: array2, start: int, w: int):
-    """The same for a unit impulse on velocity coordinate `coordinate` of link `link`."""
+    """Row W[start..start+nv] of a unit impulse on velocity coordinate `coordinate` of link `link`, whitened so that M⁻¹
+    = W Wᵀ (M-10); entries of other branches are not written."""
     f = vec3()
     n = vec3()
     i = int(link)

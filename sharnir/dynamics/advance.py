@@ -1,4 +1,4 @@
-"""Moving positions by velocities: sums, and quaternions times the exponential of their rotation vector (M-13)."""
+"""Integration of positions on the configuration manifold: q ⊕ dt v, quaternions by the exponential map (M-13)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sharnir.kernels.types import array2, cos_sin, quat, real
 
 @wp.func
 def integrate_positions(tree: Tree, q: array2, v: array2, dt: real, out: array2, w: int):
-    """out = q ⊕ dt·v."""
+    """out = q ⊕ dt v: sums, and for quaternions the product with the exponential of the rotation vector dt ω."""
     half = real(0.5)
     e = int(0)
     while e < tree.part[tree.links]:

@@ -8,7 +8,7 @@ from sharnir.enums import SCREW
 from sharnir.kernels.types import C_REAL, DOUBLE, SIMD4_NATIVE, array2
 from sharnir.kernels.vector_ops import indices
 
-MAX_REDUCED_ANGLE = "1e5"  # rad, beyond which the reduction loses digits
+MAX_REDUCED_ANGLE = "1e5"  # rad, beyond which the argument reduction loses digits and the library is called
 _SCALAR_NATIVE = """
     for (int e = 0; e < parts; ++e)
         if (kind.data[e] == SCREW) {
@@ -75,5 +75,6 @@ _SIMD4_NATIVE = """
     .replace("REAL", C_REAL)
 )
 def hinge_cos_sin(parts: int, kind: indices, part_q: indices, part_v: indices, q: array2, out: array2, w: int):
-    """out[2 d], out[2 d + 1] ← cosine and sine of hinge coordinate d, to 1 ulp."""
+    """out[2 d], out[2 d + 1] ← cosine and sine of hinge coordinate d, to 1 ulp. parts: number of elementary motions;
+    kind, part_q, part_v: of each."""
     ...

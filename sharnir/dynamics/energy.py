@@ -9,6 +9,7 @@ from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kernels.columns import get3, get33, item, set_item
 from sharnir.kernels.types import array2, real, vec3
 
+# mass, first moment (3), kinetic, potential energy, linear (3), angular momentum (3)
 TOTALS_SIZE = (
     12  # mass, centre of mass (3), kinetic, potential energy, linear (3), angular momentum about the origin (3)
 )
@@ -44,7 +45,8 @@ def energies(tree: Tree, ws: Workspace, q: array2, v: array2, w: int):
 
 @wp.func
 def totals(tree: Tree, ws: Workspace, q: array2, v: array2, out: array2, w: int):
-    """Sums over all links of world w, in the order of TOTALS."""
+    """Sums over all links of world w: mass (kg), first moment (kg m), kinetic and potential energy (J), linear momentum
+    (kg m/s) and angular momentum about the origin (kg m²/s): TOTALS_SIZE numbers."""
     mass = real(0.0)
     moment = vec3()
     P = vec3()

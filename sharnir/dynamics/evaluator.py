@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def require_model(model: Any) -> Model:
+    """Return the model, or raise a ModelError if it is none."""
     from sharnir.model.model import Model
 
     if not isinstance(model, Model):
@@ -29,7 +30,7 @@ def require_model(model: Any) -> Model:
 
 
 def require_device(device: Any) -> str:
-    """A device Warp knows here, by its name."""
+    """Return the name of a device, or raise a ModelError if Warp does not know it here."""
     known = [d.alias for d in wp.get_devices()]
     if not isinstance(device, str) or device not in known:
         raise unknown("device", device, known)

@@ -1,4 +1,5 @@
-"""Known forces: joint springs, dampers and constant efforts; springs between points; applied wrenches (M-14..M-16)."""
+"""Passive and applied forces: joint springs, dampers and constant efforts; springs between points; applied wrenches
+(M-14..M-16)."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from sharnir.kernels.types import array2, real, vec3
 
 @wp.func
 def rotation_from_rest(a: array2, b: wp.array(dtype=real), i: int, w: int):
-    """Rotation vector of b⁻¹∗a, the shorter way round: a the quaternion a[i..i+3, w], b likewise."""
+    """Rotation vector log(b⁻¹∗a), the shorter way round, rad: a the quaternion a[i..i+3, w], b the rest quaternion
+    b[i..i+3]."""
     av = item3(a, i, w)
     bv = vec3(b[i], b[i + 1], b[i + 2])
     aw = item(a, i + 3, w)
@@ -31,7 +33,8 @@ def rotation_from_rest(a: array2, b: wp.array(dtype=real), i: int, w: int):
 
 @wp.func
 def passive_forces(tree: Tree, q: array2, v: array2, tau: array2, w: int):
-    """τ of constant efforts, dampers and springs; a quaternion's spring pulls along the rotation vector from rest."""
+    """τ of constant efforts, dampers and springs (M-14), N or N m; the spring of a quaternion acts along the rotation
+    vector from rest."""
     e = int(0)
     while e < tree.part[tree.links]:
         qi = tree.part_q[e]
@@ -99,7 +102,7 @@ def spring_energy(tree: Tree, ws: Workspace, q: array2, w: int):
 
 @wp.func
 def pivot_of(tree: Tree, ws: Workspace, link: int, w: int):
-    """Pivot of a link's tree; the world has its origin."""
+    """Pivot of a link's tree in the world, m; the origin for the world (link −1)."""
     O = vec3()
     if link >= 0:
         O = get3(ws.O, tree.root[link], w)
@@ -127,7 +130,7 @@ def point_velocity(ws: Workspace, link: int, r: vec3, w: int):
 
 @wp.func
 def add_force(ws: Workspace, link: int, r: vec3, force: vec3, w: int):
-    """Add a force at r from the pivot to a link's applied wrench."""
+    """Add a force at r from the pivot, world axes, to the applied wrench F of a link; nothing for the world."""
     if link >= 0:
         put3(ws.F, 2 * link, w, get3(ws.F, 2 * link, w) + force)
         put3(ws.F, 2 * link + 1, w, get3(ws.F, 2 * link + 1, w) + wp.cross(r, force))
@@ -135,7 +138,7 @@ def add_force(ws: Workspace, link: int, r: vec3, force: vec3, w: int):
 
 @wp.func
 def set_applied_wrenches(tree: Tree, ws: Workspace, f_ext: array2, w: int):
-    """F: the user's wrenches (force, torque about the centre of mass, world axes) moved to the pivot."""
+    """F ← the applied wrenches f_ext (force, torque about the centre of mass, world axes), moved to the pivot."""
     i = int(0)
     while i < tree.links:
         force = item3(f_ext, 6 * i, w)
@@ -148,7 +151,7 @@ def set_applied_wrenches(tree: Tree, ws: Workspace, f_ext: array2, w: int):
 
 @wp.func
 def add_spring_wrenches(tree: Tree, ws: Workspace, w: int):
-    """Add the springs between points to F."""
+    """F += the forces of springs and dampers between points (M-15)."""
     s = int(0)
     while s < tree.springs:
         a = tree.spring_link[2 * s]

@@ -1,7 +1,8 @@
-"""The inward pass of a step: the factor of the inverse mass matrix with implicit springs and dampers, and what momenta
-and impulses come to through it (M-5, M-7, M-31).
+"""Inward pass of a step: factor of the inverse mass matrix with implicit springs and dampers, and the whitened momentum
+after joint impulses and applied wrenches (M-5, M-7, M-31).
 
-Native, by columns of the articulated inertia [M H; Hᵀ J]: on the CPU they stay in vector registers from link to link.
+A second version of the pass of `sharnir.dynamics.aba`, because D here contains the implicit terms and because it is
+native, by columns of the articulated inertia [M H; Hᵀ J]: on the CPU they stay in vector registers from link to link.
 """
 
 from __future__ import annotations
@@ -12,23 +13,24 @@ from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import ADD, CARRY, DROP
 from sharnir.kernels.types import C_REAL, DOUBLE, SIMD4_NATIVE, array2, real
 
-DIVISION_GUARD = 1.0e-300 if DOUBLE else 1.0e-37  # so that nothing is divided by nothing
+DIVISION_GUARD = 1.0e-300 if DOUBLE else 1.0e-37  # added to a denominator that may be 0
+# native expression of k and D: see `spring_implicitness`
 SPRING_IMPLICITNESS_NATIVE = f"k*k*k / (D*D*D + (k*k*k + ({C_REAL}){DIVISION_GUARD}))"
-DAMPING_IMPLICITNESS_NATIVE = "(D + c) / (D + D + c)"
+DAMPING_IMPLICITNESS_NATIVE = "(D + c) / (D + D + c)"  # native expression of c and D: see `damping_implicitness`
 
 
 @wp.func_native(f"return {SPRING_IMPLICITNESS_NATIVE};")
 def spring_implicitness(k: real, D: real) -> real:
-    """How far a spring leans on where it will be, y³/(1 + y³), y = k/D with k = ¼ dt² times its stiffness: 0 for soft
-    ones, which keep their energy, 1 for stiff ones, which come to rest in a step (M-31)."""
+    """Implicitness of a spring, y³/(1 + y³) with y = k/D, k = ¼ dt² times its stiffness: 0 for soft springs, which keep
+    their energy, 1 for stiff ones, which come to rest in a step (M-31)."""
     ...
 
 
 @wp.func_native(f"return {DAMPING_IMPLICITNESS_NATIVE};")
 def damping_implicitness(c: real, D: real) -> real:
-    """Share θ = (1 + x)/(2 + x) of a damper that acts on the new velocity, x = c/D with c = dt times its damping: ½ for
-    weak ones (second order), 1 for stiff ones. The velocity decays by 1/(1 + x + x²/2) in a step: never reversed, no
-    ringing (M-31)."""
+    """Implicitness θ = (1 + x)/(2 + x) of a damper, the share that acts on the new velocity; x = c/D with c = dt times
+    its damping: ½ for weak ones (second order), 1 for stiff ones. The velocity decays by 1/(1 + x + x²/2) in a step:
+    never reversed, no ringing (M-31)."""
     ...
 
 
@@ -201,7 +203,7 @@ def damping_implicitness(c: real, D: real) -> real:
     .replace("REAL", C_REAL)
 )
 def inward_implicit(tree: Tree, ws: Workspace, tau: array2, v: array2, loaded: int, w: int):
-    """Articulated inertia and bias force −F from the tips to the roots; leaves Û, 1/√D, z, and in E what has been added
-    to D. Centres of mass and inertias about them are left as well. tau: joint impulses, v: the velocity before, on
-    which the rest of a damper acts that does not act on the one sought; loaded: whether there is an F."""
+    """Articulated inertia and bias force −F from the tips to the roots, with implicit springs and dampers; leaves Û,
+    1/√D, z, in E what was added to D, and the links' centres of mass and inertias about them. tau: joint impulses; v:
+    the velocity before, on which the explicit share of dampers and springs acts; loaded: whether F acts."""
     ...

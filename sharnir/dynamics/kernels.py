@@ -21,6 +21,7 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 @wp.kernel
 def aba_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, tau: array2, f_ext: array2, loaded: int, qdd: array2):
+    """Forward dynamics: accelerations qdd for joint forces tau; loaded: an ExternalForces."""
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
     if loaded > 0:
@@ -36,6 +37,8 @@ def rnea_kernel(
     tree: Tree, ws: Workspace, q: array2, v: array2, qdd: array2, f_ext: array2, loaded: int, tau: array2,
     wrench: array2,
 ):  # fmt: skip
+    """Inverse dynamics: joint forces tau for accelerations qdd, and the wrench of every joint on its link about the
+    link frame's origin."""
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
     if loaded > 0:
@@ -57,6 +60,7 @@ def rnea_kernel(
 
 @wp.kernel
 def crba_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, dofs: int, M: array2):
+    """Mass matrix M [dofs · dofs] at q."""
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
     composite_inertias(tree, ws, w)
@@ -65,6 +69,7 @@ def crba_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, dofs: int, M: a
 
 @wp.kernel
 def whitened_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, tau: array2, dofs: int, W: array2):
+    """W [dofs · dofs] with M⁻¹ = W Wᵀ at q."""
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
     inward(tree, ws, tau, 0, w)
@@ -110,7 +115,7 @@ def bodies_kernel(
 
 @wp.func
 def store_body_poses(tree: Tree, ws: Workspace, position: array2, rotation: array2, w: int):
-    """Poses of the body frames."""
+    """Store positions [3 link] and rotation matrices [9 link] of the body frames in the world."""
     i = int(0)
     while i < tree.links:
         R = get33(ws.R, i, w)
@@ -125,7 +130,7 @@ def store_body_poses(tree: Tree, ws: Workspace, position: array2, rotation: arra
 
 @wp.func
 def store_body_states(tree: Tree, ws: Workspace, position: array2, rotation: array2, velocity: array2, w: int):
-    """Poses and velocities of the body frames."""
+    """Store poses of the body frames, and velocities [6 link] of their origins with angular velocities, world axes."""
     store_body_poses(tree, ws, position, rotation, w)
     i = int(0)
     while i < tree.links:

@@ -18,12 +18,13 @@ from sharnir.kernels.types import array2, column, identity33, matrix_from_quat, 
 
 @wp.func
 def store_axis(ws: Workspace, d: int, w: int, linear: vec3, angular: vec3):
+    """Store joint axis d as a spatial motion vector about the pivot."""
     put3(ws.S, 2 * d, w, linear)
     put3(ws.S, 2 * d + 1, w, angular)
 
 
 def _outward_pass(name: str, moving: bool) -> Any:
-    """The pass with velocities and accelerations, or with poses and axes only."""
+    """Make the outward pass, with velocities and accelerations where `moving`, else with poses and joint axes only."""
 
     def outward_pass(tree: Tree, ws: Workspace, q: array2, v: array2, w: int):
         """Fill O, R, x, S and, if moving, V and A of world w.

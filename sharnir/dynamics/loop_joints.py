@@ -1,4 +1,4 @@
-"""Rows of the joints that close loops, on the links of the tree: Jacobians, errors, rates and whitened rows."""
+"""Joints that close loops: their frames, errors, Jacobian rows on the links of the tree, rates and coordinates."""
 
 from __future__ import annotations
 
@@ -26,14 +26,17 @@ from sharnir.model.joint_rows import (
 if TYPE_CHECKING:
     from sharnir.model.model import Model
 
-FULL_TURN = wp.constant(real(2.0 * np.pi))  # in the process's precision: an expression of constants would be float32
+# rad; a constant in the process's precision: an expression of constants would be float32
+FULL_TURN = wp.constant(real(2.0 * np.pi))
 
 
 @wp.struct
 class LoopJoints:
-    count: int
-    dofs: int
-    kind: ints  # [loop]
+    """Loop joints on a device."""
+
+    count: int  # loop joints
+    dofs: int  # nv of the tree
+    kind: ints  # [loop] joint type
     link: ints  # [2 loop] a, b; -1 for the world
     rot: wp.array(dtype=mat33)  # [2 loop] frames P, C in their links
     pos: wp.array(dtype=vec3)  # [2 loop] m
@@ -42,16 +45,16 @@ class LoopJoints:
     constraint_count: ints  # [9] how many of them are constraints
     q_start: ints  # [loop]
     v_start: ints  # [loop]
-    armature: wp.array(dtype=real)  # [loop v]
-    damping: wp.array(dtype=real)
-    stiffness: wp.array(dtype=real)
-    effort: wp.array(dtype=real)
-    rest: wp.array(dtype=real)  # [loop q]
+    armature: wp.array(dtype=real)  # [loop v] kg or kg m²
+    damping: wp.array(dtype=real)  # [loop v] N s/m or N m s/rad
+    stiffness: wp.array(dtype=real)  # [loop v] N/m or N m/rad
+    effort: wp.array(dtype=real)  # [loop v] N or N m, constant
+    rest: wp.array(dtype=real)  # [loop q] rest positions of the springs
 
 
 @wp.struct
 class LoopRows:
-    """Six rows per loop joint, the constraints first."""
+    """Six Jacobian rows per loop joint, the constraints first (exact solver)."""
 
     Ja: array2  # [6 row] wrench about a's pivot
     Jb: array2  # [6 row] wrench about b's pivot
@@ -60,12 +63,12 @@ class LoopRows:
     bias: array2  # [row] J̇ V, and after `row_accelerations` the acceleration J A + J̇ V
     W: array2  # [row · dofs] whitened row
     q: array2  # [loop q] coordinates
-    q_reference: array2  # [loop q] those of a state shortly before: angles are counted on from there
+    q_reference: array2  # [loop q] coordinates of a state shortly before, from which angles are unwrapped
 
 
 @wp.struct
 class LoopFrames:
-    """The two frames of a loop joint."""
+    """The two frames of a loop joint in the present poses: P on link a, C on link b, world axes."""
 
     a: int
     b: int
@@ -78,6 +81,7 @@ class LoopFrames:
 
 @wp.func
 def loop_frames_of(tree: Tree, ws: Workspace, loops: LoopJoints, k: int, w: int):
+    """Frames of loop joint k at the poses in the workspace."""
     s = LoopFrames()
     a = loops.link[2 * k]
     b = loops.link[2 * k + 1]
@@ -103,6 +107,7 @@ def loop_frames_of(tree: Tree, ws: Workspace, loops: LoopJoints, k: int, w: int)
 
 @wp.func
 def link_angular_velocity(ws: Workspace, link: int, w: int):
+    """Angular velocity of a link, 0 for the world."""
     om = vec3()
     if link >= 0:
         om = get3(ws.V, 2 * link + 1, w)
@@ -118,13 +123,13 @@ def loop_angle(s: LoopFrames):
 
 @wp.func
 def unwrap_angle(angle: real, reference: real):
-    """The angle, by whole turns as close to `near` as can be."""
+    """The angle plus whole turns that bring it closest to `reference`."""
     return angle + FULL_TURN * wp.rint((reference - angle) / FULL_TURN)
 
 
 @wp.func
 def store_loop_row(rows: LoopRows, r: int, s: LoopFrames, force: vec3, torque: vec3, w: int):
-    """A row's wrench: a force at x_C and a torque, on b, and its opposite on a."""
+    """Store the wrench of row r: a force at x_C and a torque on b, and its opposite on a, each about the link's pivot."""
     put3(rows.Ja, 2 * r, w, force)
     put3(rows.Ja, 2 * r + 1, w, torque + wp.cross(s.ra, force))
     put3(rows.Jb, 2 * r, w, force)
@@ -161,7 +166,7 @@ def evaluate_row(loops: LoopJoints, s: LoopFrames, k: int, t: int):
 
 @wp.func
 def evaluate_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
-    """Jacobian, error, rate and J̇ V of all rows; coordinates of the loop joints."""
+    """Jacobian, error, rate and J̇ V of all rows, and coordinates of the loop joints."""
     k = int(0)
     while k < loops.count:
         s = loop_frames_of(tree, ws, loops, k, w)
@@ -206,7 +211,7 @@ def evaluate_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopR
 def measure_joint_coordinates(
     loops: LoopJoints, out: array2, reference: array2, s: LoopFrames, k: int, kind: int, w: int
 ):
-    """Coordinates of a loop joint: displacements, angles counted over turns, quaternion of C in P."""
+    """Store the coordinates of loop joint k: displacements, angles unwrapped from `reference`, quaternion of C in P."""
     q = loops.q_start[k]
     R = wp.transpose(s.P) * s.C
     d = wp.transpose(s.P) * s.d
@@ -241,7 +246,7 @@ def measure_joint_coordinates(
 
 @wp.func
 def whiten_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
-    """W of all rows over the factor of the last inward pass."""
+    """Whitened rows W of all loop rows by the factor of the last inward pass."""
     r = int(0)
     while r < 6 * loops.count:
         k = r / 6
@@ -261,7 +266,7 @@ def whiten_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRow
 
 @wp.func
 def add_row_accelerations(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
-    """Add J·(A + a) of the links to the bias: the acceleration of every row."""
+    """Add J·(A + a) of the links to the bias, which makes it the acceleration of every row."""
     r = int(0)
     while r < 6 * loops.count:
         k = r / 6
@@ -288,7 +293,7 @@ def acceleration_along(tree: Tree, ws: Workspace, link: int, f: vec3, n: vec3, w
 
 @wp.func
 def apply_row_force(ws: Workspace, loops: LoopJoints, rows: LoopRows, r: int, force: real, w: int):
-    """Apply a force along a row to the links' wrenches F."""
+    """Add a force along row r to the links' wrenches F."""
     k = r / 6
     a = loops.link[2 * k]
     b = loops.link[2 * k + 1]
@@ -301,7 +306,7 @@ def apply_row_force(ws: Workspace, loops: LoopJoints, rows: LoopRows, r: int, fo
 
 
 def upload_loop_joints(model: Model, device: str) -> LoopJoints:
-    """The model's loop joints on a device."""
+    """Upload the model's loop joints."""
     out = LoopJoints()
     out.count, out.dofs = model.loops, model.nv
     integers = {
@@ -322,7 +327,7 @@ def upload_loop_joints(model: Model, device: str) -> LoopJoints:
 
 
 def allocate_loop_rows(model: Model, worlds: int, device: str) -> LoopRows:
-    """Zeroed rows: Jacobians in workspace columns, the rest for every world."""
+    """Allocate zeroed loop rows: Jacobians in workspace columns, the rest for every world."""
     n = 6 * model.loops
     columns = worlds if wp.get_device(device).is_cuda else 1
     rows = LoopRows()

@@ -1,9 +1,10 @@
-"""Momenta of the links over a finite step: the displacements of a step, the chord momenta that belong to them, and
-their sum seen by the joints (M-32..M-34).
+"""Momenta of the links over a finite step: rigid displacements of a step, the chord momenta that belong to them, and
+the whitened sum over the tree (M-32..M-34).
 
 A step moves velocity coordinates by dt·v from q. Every link then undergoes a rigid displacement y ↦ Q y Q⁻¹ + t of
-points about the pivot, composed outward from the exponentials of the joints' twists S dt v. Nothing is found as a
-difference of positions, so nothing loses digits when the step is small.
+points about the pivot, composed outward from the exponentials of the joints' twists S dt v. Nothing is computed as a
+difference of positions, so that no digits are lost when the step is small. *Chord momentum*: mean momentum over the
+step, of that displacement; *tangent momentum*: that of the velocity v itself.
 """
 
 from __future__ import annotations
@@ -19,10 +20,14 @@ from sharnir.kernels.vector_ops import indices
 SMALL_ANGLE2 = 0.04  # rad²: below it, series to the last digit, in x = α²
 HALF_SINC = (0.5, -2.0833333333333332e-02, 2.6041666666666666e-04, -1.5500992063492063e-06, 5.3822889109347443e-09)
 HALF_COS = (1.0, -0.125, 2.6041666666666665e-03, -2.1701388888888888e-05, 9.6881200396825401e-08)
+# coefficients of (α − sin α)/α³ in α²
 SINC_REMAINDER = (
-    0.16666666666666666, -8.3333333333333332e-03, 1.9841269841269841e-04, -2.7557319223985893e-06,
+    0.16666666666666666,
+    -8.3333333333333332e-03,
+    1.9841269841269841e-04,
+    -2.7557319223985893e-06,
     2.5052108385441720e-08,
-)  # sin(α/2)/α, cos(α/2) and (α − sin α)/α³  # fmt: skip
+)
 
 
 def _series(coefficients: tuple[float, ...]) -> str:
@@ -111,14 +116,15 @@ def link_displacements(
     links: int, parent: indices, part: indices, kind: indices, part_v: indices, S: array2, v: array2, dt: real,
     Qu: array2, Qs: array2, t: array2, w: int,
 ):  # fmt: skip
-    """Displacements (Qu, Qs, t) of all links in a step dt·v: exponentials of the joints' twists, one after another.
-    Native because vectors carried from link to link would go through memory (measured: a third of the pass)."""
+    """Rigid displacements (Qu, Qs, t) of all links in a step dt·v: products of exponentials of the joints' twists
+    (M-32). Qu, Qs: unit quaternion, vector and scalar part; t: m, at the pivot. Native because vectors carried from
+    link to link would go through memory (measured: a third of the pass)."""
     ...
 
 
 @wp.func
 def rotation_offset(u: vec3, s: real, y: vec3):
-    """Q y Q⁻¹ − y of a unit quaternion (u, s)."""
+    """Q y Q⁻¹ − y of a unit quaternion Q = (u, s)."""
     c = wp.cross(u, y)
     return (c * s + wp.cross(u, c)) * real(2.0)
 
@@ -167,7 +173,7 @@ def chord_momenta(tree: Tree, ws: Workspace, v: array2, dt: real, w: int):
 
 @wp.func
 def add_tangent_momenta(tree: Tree, ws: Workspace, w: int):
-    """C += momenta of the links moving with the velocities a that the last outward pass left."""
+    """C += momenta (p, L about the centre of mass) of the links at the velocities ws.a that the last outward pass left."""
     i = int(0)
     while i < tree.links:
         om = get3(ws.a, 2 * i + 1, w)
@@ -179,7 +185,7 @@ def add_tangent_momenta(tree: Tree, ws: Workspace, w: int):
 
 @wp.func
 def tangent_momenta(tree: Tree, ws: Workspace, w: int):
-    """C: those momenta."""
+    """C ← momenta (p, L about the centre of mass) of the links at the velocities ws.a that the last outward pass left."""
     i = int(0)
     while i < 2 * tree.links:
         put3(ws.C, i, w, vec3())
@@ -236,14 +242,16 @@ def tangent_momenta(tree: Tree, ws: Workspace, w: int):
     .replace("REAL", C_REAL)
 )
 def whitened_momentum(tree: Tree, ws: Workspace, tau: array2, z: array2, w: int):
-    """z of the momenta C and joint impulses tau: the inward pass over the factor there is, without inertias (M-34).
-    Native: a coordinate waits for z of the one before it, not for what this leaves to hand inward."""
+    """z of the link momenta C and joint impulses tau: the inward pass over the existing factor, without inertias
+    (M-34). Native and reordered: a coordinate waits for z of the one before it, not for the momentum that is then
+    passed inward."""
     ...
 
 
 @wp.func
 def whitened_velocity(tree: Tree, ws: Workspace, v: array2, z: array2, w: int):
-    """z of velocities v: the inverse of the outward pass."""
+    """z of velocities v, the inverse of the outward pass: z_d = v_d √D_d + Û_d·V of the link before. Leaves the links'
+    velocities in ws.a."""
     vel = vec3()
     om = vec3()
     i = int(0)
@@ -269,7 +277,7 @@ def whitened_velocity(tree: Tree, ws: Workspace, v: array2, z: array2, w: int):
 
 @wp.func
 def link_velocities(tree: Tree, ws: Workspace, v: array2, w: int):
-    """a: velocities of the links about their pivots."""
+    """ws.a ← velocities (v at the pivot, ω) of all links for velocity coordinates v."""
     vel = vec3()
     om = vec3()
     i = int(0)

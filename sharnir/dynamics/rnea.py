@@ -11,7 +11,7 @@ from sharnir.kernels.types import array2, vec3
 
 @wp.func
 def accelerate(tree: Tree, ws: Workspace, qdd: array2, w: int):
-    """a: acceleration of every link beyond A for given q̈."""
+    """ws.a ← acceleration of every link beyond A (that at q̈ = 0) for given q̈."""
     i = int(0)
     while i < tree.links:
         lam = tree.parent[i]

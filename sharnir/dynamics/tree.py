@@ -24,6 +24,8 @@ ints = wp.array(dtype=int)
 
 @wp.struct
 class Tree:
+    """The spanning tree of a model on a device, the same for all worlds."""
+
     links: int
     springs: int
     gravity: vec3
@@ -57,6 +59,8 @@ class Tree:
 
 @wp.struct
 class Workspace:
+    """Scratch of the tree algorithms, [n item, column]; spatial vectors about the pivot, world axes."""
+
     O: array2  # [3 tree] pivot, world
     R: array2  # [9 link] orientation
     x: array2  # [3 link] origin relative to the pivot
@@ -77,7 +81,7 @@ class Workspace:
     E: array2  # [dof] what rotors and implicit springs add to D, kg or kg m²
     hc: array2  # [dof] what dampers may add at most, kg or kg m²
     hk: array2  # [dof] what springs may add at most, kg or kg m²
-    hb: array2  # [dof] the same of the step before
+    hb: array2  # [dof] what springs might have added at most in the step before, kg or kg m²
     a: array2  # [6 link] acceleration beyond A; velocity where z is a velocity
     C: array2  # [6 link] momentum over a step (p, L about the centre of mass)
     Qu: array2  # [3 link] rotation of a step: quaternion, vector part
@@ -116,7 +120,7 @@ PER_DOF = {"S", "turn", "U", "rsD", "z", "E", "hc", "hk", "hb"}
 
 
 def cast_to_precision(model: Model, name: str, values: np.ndarray) -> np.ndarray:
-    """Numbers in the precision of the process, if they fit."""
+    """Cast numbers to the precision of the process; a ModelError where they do not fit."""
     largest = float(np.abs(values).max(initial=0.0))
     if largest > np.finfo(np_real).max:
         raise fail(f"model {model.name!r}", f"{name} is too large", largest, "the range of single precision")
@@ -124,7 +128,7 @@ def cast_to_precision(model: Model, name: str, values: np.ndarray) -> np.ndarray
 
 
 def upload_tree(model: Model, device: str) -> Tree:
-    """The model's arrays on a device."""
+    """Upload the arrays of a model's tree to a device."""
     tree = Tree()
     tree.links, tree.springs = model.nb, len(model.spring_names)
     tree.gravity = vec3(*model.gravity)
@@ -150,7 +154,7 @@ def upload_tree(model: Model, device: str) -> Tree:
 
 
 def allocate_workspace(model: Model, columns: int, device: str, width: int = 0) -> Workspace:
-    """Zeroed workspace with one column per world (GPU) or one in all (CPU); z has at least `width` rows."""
+    """Allocate a zeroed workspace with a column per world (GPU) or one for all (CPU); z has at least `width` rows."""
     ws = Workspace()
     ws.O = wp.zeros((3 * model.trees, columns), dtype=real, device=device)
     for name, rows in WORKSPACE_ROWS.items():

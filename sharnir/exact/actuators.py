@@ -1,4 +1,4 @@
-"""Forces of actuators by their plain law, at one instant: what the exact solver integrates."""
+"""Explicit actuator forces at an instant, for the exact solver: gain and bias laws, clamped."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Solver `exact`: adaptive one-step methods in our own stepping loop, and fixed-step RK4 and semi-implicit Euler.
+"""Integrators of the exact solver: SciPy's adaptive one-step methods in our own stepping loop, and fixed-step RK4 and
+semi-implicit Euler.
 
-After every step the state is projected back: unit quaternions, closed loops. A one-step method does not notice.
+After every step the state is projected onto the constraint manifold (unit quaternions, closed loops). A one-step method
+keeps no history that this would spoil.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ Step = tuple[float, Reals]
 
 
 class ProgressMonitor:
-    """Ends a run that crawls: adaptive steps shrink without end near a singular configuration, or if it is stiff."""
+    """Raises a SimulationError where an adaptive run hardly advances: steps shrink without end near a singular
+    configuration, or where the system is stiff."""
 
     WINDOW = 20_000  # evaluations over which progress is judged
     CRAWL = 1e-4  # of the best progress seen over as many: no change of pace of an ordinary motion
@@ -50,10 +53,10 @@ class ProgressMonitor:
 
 
 def integrate_adaptive(system: System, method: str, y: Reals, times: Reals, rtol: float, atol: float) -> Iterator[Step]:
-    """States at `times` by a SciPy method.
+    """States at `times` by an adaptive SciPy method.
 
-    Steps end at these times, but for those where the loops hold weakly. Radau passes all but the last, since it would
-    lose its factors and its Jacobian at every stop, and is read from its own interpolation in between.
+    Steps end at these times, except where the loop rows are nearly rank-deficient (`GuardedDOP853`). Radau steps past
+    all but the last time and is interpolated, since it would lose its factors and its Jacobian at every stop.
     """
     start, end = float(times[0]), float(times[-1])
     if method == "dop853" and system.closed:
@@ -110,7 +113,7 @@ EXACT_METHODS = (*ADAPTIVE, *FIXED_STEP)
 
 
 def integrate_fixed_step(system: System, method: str, y: Reals, times: Reals, dt: float) -> Iterator[Step]:
-    """States at `times`, by equal steps of at most dt between them."""
+    """States at `times`, by equal steps of at most dt (s) between them."""
     step = FIXED_STEP[method]
     yield float(times[0]), y
     for start, end in pairwise(times):
@@ -124,7 +127,7 @@ def integrate_fixed_step(system: System, method: str, y: Reals, times: Reals, dt
 
 
 def integrate_to_times(system: System, method: str, times: Reals, options: dict[str, Any]) -> Iterator[Step]:
-    """States of the system at increasing `times`, from its initial state."""
+    """States (t, y) of the system at increasing `times`, from its initial state. options: rtol and atol, or dt."""
     y = system.initial()
     if method in ADAPTIVE:
         return integrate_adaptive(system, method, y, times, options["rtol"], options["atol"])

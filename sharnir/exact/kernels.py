@@ -33,8 +33,8 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 @wp.func
 def apply_loop_forces(ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
-    """Springs, dampers and constant efforts of loop joints, as wrenches on their links; returns their power
-    without the springs'."""
+    """Apply springs, dampers and constant efforts of loop joints as wrenches on their links; returns the power (W) of
+    efforts and dampers, without the springs'."""
     power = real(0.0)
     k = int(0)
     while k < loops.count:
@@ -96,7 +96,8 @@ def motion_kernel(
     tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, q: array2, v: array2, control: array2, tau: array2,
     f_ext: array2, dq: array2, qdd: array2, power: array2,
 ):  # fmt: skip
-    """q̇, v̇ of the tree with all known forces, the rows of the loops, and the power of what is not conservative."""
+    """q̇, v̇ of the tree under all known forces without loop forces, the rows of the loop joints (error, rate,
+    acceleration, whitened), and the power of non-conservative forces."""
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
     set_applied_wrenches(tree, ws, f_ext, w)
@@ -122,7 +123,7 @@ def motion_kernel(
 
 @wp.kernel
 def unwhiten_kernel(tree: Tree, ws: Workspace, z: array2, out: array2):
-    """The velocity or acceleration that belongs to whitened coordinates z (M-10)."""
+    """Velocity or acceleration that belongs to whitened coordinates z, by the outward pass (M-10)."""
     w = wp.tid()
     d = int(0)
     while d < tree.dof[tree.links]:
@@ -133,7 +134,7 @@ def unwhiten_kernel(tree: Tree, ws: Workspace, z: array2, out: array2):
 
 @wp.kernel
 def read_z_kernel(tree: Tree, ws: Workspace, z: array2):
-    """z of the last inward pass."""
+    """Copy the whitened coordinates z of the last inward pass."""
     w = wp.tid()
     d = int(0)
     while d < tree.dof[tree.links]:
@@ -143,7 +144,8 @@ def read_z_kernel(tree: Tree, ws: Workspace, z: array2):
 
 @wp.kernel
 def reactions_kernel(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, lam: array2, wrench: array2):
-    """Wrenches of the tree's joints about their link origins, with loop forces lam along the rows."""
+    """Wrenches of the tree's joints on their links about the link frames' origins, with forces lam along the rows of
+    the loop joints."""
     w = wp.tid()
     r = int(0)
     while r < 6 * loops.count:

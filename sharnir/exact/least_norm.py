@@ -1,4 +1,4 @@
-"""Least solutions of the whitened loop equations W y = b, redundant rows allowed (M-26)."""
+"""Minimum-norm solutions of the whitened loop equations W y = b by a damped SVD, redundant rows allowed (M-26)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 from sharnir.model.model import Reals
 
 SINGULAR_VALUE_DAMPING = 1e-8  # of the largest singular value
-MIN_ROW_LENGTH = 1e-12  # length of a row beside the longest of its joint
+MIN_ROW_LENGTH = 1e-12  # of the longest row of its joint: shorter ones are zero but for rounding and left out
 
 
 def single_threaded_blas() -> Any:
@@ -22,12 +22,11 @@ def single_threaded_blas() -> Any:
 
 
 class LeastNormSolver:
-    """A factor of W [rows, coordinates], the rows of every joint scaled by the longest of them.
+    """Damped SVD of W [rows, coordinates], the rows of every joint scaled by the longest of them.
 
     So scaled, mechanisms of very different mass in one scene do not disturb each other, while a row that vanishes
-    beside the others of its joint still shows that it does. Those zero but for rounding are left out. Directions the
-    loops barely hold, as where a linkage passes a configuration in which it could branch, are damped instead of
-    followed into infinity.
+    beside the others of its joint still shows that it does. Rows that are zero but for rounding are left out. Small
+    singular values, as where a linkage passes a configuration in which it could branch, are damped instead of inverted.
     """
 
     def __init__(self, W: Reals, joint: NDArray[np.intp]) -> None:

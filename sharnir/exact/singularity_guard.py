@@ -1,8 +1,9 @@
-"""DOP853 for mechanisms with loops: it does not set foot where the loops nearly lose rank.
+"""DOP853 that avoids ending steps where the loop rows are nearly rank-deficient.
 
-Near a configuration in which a linkage could branch, rounding of size ε in the positions becomes an acceleration of
-2 ε θ̇²/θ³ (docs/method.md, section 6), while the motion itself passes smoothly. A step that meets this noise must not
-be repeated much smaller, which would only bring it closer, but a little shorter, so that its stages fall elsewhere.
+Near a configuration in which a linkage could branch, rounding of size ε in the positions becomes an acceleration of 2 ε
+θ̇²/θ³ (docs/method.md, section 6), while the motion itself passes smoothly. A step that meets this noise must not be
+repeated much smaller, which would only bring its stages closer to the singularity, but slightly shorter, so that they
+fall elsewhere.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from scipy.integrate import DOP853
 from sharnir.exact.system import System
 from sharnir.model.model import Reals
 
-NEAR_SINGULAR = 0.03  # hold of the weakest direction, of the firmest seen, below which noise is to be expected
+NEAR_SINGULAR = 0.03  # smallest singular value over the largest seen in the run, below which noise is to be expected
 MIN_RANK_AT_STEP_END = 0.003  # and below which no step ends
-MAX_RETRIES = 30  # until the ordinary step control takes over again
+MAX_RETRIES = 30  # repetitions of a step until the ordinary step control takes over again
 SHORTEN_ERROR_NORM = 1.0  # error norm that makes SciPy's step control shorten a step by its safety factor, 0.9
 
 
 class GuardedDOP853(DOP853):
-    """DOP853 whose steps are repeated a little shorter where the loops hold weakly."""
+    """DOP853 whose steps are repeated slightly shorter where the loop rows are nearly rank-deficient."""
 
     def __init__(self, system: System, t: float, y: Reals, end: float, **tolerances: float) -> None:
         self._system, self._end, self._tries = system, end, 0

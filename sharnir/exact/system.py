@@ -1,4 +1,5 @@
-"""The equations of motion of tree and loops, evaluated by kernels, closed by Lagrange multipliers (M-25..M-28)."""
+"""Equations of motion of tree and loop joints for the exact solver: evaluated by kernels, loops closed by Lagrange
+multipliers and projection (M-25..M-28)."""
 
 from __future__ import annotations
 
@@ -19,12 +20,12 @@ from sharnir.precision import get_precision
 from sharnir.rotations import turn_between
 
 Control = Callable[[float, Reals, Reals], Any]
-TOL_LOOP_TARGET = 2e-16  # loop errors a projection aims at, m and rad, per metre of size
-TOL_LOOP_STALLED = 1e-12  # and is content with where rounding ends its progress
-MAX_LOOP_ERROR = 1e-9  # and beyond which a state is not accepted
-MAX_PROJECTION_STEPS = 12
-FINITE_DIFFERENCE_STEP = 1.5e-8  # root of the machine precision
-MAX_FINITE_STATE = 1e10  # states beyond it are no longer motion but the failure of a step
+TOL_LOOP_TARGET = 2e-16  # m or rad per metre of size: loop error that a projection aims at
+TOL_LOOP_STALLED = 1e-12  # m or rad per metre of size: loop error accepted where rounding ends the progress
+MAX_LOOP_ERROR = 1e-9  # m or rad per metre of size: loop error beyond which a state is rejected
+MAX_PROJECTION_STEPS = 12  # Newton steps of a projection, at most
+FINITE_DIFFERENCE_STEP = 1.5e-8  # relative step of forward differences: root of the machine precision
+MAX_FINITE_STATE = 1e10  # states beyond it are the failure of a step, not motion
 
 
 class Evaluation(NamedTuple):
@@ -45,7 +46,8 @@ class Observation(NamedTuple):
 
 
 class LoopRankMonitor:
-    """How firmly the loops hold their weakest direction, of the firmest seen in the run, over some evaluations."""
+    """Watches the rank of the loop rows: their smallest singular value, relative to the largest value it had in the
+    run, over some evaluations."""
 
     HELD = 1e-7  # weaker directions are free, or redundant by rounding
 

@@ -1,4 +1,4 @@
-"""The convex hull of points: its corners, polygonal faces and edges, and its volume, centre and inertia."""
+"""Convex hull of points: vertices, polygonal faces, adjacency, and volume, center and inertia."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 RealArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
+# relative to the hull's extent: coplanarity of triangles merged into one face; flatter point sets have no hull
 TOL_COPLANAR = (
     1e-6  # of the hull's extent: triangles whose corners lie this near to a plane are one face; thinner hulls none
 )
 
 
 class Hull(NamedTuple):
-    """A convex polyhedron about its centre of volume."""
+    """A convex polyhedron with its center of volume as origin."""
 
     center: RealArray  # [3] m, centre of volume in the frame of the points
     volume: float  # m³
@@ -28,7 +29,7 @@ class Hull(NamedTuple):
 
 
 def convex_hull(points: RealArray) -> Hull | None:
-    """The hull of points [n, 3] m; None if they all lie in one plane, to FLAT of their extent."""
+    """Convex hull of points [n, 3] m; None if they are coplanar to TOL_COPLANAR of their extent."""
     from scipy.spatial import ConvexHull, QhullError
 
     middle = points.mean(axis=0)
@@ -56,8 +57,9 @@ def convex_hull(points: RealArray) -> Hull | None:
 
 
 def orient_triangles(points: RealArray, triangles: IntArray, neighbours: IntArray) -> IntArray:
-    """Triangles of a hull counter-clockwise seen from outside. From one with certain sides to its neighbours: those of
-    no area have none. neighbours: [triangles, 3] across the edge opposite to each corner."""
+    """Orient the triangles of a hull counter-clockwise seen from outside, by propagation from the largest one:
+    triangles without area have no normal of their own. neighbours: [triangles, 3] across the edge opposite to each
+    corner."""
     out = triangles.copy()
     inside = points[np.unique(triangles)].mean(axis=0)
     a, b, c = (points[out[:, k]] for k in range(3))
@@ -81,7 +83,8 @@ def orient_triangles(points: RealArray, triangles: IntArray, neighbours: IntArra
 
 
 def compute_solid_moments(points: RealArray, triangles: IntArray) -> tuple[float, RealArray, RealArray]:
-    """Volume, centre and inertia about the centre of what closed triangles hold, as a sum of tetrahedra."""
+    """Volume (m³), center (m) and inertia (m⁵, density 1) about the center of the solid that closed triangles bound, as
+    a sum of tetrahedra."""
     inside = points[np.unique(triangles)].mean(axis=0)
     corners = points[triangles] - inside  # [t, 3, 3]
     volumes = np.linalg.det(corners) / 6
@@ -97,7 +100,8 @@ def compute_solid_moments(points: RealArray, triangles: IntArray) -> tuple[float
 def merge_coplanar(
     points: RealArray, triangles: IntArray, neighbours: IntArray, planes: RealArray
 ) -> tuple[list[IntArray], RealArray]:
-    """Faces as loops of corners, and their outward normals: triangles in the plane of a larger one join it.
+    """Merge triangles into polygonal faces: corner loops and outward normals. A triangle in the plane of a larger one
+    joins it.
 
     planes: [triangles, 4] outward normal and offset.
     """
@@ -125,7 +129,7 @@ def merge_coplanar(
 
 
 def trace_outlines(triangles: IntArray) -> list[IntArray]:
-    """The loop around neighbouring triangles; themselves if it is not a single one."""
+    """Boundary loop of connected triangles; the triangles themselves if it is not a single loop."""
     directed = [(int(t[i]), int(t[(i + 1) % 3])) for t in triangles for i in range(3)]
     inner = set(directed)
     following = {a: b for a, b in directed if (b, a) not in inner}
@@ -137,14 +141,15 @@ def trace_outlines(triangles: IntArray) -> list[IntArray]:
 
 
 def build_vertex_faces(corner_start: IntArray, corners: IntArray, count: int) -> tuple[IntArray, IntArray]:
-    """Faces around each of `count` vertices: where they start, and the faces, in increasing order."""
+    """Faces around each of `count` vertices: first index of each vertex [count + 1], and the faces, in increasing
+    order."""
     faces = np.repeat(np.arange(len(corner_start) - 1, dtype=np.int32), np.diff(corner_start))
     order = np.argsort(corners, kind="stable")
     return np.searchsorted(corners[order], np.arange(count + 1)).astype(np.int32), faces[order]
 
 
 def build_vertex_neighbours(faces: list[IntArray], count: int) -> list[IntArray]:
-    """Of each vertex, those it shares an edge with, in increasing order."""
+    """Neighbours of each vertex along edges, in increasing order."""
     near: list[set[int]] = [set() for _ in range(count)]
     for face in faces:
         for a, b in zip(face.tolist(), np.roll(face, -1).tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Meshes as static data: shared corners, what lies across every edge and around every vertex, and a tree of boxes."""
+"""Static data of meshes: welded vertices, adjacency, and a bounding volume hierarchy (BVH)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 RealArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
-MAX_LEAF_TRIANGLES = 4  # triangles in a leaf of the tree, at most
+MAX_LEAF_TRIANGLES = 4  # triangles of a BVH leaf, at most
 
 
 class MeshBvh(NamedTuple):
-    """Boxes about triangles, a node before its children: if a box is missed, go on at `skip`, else at the next node."""
+    """BVH in depth-first order with skip links: if a box is missed, continue at `skip`, else at the next node."""
 
     low: RealArray  # [nodes, 3] m
     high: RealArray  # [nodes, 3] m
@@ -25,7 +25,7 @@ class MeshBvh(NamedTuple):
 
 
 class SurfaceMesh(NamedTuple):
-    """A mesh; its triangles are in the order of its tree."""
+    """A mesh; its triangles are in the order of its BVH."""
 
     vertices: RealArray  # [n, 3] m
     corners: IntArray  # [triangles, 3] vertices, counter-clockwise seen from outside
@@ -35,7 +35,7 @@ class SurfaceMesh(NamedTuple):
 
 
 def build_surface_mesh(vertices: RealArray, faces: IntArray) -> SurfaceMesh:
-    """Prepare a mesh of vertices [n, 3] m and faces [m, 3]."""
+    """Build the static data of a mesh of vertices [n, 3] m and faces [m, 3]."""
     shared, number = np.unique(vertices, axis=0, return_inverse=True)
     corners = number.reshape(-1)[faces].astype(np.int32)
     order, tree = build_bvh(shared[corners])
@@ -44,7 +44,8 @@ def build_surface_mesh(vertices: RealArray, faces: IntArray) -> SurfaceMesh:
 
 
 def build_bvh(corners: RealArray) -> tuple[IntArray, MeshBvh]:
-    """A tree over triangles [n, 3, 3], cut in halves by their middles along the longest axis, and their order in it."""
+    """Build a BVH over triangles [n, 3, 3] m by median splits of centroids along the longest axis; returns the order of
+    the triangles, and the BVH."""
     low, high, middle = corners.min(axis=1), corners.max(axis=1), corners.mean(axis=1)
     order: list[int] = []
     nodes: list[tuple[RealArray, RealArray, int, int]] = []
@@ -71,7 +72,7 @@ def build_bvh(corners: RealArray) -> tuple[IntArray, MeshBvh]:
 
 
 def compute_skip_links(depths: list[int]) -> list[int]:
-    """Of nodes in depth-first order, the next one that is not deeper."""
+    """Skip links of nodes in depth-first order: the next node that is not deeper."""
     out, open_nodes = [len(depths)] * len(depths), list[int]()
     for k, depth in enumerate(depths):
         while open_nodes and depths[open_nodes[-1]] >= depth:
@@ -81,7 +82,8 @@ def compute_skip_links(depths: list[int]) -> list[int]:
 
 
 def find_opposite_corners(corners: IntArray) -> IntArray:
-    """[triangles, 3] corner across each edge, where exactly two triangles meet."""
+    """[triangles, 3] the third vertex of the neighbour across each edge; −1 unless exactly two triangles share the
+    edge."""
     a, b = corners, np.roll(corners, -1, axis=1)
     keys = np.stack([np.minimum(a, b), np.maximum(a, b)], axis=2).reshape(-1, 2)
     _, edge, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
@@ -93,7 +95,7 @@ def find_opposite_corners(corners: IntArray) -> IntArray:
 
 
 def build_vertex_rings(corners: IntArray, count: int) -> list[IntArray]:
-    """Of each vertex, those it shares an edge with, in increasing order."""
+    """Neighbours of each vertex along edges, in increasing order."""
     a, b = corners.reshape(-1), np.roll(corners, -1, axis=1).reshape(-1)
     pairs = np.unique(np.concatenate([np.stack([a, b], axis=1), np.stack([b, a], axis=1)]), axis=0)
     starts = np.searchsorted(pairs[:, 0], np.arange(count + 1))

@@ -1,8 +1,9 @@
-"""Which vertices of a hull may be the farthest along a direction, for all directions of a cell.
+"""Support table of convex hulls: for each cell of directions the vertices that can be the support vertex.
 
-A cube about the hull has SIDE × SIDE cells on every face. A vertex that another one beats along all four corners of a
-cell is beaten along all of its directions; what is left, three to seven of hundreds, is compared in the search. The
-answer does not depend on where a search starts, as it does where one climbs from vertex to vertex.
+A cube map about the hull has CUBE_MAP_CELLS × CUBE_MAP_CELLS cells a face. A vertex that another one dominates along
+all four corner directions of a cell is dominated along all directions of the cell; the rest, three to seven of
+hundreds, are compared in the search. The answer does not depend on a start vertex, as it does in hill climbing along
+edges.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ import numpy as np
 if TYPE_CHECKING:
     from sharnir.model.model import Ints, Reals
 
-MAX_SINGLE_CELL_VERTICES = 16  # vertices of a hull that are one cell
+MAX_SINGLE_CELL_VERTICES = 16  # hulls of up to so many vertices are one cell
 
 
 def build_support_table(starts: Ints, vertices: Reals) -> tuple[Ints, Ints, Ints]:
-    """Of hulls with vertices from [hull + 1] `starts` on, m: [hull + 1] the first of its cells, [cell + 1] the first of
-    its farthest vertices, and their numbers."""
+    """Build the support table of hulls whose vertices (m) begin at `starts` [hull + 1]: [hull + 1] first cell of each
+    hull, [cell + 1] first candidate of each cell, and the candidates as vertex indices."""
     corners = compute_cell_corners()
     first_cell, sizes, numbers = [0], [np.zeros(1, dtype=np.int32)], [np.zeros(0, dtype=np.int32)]
     for first, last in pairwise(starts.tolist()):
@@ -36,7 +37,8 @@ def build_support_table(starts: Ints, vertices: Reals) -> tuple[Ints, Ints, Ints
 
 
 def compute_cell_corners() -> Reals:
-    """[4, cells, 3] directions of the corners of all cells, as `support_mapping.cell_along` counts them."""
+    """[4, cells, 3] directions of the corners of all cells, in the order of
+    `sharnir.collision.convex.support_mapping.cube_map_cell_of`."""
     grid = np.linspace(-1.0, 1.0, CUBE_MAP_CELLS + 1)
     out = []
     for rows, columns in ((grid[:-1], grid[:-1]), (grid[1:], grid[:-1]), (grid[:-1], grid[1:]), (grid[1:], grid[1:])):
@@ -47,8 +49,8 @@ def compute_cell_corners() -> Reals:
 
 
 def _find_support_candidates(points: Reals, corners: Reals) -> tuple[Ints, Ints]:
-    """How many of the points [n, 3] may be farthest in each cell, and which. Beaten by whom: by those that are farthest
-    along its middle or a corner."""
+    """Number of support candidates of each cell among points [n, 3], and the candidates. Points are compared with those
+    that are support points along the cell's middle or a corner."""
     along = corners @ points.T  # [4, cells, n]
     rivals = [along.sum(axis=0).argmax(axis=1), *along.argmax(axis=2)]
     cells = np.arange(corners.shape[1])
@@ -60,4 +62,4 @@ def _find_support_candidates(points: Reals, corners: Reals) -> tuple[Ints, Ints]
     return np.bincount(cell, minlength=len(cells)).astype(np.int32), point.astype(np.int32)
 
 
-CUBE_MAP_CELLS = 8  # cells along the edge of a cube about a hull
+CUBE_MAP_CELLS = 8  # cells along the edge of a cube map's face

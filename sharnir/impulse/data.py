@@ -1,4 +1,4 @@
-"""State, input and scratch of a step of sequential impulses, as Warp structs."""
+"""State, scratch and status of a step of the real-time engine as Warp structs, and the named slots of their arrays."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ ints2d = wp.array(dtype=int, ndim=2)
 
 # Settings of a step, by their place in `State.settings`.
 DT, EPSILON, ERP, MAX_PASSES, MAX_SWEEPS, TICK_BUDGET, METHOD, ACCELERATE, BILATERAL_DIRECT, WARM_START = range(10)
-REPLAY_CUT, REPLAY_PSEUDO_SWEEPS, REPLAY_CORRECTIONS = range(10, 13)  # where a step replays one that ran out of time
-TOL_SCALE = 13  # share of the usual tolerances
-MEAN_MASS, WEIGH_BY_MASS = 14, 15  # kg, of all bodies; 1 where changes count the more, the lighter what they move is
-TOL_ACCEPT = 16  # N s: changes of impulses below which sweeps go on towards ε only where that is quick
-TOL_LOOSE = 17  # N s, change of impulses that ends the sweeps of a pass that another will follow
+# where a step replays one that ran out of time: its sweeps, pseudo-impulse sweeps, position corrections
+REPLAY_CUT, REPLAY_PSEUDO_SWEEPS, REPLAY_CORRECTIONS = range(10, 13)
+TOL_SCALE = 13  # factor of the usual tolerances
+# MEAN_MASS: kg, mean over all bodies; WEIGH_BY_MASS: 1: impulse changes count the more, the lighter the bodies they
+# move
+MEAN_MASS, WEIGH_BY_MASS = 14, 15
+TOL_ACCEPT = 16  # N s: change of impulses below which sweeps go on towards ε only while that is quick
+TOL_LOOSE = 17  # N s: change of impulses that ends the sweeps of an iteration another will follow
 SETTINGS_SIZE = 18
-# What a step reports, by place in `State.report`.
+# sweeps after which time was up
 (
     CUT_AFTER,
     PSEUDO_SWEEP_COUNT,
@@ -41,8 +44,14 @@ SETTINGS_SIZE = 18
     MIN_RELATIVE_PIVOT,
     CONTACT_POINTS,
 ) = range(12)
-REPORT_SIZE = 12  # CUT: sweeps after which time was up
-# Where a step stands, by place in `Work.flow` and, for numbers, in `Work.pace`.
+REPORT_SIZE = 12  # slots of a report
+# IS_DIRECT: 1: bilateral rows are solved directly; CORRECTION: number of the position correction, 0 during the
+# velocity phase; CORRECTING: 1 while the step, or a correction of its positions, goes on; POSITIONS_MOVED: 1 once
+# positions were corrected; PHASE: Phase of the velocity iteration; END_GAPS_KNOWN: 1 if the gaps at the end of the
+# step are up to date; RESTITUTION_STATE: RestitutionState; RESTITUTION_TRIES: how often the restitution was reduced;
+# LATE_ACTIVATIONS: how often scalar rows were activated within the step; DELASSUS_STATE: DelassusState;
+# LOOSE_ITERATION: 1 in a first iteration solved to TOL_LOOSE; LU_VALID: 1 while the LU factors of the dense Newton
+# system are valid
 (
     IS_DIRECT,
     CORRECTION,
@@ -57,79 +66,97 @@ REPORT_SIZE = 12  # CUT: sweeps after which time was up
     LOOSE_ITERATION,
     LU_VALID,
 ) = range(12)
-WARM_STARTED, HAS_POSITION_ERROR = 12, 13  # 1 once the impulses to start from are in z; while positions are to be moved
-FORCE_TIME, WARM_FACTOR, LAST_OPENING, RESTITUTION_SHARE = range(
-    4
-)  # time forces act, s; of the last impulses; joints before a correction; of a bounce
-SWEEP_TOLERANCE, RESIDUAL2 = 4, 5  # of impulses that ends sweeps, N s; of the momentum equation, whitened, squared
+# WARM_STARTED: 1 once the warm-start impulses of contacts are in z; HAS_POSITION_ERROR: 1 while position errors are to
+# be undone
+WARM_STARTED, HAS_POSITION_ERROR = 12, 13
+# FORCE_TIME: s, time over which the step's forces act; WARM_FACTOR: factor of the previous impulses to start from;
+# LAST_OPENING: largest joint opening before the last position correction; RESTITUTION_SHARE: share of the restitution
+# velocity
+FORCE_TIME, WARM_FACTOR, LAST_OPENING, RESTITUTION_SHARE = range(4)
+# SWEEP_TOLERANCE: change of impulses that ends sweeps, N s; RESIDUAL2: squared residual of the momentum balance,
+# whitened
+SWEEP_TOLERANCE, RESIDUAL2 = 4, 5
 STATUS_SIZE, STATUS_REAL_SIZE = 14, 6
 # Reasons of stopping.
 CONVERGED, CAPPED, OUT_OF_TIME = range(3)
-CONTACT_MASS_SIZE = 17
-MAX_ISLAND_DOFS = 120  # velocity coordinates of an island that is solved at once
+CONTACT_MASS_SIZE = 17  # numbers of a contact in `contact_mass`
+MAX_ISLAND_DOFS = 120  # velocity coordinates of the largest island solved by Newton's method
 # Methods.
 PREDICTIVE, PAPER_BODIES, PAPER_TREE = range(3)
 
 
 @wp.struct
 class State:
-    """What evolves and what comes in; a column per world on every device."""
+    """What evolves from step to step and what comes in; a column per world on every device."""
 
-    q: array2  # [nq] positions at the start of the step
-    v: array2  # [nv] velocities of the step before, m/s or rad/s
-    P: array2  # [6 link] momenta of the step before: linear, angular about the centre of mass, kg m/s or kg m²/s
-    loop_q: array2  # [loop q] coordinates of loop joints, angles counted over turns, m or rad
-    scalar_velocity: array2  # [scalar] row velocities of the step before, m/s or rad/s
-    p: array2  # [impulse] impulses of joint and scalar rows, warm start of the next step, N s or N m s
+    q: array2  # [nq] positions
+    v: array2  # [nv] velocities of the step that led here
+    P: array2  # [6 link] momenta (p, L about the centre of mass)
+    loop_q: array2  # [loop q] coordinates of loop joints, angles unwrapped over turns
+    scalar_velocity: array2  # [scalar] velocities of the scalar rows in the step that led here, m/s or rad/s
+    p: array2  # [impulse] accumulated impulses of joints and scalars, N s or N m s
+    # [3 nv + 1] chord minus tangent momenta of the steps before, whitened: a series of extrapolation.py
     momentum_chord: (
         array2  # [3 nv + 1] chord minus tangent momenta of the step before, whitened, with two differences and the
     )
     # order of extrapolation (M-33), √J
-    residual_carry: array2  # [nv] residual of the momentum balance carried over from the step before, whitened, √J
+    residual_carry: array2  # [nv] momentum residual that the step left and the next one adds, whitened
+    # [18 joint + 1] chord terms of the joints' target velocities, without corrections of gaps: a series
     joint_chord: (
         array2  # [18 joint + 1] chord terms of loop joints with two differences and the order of extrapolation (M-65),
     )
-    # m/s or rad/s
-    pivot_ratio: array2  # [b] largest pivot ratio of each bilateral row lately, fading (M-47)
+    # [bilateral] pivot of each row over its free-body value, slowly decaying maximum; negative: row dropped
+    pivot_ratio: array2
+    # [PREV_STEP_SIZE] of the step that led here: dt, time its impulses acted (s), ticks after its last sweep, ticks
+    # then left, passes, sweeps, twice its kinetic energy (J)
     prev_step: (
         array2  # [7] of the step before: length and time its impulses acted (s); machine ticks after its last sweep
     )
     # and ticks then left; outer iterations; sweeps; twice its kinetic energy (J)
-    control: array2  # [nc] forces on all coordinates, input, N or N m
-    f_ext: array2  # [6 link] applied wrench about the centre of mass, world axes, input, N or N m
-    motor_target: array2  # [motor] target position or velocity of a motor, input
-    actuator_input: array2  # [actuator] input of an actuator
-    actuator_activation: array2  # [actuator] input as the force law sees it, where it lags or is summed (M-69)
-    actuator_force: array2  # [actuator] mean force along its path in the step before, N or N m
-    actuator_force_end: array2  # [actuator] force at the end of the time it acted, where it lags (M-73), N or N m
-    actuator_rates: array2  # [2 actuator] mean rate of its path in that time; rate of its force where it lags
-    actuator_brake: array2  # [actuator] how far its brake is engaged, 0 to 1, input
-    launch_step: ints2d  # [1] number of the next step within a launch
-    contacts: Contacts  # contacts found for this step
+    control: array2  # [nc] N or N m on all coordinates
+    f_ext: array2  # [6 link] wrench about the centre of mass, world axes
+    motor_target: array2  # [motor] target position or velocity
+    actuator_input: array2  # [actuator] control input
+    actuator_activation: array2  # [actuator] activation: input after its filter or integrator, which the force law gets
+    actuator_force: array2  # [actuator] mean force along its path in the step that led here, N or N m
+    # [actuator] its force at the end of the time it acted, where the force has a time constant, N or N m
+    actuator_force_end: array2
+    # [2 actuator] mean rate of its path in that time; rate of change of its force where that has a time constant
+    actuator_rates: array2
+    actuator_brake: array2  # [actuator] how far its brake is engaged, 0 to 1
+    launch_step: ints2d  # [1] number of the next step within the launch
+    contacts: Contacts  # contacts of this step
+    # [1 + 2 contact] contacts of the previous step: how many; shape pair and feature id of each
     prev_contact_keys: (
         ints2d  # [1 + 2 contact] contacts of the step before: their number; shape pair and feature number of each
     )
+    # [6 contact] their impulse and angular impulse on the second body, world axes, N s, N m s
     prev_contact_impulse: (
         array2  # [6 contact] their impulses and angular impulses on the second body, world axes, N s or N m s
     )
-    prev_contact_geometry: array2  # [10 contact] their points (m), normals, gaps (m) and chord terms (m/s), world axes
+    # [10 contact] their point (3, m), normal (3), gap (m), chord velocity (3, m/s), world axes
+    prev_contact_geometry: array2
+    # [7 contact] first and second differences of their chord velocity (m/s, world axes); how many are known
     prev_contact_chord: (
         array2  # [7 contact] first and second differences of their chord terms, world axes (m/s); number of
     )
     # known ones
-    settings: array2  # [SETTINGS, 1] settings of the solver, the same for all worlds
-    report: array2  # [REPORTS] report of the step
-    q_next: array2  # [nq] positions at the end of the step
-    v_next: array2  # [nv] velocities of the step, m/s or rad/s
-    tau: array2  # [nv] joint impulses, N s or N m s
+    settings: array2  # [SETTINGS_SIZE, 1]
+    report: array2  # [REPORT_SIZE]
+    q_next: array2  # [nq] positions the step leads to
+    v_next: array2  # [nv] velocities of the step
+    tau: array2  # [nv] joint impulses of the step's known forces, N s or N m s
+    # [4 actuator] request along its path as a step begins: force at the present position, stiffness, damping, and the
+    # force at the present position and rate within its limits
     actuator_request: (
         array2  # [4 actuator] along its path as a step begins: force at its position, stiffness, damping; force by
     )
-    # position and rate, within its limits
-    actuator_load: array2  # [4 nc] force, stiffness and damping of actuators on coordinates, paths that are scalar rows
+    # [4 nc] sums over actuators that are no scalar rows: force, stiffness, damping on each coordinate; friction of
+    # gears and brakes
+    actuator_load: array2
     # excepted; friction of gears and brakes
-    loop_q_next: array2  # [loop q] coordinates of loop joints at the end of the step, m or rad
-    history: array2  # [REPORTS · steps] reports of the steps of a launch
+    loop_q_next: array2  # [loop q] coordinates of loop joints that the step leads to
+    history: array2  # [REPORT_SIZE · steps] reports of the steps of a launch
 
 
 EVOLVES = (
@@ -158,108 +185,119 @@ STATE_SAVED = (*EVOLVES, "control", "f_ext", "motor_target", "actuator_input", "
 
 @wp.struct
 class Scratch:
-    """Scratch in workspace columns."""
+    """Scratch of a step in workspace columns (one column on the CPU, one per world on a GPU)."""
 
-    row_wrench: array2  # [12 MANY] wrenches of the rows being whitened, on both links
-    W: array2  # whitened rows, entry by entry (M-10)
-    z_momentum: array2  # [nv] whitened momentum before rows act (M-33), √J
-    z_base: array2  # [nv] z without the impulses of rows, √J
-    z_residual: array2  # [nv] whitened chord momentum, then residual of the momentum balance (M-33), √J
-    z_before: array2  # [nv] whitened velocity, or momentum, of the step before, √J
-    p: array2  # [impulse] impulses of all rows, N s or N m s
-    p_old: array2  # [impulse] impulses before a sweep, N s or N m s
-    z_old: array2  # [nv] z before a sweep, √J
-    p_direction: array2  # [impulse] search direction of accelerated sweeps, impulses, N s or N m s
-    z_direction: array2  # [nv] search direction of accelerated sweeps, whitened velocity, √J
-    joint_gap: array2  # [6 joint] position errors of loop joints at the start of the step, m or rad
-    joint_gap_next: array2  # [6 joint] position errors at the end of the step, m or rad
-    joint_gap_trial: array2  # [6 joint] position errors at the end of a trial, m or rad
-    joint_target: array2  # [6 joint] target velocities of rows of loop joints (M-36), m/s or rad/s
+    row_wrench: array2  # [12 LANES_8] wrenches of the rows being whitened
+    W: array2  # whitened rows, sparse ones and projected dense ones
+    z_momentum: array2  # [nv] whitened momentum before the impulses (zP of method.md), with the carried residual
+    z_base: array2  # [nv] z without the rows' impulses, with the predicted chord term
+    z_residual: array2  # [nv] residual of the momentum balance, whitened (zc of method.md before it is subtracted)
+    z_before: array2  # [nv] whitened momenta, or velocities, before the step
+    p: array2  # [impulse] impulses, accumulated over sweeps
+    p_old: array2  # [impulse] before a sweep
+    z_old: array2  # [z_size] before a sweep
+    p_direction: array2  # [impulse] search direction of the accelerated sweeps
+    z_direction: array2  # [z_size] search direction
+    joint_gap: array2  # [6 joint] position errors at the start of the step, m or 1
+    joint_gap_next: array2  # [6 joint] errors at its end
+    joint_gap_trial: array2  # [6 joint] errors at its end before corrections (published step)
+    joint_target: array2  # [6 joint] target velocities
     joint_mass: array2  # [6 joint] effective masses of the rows, kg
-    joint_row_dropped: array2  # [6 joint] 1 for rows dropped because axes are misaligned (M-47)
-    joint_factor: array2  # [36 joint] LDLᵀ of the joint's block, inverse pivots on the diagonal (M-39)
-    scalar_position: array2  # [scalar] positions of scalar rows at the start of the step, m or rad
-    scalar_position_next: array2  # [scalar] positions at the end of the step, m or rad
-    scalar_K: array2  # [scalar] row weight |W|², 0 for an inactive row, 1/kg
+    joint_row_dropped: array2  # [6 joint] 1 for rows dropped because axes are misaligned or nothing can move along them
+    joint_factor: array2  # [36 joint] LDLᵀ of a joint's block, inverse pivots on the diagonal
+    scalar_position: array2  # [scalar] positions at the start, m or rad
+    scalar_position_next: array2  # [scalar] positions at the end
+    scalar_K: array2  # [scalar] W·W (inverse effective mass, 1/kg); 0: the row takes no part
+    # [scalar] lower bound of the velocity
     velocity_lower: (
         array2  # [scalar] lower bound of the row velocity (m/s or rad/s), or of an actuator's impulse (N s or N m s)
     )
-    velocity_upper: array2  # [scalar] upper bound of the same
-    friction_bound: array2  # [scalar] bound of dry friction, N s or N m s
-    motor_velocity: array2  # [scalar] target velocity of the motor, m/s or rad/s
-    motor_bound: array2  # [scalar] bound of the motor's impulse, N s or N m s
-    compliant_velocity: array2  # [scalar] row velocity at which the soft force vanishes (M-38), m/s or rad/s
-    compliant_velocity_linear: array2  # [scalar] the same without the correction by the end pose, m/s or rad/s
-    compliant_gamma: array2  # [scalar] compliance γ of the soft force (M-38), 1/kg
-    contact_gap: array2  # [contact] gap, negative in overlap, m
+    velocity_upper: array2  # [scalar] upper bound
+    friction_bound: array2  # [scalar] bound of dry friction, N s
+    motor_velocity: array2  # [scalar] target velocity of its motor
+    motor_bound: array2  # [scalar] largest impulse of its motor, N s
+    compliant_velocity: array2  # [scalar] velocity at which the compliant impulse vanishes
+    compliant_velocity_linear: array2  # [scalar] the same if positions changed as the linear row says
+    compliant_gamma: array2  # [scalar] γ = 1/E, 1/kg: the compliant impulse is (compliant_velocity − velocity)/γ
+    contact_gap: array2  # [contact] m
+    # [CONTACT_MASS_SIZE contact] inverse of W Wᵀ (9), 1/K_nn, tangential step, K_nt (2), spin, rolling, weight of
+    # impulse changes, lightness: offsets MASS_*
     contact_mass: (
         array2  # [CONTACT_K contact] effective mass: inverse of W Wᵀ (9), 1/K_nn, tangential step length, K_tn
     )
     # (2), spin, rolling, weight of changes, mean mass over effective mass
-    contact_tangents: array2  # [6 contact] tangents, world axes
-    contact_target: array2  # [3 contact] target velocities of normal and tangents, m/s
-    contact_mu: array2  # [3 contact] coefficients of friction (1), of spin (m) and of rolling (m)
-    impact_velocity: array2  # [3 contact] velocities right before an impact (M-58), m/s
-    impact_velocity_gain: array2  # [3 contact] what the forces of the step add to them after it (M-58), m/s
-    contact_chord: array2  # [3 contact] chord term β (M-60), m/s
-    contact_chord_prev: array2  # [6 contact] chord term of the step before and its difference, world axes (M-66), m/s
-    contact_chord_known: array2  # [contact] number of those that are known
-    contact_end_error: array2  # [contact] distance of the contact's end from where its rows took it to be, m
-    restitution_velocity: array2  # [contact] velocity after an impact, 0 for no impact, m/s
-    contact_impulse_change: array2  # [contact] change of its impulse in the last sweep, N s
-    gpu_dense_rows: array2  # [world, ROWS · width] dense rows for the lanes of a GPU warp (M-67)
-    delassus: array2  # [MOST_ROWS²] Delassus matrix W Wᵀ by columns, padded to multiples of four (M-63), 1/kg
-    row_velocity: array2  # [MOST_ROWS] row velocities, m/s or rad/s
-    row_impulse: array2  # [4 MOST_ROWS] impulses in the order of those rows, four for a scalar row, N s or N m s
-    row_velocity_saved: array2  # [MOST_ROWS] row velocities before a Newton step, m/s or rad/s
-    row_impulse_saved: array2  # [4 MOST_ROWS] impulses before a Newton step, N s or N m s
-    contact_mode: ints2d  # [contact] contact mode in the last sweep: open, stick or slip
-    island_parent: ints2d  # [link] union–find of islands: for the root of a tree another tree of the same island
-    island_size: ints2d  # [link] number of velocity coordinates of the island whose first tree this is the root of
-    island_dofs: ints2d  # [MOST_SOLVED] velocity coordinates of the island
-    dof_in_island: ints2d  # [width] place of a velocity coordinate among those of the island
-    island_contacts: ints2d  # [1 + contact] contacts of the island: how many, which
-    island_scalars: ints2d  # [1 + scalar] scalar rows of the island: how many, which
-    island_H: array2  # [MOST_SOLVED²] Hessian of (M-61)
-    island_z_free: array2  # [MOST_SOLVED] z without the impulses of the island, √J
-    island_gradient: array2  # [MOST_SOLVED] gradient of (M-61), √J
+    contact_tangents: array2  # [6 contact] two tangents, world axes
+    contact_target: array2  # [3 contact] target velocities: normal, tangents, m/s
+    contact_mu: array2  # [3 contact] friction coefficient, torsional (m), rolling (m)
+    impact_velocity: array2  # [3 contact] relative velocity right before an impact, m/s
+    impact_velocity_gain: array2  # [3 contact] what the step's forces add to it after the impact, m/s
+    contact_chord: array2  # [3 contact] chord minus row velocity over the step, m/s, contact axes
+    contact_chord_prev: array2  # [6 contact] chord velocity of the previous step and its difference, m/s, world axes
+    contact_chord_known: array2  # [contact] how many of these are known
+    contact_end_error: array2  # [contact] distance of its end point from where its rows put it, m
+    restitution_velocity: array2  # [contact] velocity it leaves with after an impact, 0 for none, m/s
+    contact_impulse_change: array2  # [contact] largest change of its impulses in the last sweep, N s
+    gpu_dense_rows: array2  # [world, rows · lanes] dense rows for cooperative GPU sweeps
+    delassus: array2  # [MAX_DELASSUS_ROWS²] columns of the Delassus matrix W Wᵀ, padded to fours
+    row_velocity: array2  # [MAX_DELASSUS_ROWS] row velocities
+    row_impulse: array2  # [4 MAX_DELASSUS_ROWS] row impulses
+    row_velocity_saved: array2  # row velocities before a Newton step
+    row_impulse_saved: array2  # row impulses before a Newton step
+    contact_mode: ints2d  # [contact] ContactMode in the last sweep
+    island_parent: ints2d  # [link] union–find parent of the roots of trees
+    island_size: ints2d  # [link] velocity coordinates of the island with this root
+    island_dofs: ints2d  # [MAX_ISLAND_DOFS] velocity coordinates of the island
+    dof_in_island: ints2d  # [z_size] place of a coordinate within its island
+    island_contacts: ints2d  # [1 + contact] count, contacts of the island
+    island_scalars: ints2d  # [1 + scalar] count, scalar rows of the island
+    island_H: array2  # [MAX_ISLAND_DOFS²] Hessian
+    island_z_free: array2  # [MAX_ISLAND_DOFS] z without the island's impulses
+    island_gradient: array2  # [MAX_ISLAND_DOFS] minus the gradient
+    # [7 contact] velocity beyond the target (3), its change along the search direction (3), normal velocity due to
+    # slip
     island_velocity: (
         array2  # [7 contact] velocities beyond their targets, their change along the search direction, lift by
     )
     # sliding (M-62), m/s
-    island_scalar_velocity: array2  # [2 scalar] row velocities, their change along the search direction, m/s or rad/s
-    contact_halves: ints2d  # [6 contact] of both halves of its rows: start in W, entries of a row, start of these in
+    island_scalar_velocity: array2  # [2 scalar] velocity, its change along the direction
+    # [6 contact] of the halves of both bodies: start of its rows in W, entries a row, start of their coordinates in
     # `index`
-    contact_trees: ints2d  # [2 contact] roots of the trees of its two bodies, −1 for the world
-    active_tree: ints2d  # [link] 1 for roots of active trees (M-85)
-    frozen: ints2d  # [contact] 1 for a frozen contact, 0 for one that is swept (M-85)
-    active_contacts: ints2d  # [1 + contact] active contacts: how many, which
+    contact_halves: ints2d
+    # `index`
+    contact_trees: ints2d  # [2 contact] roots of the trees of its bodies, −1 for the world
+    active_tree: ints2d  # [link] 1 for roots of trees that sweeps or pseudo-impulses have moved
+    frozen: ints2d  # [contact] 1 for contacts excluded from sweeps
+    active_contacts: ints2d  # [1 + contact] count, contacts that take part in sweeps
     tree_untouched: ints2d  # [link] 0 for roots of trees that active contacts move
-    touched_dofs: ints2d  # [1 + nv] velocity coordinates of those trees: how many, which
-    contact_row_count: ints2d  # [contact] number of rows: 3, or 6 with spin and rolling
-    L: array2  # LDLᵀ factor of the bilateral rows, row by row within its envelope (M-46)
-    L_inverse_pivot: array2  # [active b] inverse pivots of the factor, kg
-    bilateral_x: array2  # [active b] right-hand side, then solution
-    rank_before: ints2d  # [b + 1] number of active rows before bilateral row b
-    active_bilateral: ints2d  # [active b] number b of an active bilateral row
-    L_first_column: ints2d  # [active b] first column of its row of L
-    L_row_start: ints2d  # [active b] where column 0 of that row would be in `L`
-    dense_row: array2  # [width] dense scratch row, kept zero; four side by side where the Delassus matrix is built
-    scalar_K_projected: array2  # [scalar] weight |Ŵ|² of the projected row (M-48), 1/kg
+    touched_dofs: ints2d  # [1 + nv] count, coordinates that active contacts move
+    contact_row_count: ints2d  # [contact] 3, or 6 with torsional and rolling friction
+    L: array2  # unit lower factor of the bilateral rows, within its envelope
+    L_inverse_pivot: array2  # [active bilateral] inverse pivots
+    bilateral_x: array2  # [active bilateral] right-hand side, then solution
+    rank_before: ints2d  # [bilateral + 1] rank of the rows before it
+    active_bilateral: ints2d  # [active bilateral] number of the row
+    L_first_column: ints2d  # [active bilateral] first column of its row of L
+    L_row_start: ints2d  # [active bilateral] where column 0 of that row would be in L
+    dense_row: array2  # [z_size] kept zero; four rows side by side where the Delassus matrix is built
+    scalar_K_projected: array2  # [scalar] |Ŵ|² of the projected row, 1/kg
+    # [scalar, CONTACT_IMPULSES contact] velocity of projected rows beyond Ŵ·z
     projected_velocity_offset: (
         array2  # [scalar, CONTACT_P contact] row velocities of projected rows beyond Ŵ·z, m/s or rad/s
     )
-    p_initial: array2  # [impulse] impulses at the start of a solution, N s or N m s
+    p_initial: array2  # [impulse] before the sweeps
     collision: CollisionScratch  # scratch of collision detection
-    active_scalars: ints2d  # [1 + scalar] active scalar rows that a sweep visits after the joints' own: how many, which
-    contact_count: ints2d  # [1] number of contacts that have rows
-    status: ints2d  # [FLOW] state of the iteration: phase, counters and flags
-    status_real: array2  # [PACE] state of the iteration: numbers
-    any_iterating: wp.array(dtype=int)  # [1] on a GPU: 1 while any world has outer iterations to do
+    active_scalars: ints2d  # [1 + scalar] count, scalar rows a sweep visits after those of the joints
+    contact_count: ints2d  # [1] contacts that have rows
+    status: ints2d  # [STATUS_SIZE] where the step stands, flags and counters
+    status_real: array2  # [STATUS_REAL_SIZE] the same, numbers
+    any_iterating: wp.array(dtype=int)  # [1] on a GPU: 1 while any world has iterations left
 
 
 def allocate_state(model: Model, layout: Layout, worlds: int, history: int, device: str) -> State:
-    """Zeroed state."""
+    """Allocate a zeroed state for some worlds. history: steps of one launch whose reports are kept.
+
+    The arrays in `adjacent_sizes` lie next to each other in memory in that order: recordings copy them as one block.
+    """
     loop_q, actuators = int(model.loop_q_start[-1]), len(model.actuator_names)
     chord_contacts = layout.max_contacts if layout.joints else 0
     adjacent_sizes = {
@@ -287,7 +325,8 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
 
 
 def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, device: str) -> Scratch:
-    """Zeroed scratch; pairs: of shapes near each other there is room for."""
+    """Allocate zeroed scratch. pairs: capacity for pairs of shapes that the broad phase finds; columns: workspace
+    columns."""
     impulses, joints, scalars = layout.impulses, layout.joints, layout.scalars
     sizes = {
         "row_wrench": 12 * LANES_8,

@@ -1,4 +1,4 @@
-"""Sequential impulses on arrays that stay on a device: build once, fill the inputs, step, read the state."""
+"""Host side of the impulse engine: uploads a model, holds states on a device, launches steps, reads results."""
 
 from __future__ import annotations
 
@@ -30,19 +30,20 @@ if TYPE_CHECKING:
     from sharnir.impulse.settings import Settings
     from sharnir.model.model import Model
 
-MAX_STEPS_PER_LAUNCH = 256  # steps of one launch, at most
-STEPS_PER_GRAPH = 32  # steps of one graph
-NO_BUDGET_SECONDS = 1e6  # s, where there is no budget
-BUDGET_FRACTION = 0.97  # of the budget is used
-REACTION_TOLERANCE_FACTOR = 1e-4  # share of the usual tolerances, for reactions
-REACTION_PASSES = 10  # passes for them
+MAX_STEPS_PER_LAUNCH = 256  # steps of one launch, at most: length of the report history
+STEPS_PER_GRAPH = 32  # steps captured in one CUDA graph
+NO_BUDGET_SECONDS = 1e6  # s, in place of a budget where there is none
+BUDGET_FRACTION = 0.97  # fraction of the budget that is used
+REACTION_TOLERANCE_FACTOR = 1e-4  # factor on the usual tolerances, for reactions
+REACTION_PASSES = 10  # outer iterations for reactions
 UNLIMITED_SWEEPS = 1e9  # sweeps, where a step replays nothing
+# settings that make a step end where the replayed one did
 REPLAY_LIMITS = (places.REPLAY_CUT, places.REPLAY_PSEUDO_SWEEPS, places.REPLAY_CORRECTIONS)
 
 
 @cache
 def ticks_per_second() -> float:
-    """Rate of the counter kernels read, measured once against the system's clock."""
+    """Rate of the counter that kernels read (`read_ticks`), 1/s, measured once against the system's clock."""
     load_kernel(ticks_kernel, "cpu")
     counter = wp.zeros(1, dtype=wp.float64, device="cpu")
     readings = []
@@ -55,13 +56,13 @@ def ticks_per_second() -> float:
 
 
 def default_capacity(shapes: int) -> tuple[int, int]:
-    """Points of contact, and pairs of shapes near each other: more than shapes usually have, but no pair twice."""
+    """Default capacities of a world: contact points, and pairs of shapes near each other (at most all pairs)."""
     return 64 + 16 * shapes, min(64 * shapes, shapes * (shapes - 1) // 2)
 
 
 class ImpulseEngine:
-    """One model, `worlds` states on one device. Arrays are `[item, world]`. contacts, pairs: points of contact, and
-    pairs of shapes near each other, there is room for in a world; left out, `usual_room`."""
+    """One model, `worlds` states on one device. Arrays are `[item, world]`. contacts, pairs: capacities for contact
+    points and for pairs of shapes near each other in a world; left out, `default_capacity`."""
 
     def __init__(
         self, model: Model, worlds: int, device: str, contacts: int | None = None, pairs: int | None = None

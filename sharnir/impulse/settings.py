@@ -1,4 +1,4 @@
-"""Settings of sequential impulses: they belong to the solver, never to the model."""
+"""Settings of the impulse solver: they belong to the solver, never to the model."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sharnir.model.model import Model, check_index
 
 IMPULSE_METHODS = ("default", "paper")
 BILATERAL_SOLVERS = ("direct", "sweep")
-RELATIVE_EPSILON = 1e-6  # of the weight of all bodies times the step: ε where none is given
-HEAVIEST_MECHANISM_FACTOR = 3.0  # times the heaviest mechanism count, however many there are
-RELATIVE_EPSILON_LOOSE = 1e-3  # the same for passes that others will follow
-MIN_GRAVITY = 1.0  # m/s², where gravity is weaker
+RELATIVE_EPSILON = 1e-6  # default ε over the weight of all bodies times dt
+HEAVIEST_MECHANISM_FACTOR = 3.0  # ε is at most that of this many heaviest mechanisms, however many bodies there are
+RELATIVE_EPSILON_LOOSE = 1e-3  # ε of outer iterations that others will follow, over the weight of all bodies times dt
+MIN_GRAVITY = 1.0  # m/s², used where gravity is weaker
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,5 @@
-"""Columns of a small dense matrix in a workspace, in vectors of four on the CPU."""
+"""Small dense linear algebra in workspace columns, native: axpy of columns, gathered products, submatrix, LU; vectors
+of four on the CPU."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from sharnir.kernels.columns import ints2
 from sharnir.kernels.types import C_REAL, SIMD4_NATIVE, array2, real, vec3
 from sharnir.kernels.vector_ops import indices
 
-MAX_LU_ROWS = 96  # rows of a matrix that is eliminated
+MAX_LU_ROWS = 96  # of a matrix that is factored
 
 
 @wp.func_native(f"""
@@ -25,7 +26,7 @@ MAX_LU_ROWS = 96  # rows of a matrix that is eliminated
 #endif
 """)
 def add_column(A: array2, first: int, length: int, factor: real, x: array2, w: int):
-    """x += factor A[first …]; length: a multiple of four."""
+    """x += factor · A[first …], one column; length: a multiple of four."""
     ...
 
 
@@ -47,7 +48,7 @@ def add_column(A: array2, first: int, length: int, factor: real, x: array2, w: i
 #endif
 """)
 def add_columns(A: array2, length: int, rows: ints2, count: int, factors: array2, x: array2, w: int):
-    """x += Σ factors[j] A[length rows[j] …], of `count` columns; length: a multiple of four."""
+    """x += Σ_j factors[j] · A[length · rows[j] …] over `count` columns; length: a multiple of four."""
     ...
 
 
@@ -94,9 +95,9 @@ def add_columns(A: array2, length: int, rows: ints2, count: int, factors: array2
 #endif
 """)
 def put_contact_delassus(W: array2, places: ints2, index: indices, D: array2, c: int, A: array2, stride: int, w: int):
-    """Blocks of A = W Wᵀ of contact c and those before it, on both sides of the diagonal. places: of both halves of a
-    contact's rows, where they start in W, how long they are, where their entries start in `index`; D[4 k + j]: row j of
-    contact c, dense."""
+    """Fill the 3 × 3 blocks of A = W Wᵀ between contact c and contacts 0 … c, on both sides of the diagonal. places: of
+    both halves of a contact's rows, start in W, entries of a row, start in `index`; D[4 k + j]: row j of contact c at
+    coordinate k; stride: padded column length of A."""
     ...
 
 
@@ -116,7 +117,8 @@ def put_contact_delassus(W: array2, places: ints2, index: indices, D: array2, c:
 def scatter_interleaved(
     W: array2, start: int, length: int, rows: int, index: indices, first: int, sign: real, D: array2, w: int
 ):
-    """D[4 k + j] ← a sparse row of W, or three side by side, times a sign: dense; sign 0 clears it."""
+    """Scatter a sparse row of W, or three consecutive ones interleaved, to D[4 k + j] (coordinate k, row j), times
+    `sign`; sign 0 clears the entries. rows: 1 or 3."""
     ...
 
 
@@ -139,7 +141,7 @@ def scatter_interleaved(
 #endif
 """)
 def dot_interleaved(W: array2, start: int, length: int, index: indices, first: int, D: array2, w: int) -> vec3:
-    """Products of a sparse row of W with the three dense rows D[4 k + j]."""
+    """Dot products of a sparse row of W with the three interleaved dense rows D[4 k + j]."""
     ...
 
 
@@ -164,8 +166,8 @@ def dot_interleaved(W: array2, start: int, length: int, index: indices, first: i
     }}
 """)
 def extract_submatrix(A: array2, length: int, rows: ints2, threes: int, size: int, H: array2, stride: int, w: int):
-    """H ← rows and columns `rows` of A, whose columns have `length` entries; of the first `threes` rows three follow
-    each other. Columns of H are padded to `stride` with zeros."""
+    """Extract the principal submatrix H of A at indices `rows`. length: column length of A; of the first `threes`
+    indices three are consecutive at a time. Columns of H are padded to `stride` with zeros."""
     ...
 
 
@@ -200,8 +202,8 @@ def extract_submatrix(A: array2, length: int, rows: ints2, threes: int, size: in
 #endif
 """)
 def factor_lu(H: array2, size: int, stride: int, w: int):
-    """Factors of a square matrix of at most MOST rows in place: L without its ones, U with inverse pivots; no row
-    changes its place. Columns follow each other and are padded to a multiple of four with zeros."""
+    """LU factorisation without pivoting of a square matrix of at most MAX_LU_ROWS rows, in place: L without its unit
+    diagonal, U with inverse pivots. Columns are contiguous and padded to a multiple of four with zeros."""
     ...
 
 
@@ -250,5 +252,5 @@ def factor_lu(H: array2, size: int, stride: int, w: int):
 #endif
 """)
 def solve_lu(H: array2, x: array2, size: int, stride: int, w: int):
-    """x ← H⁻¹ x by these factors."""
+    """x ← H⁻¹ x by the factors of `factor_lu`."""
     ...

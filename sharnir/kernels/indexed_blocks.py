@@ -1,4 +1,5 @@
-"""Loops over chosen blocks of a column, native (see `kernels.columns`): a list is how many there are, and which."""
+"""Copy and extrapolate indexed blocks of a column, native (see `kernels.columns`). An index list holds its length, then
+the indices."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ _EACH_ITEM_NATIVE = """
 
 @wp.func_native(_EACH_ITEM_NATIVE.replace("BODY", "old.data[at] = x.data[at];"))
 def copy_indexed_blocks(x: array2, old: array2, chosen: ints2, first: int, stride: int, size: int, w: int):
-    """old ← x of the first `size` items of every chosen block of `stride` items from `first` on."""
+    """old ← x for the first `size` items of every listed block; block i starts at first + stride · i."""
     ...
 
 
@@ -44,5 +45,5 @@ def copy_indexed_blocks(x: array2, old: array2, chosen: ints2, first: int, strid
 def extrapolate_indexed_blocks(
     x: array2, old: array2, way: array2, beta: real, chosen: ints2, first: int, stride: int, size: int, w: int
 ):
-    """`spans.extrapolate` of those."""
+    """`vector_ops.extrapolate` (x += β way, way ← change + β way) for the first `size` items of every listed block."""
     ...

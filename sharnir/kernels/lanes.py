@@ -1,4 +1,5 @@
-"""What a team of threads on a GPU does together (see `sharnir.kernels.columns`); elsewhere nothing calls these."""
+"""Cooperation of the lanes of a CUDA warp that work on one world: broadcast, ballot, sum, shared memory (see
+`sharnir.kernels.columns`). Compiled elsewhere they do nothing and are not called."""
 
 from __future__ import annotations
 
@@ -8,22 +9,23 @@ from sharnir.kernels.columns import LANES, LANES_BLOCK_DIM, SYNC_LANES_NATIVE, U
 from sharnir.kernels.types import C_REAL, array2, real, vec2, vec3, vec6
 from sharnir.kernels.vector_ops import LANE_INDEX_NATIVE
 
-MAX_LANE_ROWS = 2 * LANES  # rows a team can keep, two in every thread
-MAX_LANE_DOFS = 2 * LANES  # velocity coordinates, the same
-SHARED_CONTACT_SIZE, SHARED_SCALAR_SIZE = 16, 4  # numbers of a contact and of a line in the pool
-SHARED_SIZE = LANES * (SHARED_CONTACT_SIZE + SHARED_SCALAR_SIZE)
+MAX_LANE_ROWS = 2 * LANES  # dense rows a warp can hold in registers, two per lane
+MAX_LANE_DOFS = 2 * LANES  # velocity coordinates a warp can hold in registers, two per lane
+SHARED_CONTACT_SIZE, SHARED_SCALAR_SIZE = 16, 4  # numbers of a contact and of a scalar row in shared memory
+SHARED_SIZE = LANES * (SHARED_CONTACT_SIZE + SHARED_SCALAR_SIZE)  # numbers of shared memory of a warp
 vec2i = wp.types.vector(2, int)
 vec6i = wp.types.vector(6, int)
 _LANE_SUM_NATIVE = "for (int o = LANES / 2; o > 0; o /= 2) x += __shfl_xor_sync(team, x, o);"
 
 
 def _synced_native(code: str, otherwise: str = "") -> str:
-    """Code for teams. near: what belongs to the world, one after the other."""
+    """Native code that begins by synchronising the lanes; otherwise: what is compiled where no warp works on a world."""
     return SYNC_LANES_NATIVE + _unsynced_native(code, otherwise)
 
 
 def _unsynced_native(code: str, otherwise: str = "") -> str:
-    """Code of a thread that does not wait for the others."""
+    """Native code of a lane that does not wait for the others; otherwise: what is compiled where no warp works on a
+    world."""
     values = {"ADD": _LANE_SUM_NATIVE, "REAL": C_REAL, "LANES": LANES, "ROWS": MAX_LANE_ROWS}
     for name, value in values.items():
         code = code.replace(name, str(value))
@@ -32,35 +34,37 @@ def _unsynced_native(code: str, otherwise: str = "") -> str:
 
 @wp.func_native(_unsynced_native("return 1;", "return 0;"))
 def uses_lanes() -> int:
-    """1 where a team works on a world."""
+    """1 where the lanes of a warp work on one world, else 0. Known when the kernel is compiled."""
     ...
 
 
 @wp.func_native(_unsynced_native(f"{LANE_INDEX_NATIVE} return lane;", "return 0;"))
 def lane_index() -> int:
-    """Which thread of its team this is."""
+    """Index of this thread in its warp, 0 to 31."""
     ...
 
 
 @wp.func_native(SYNC_LANES_NATIVE)
 def sync_lanes():
-    """What one thread of a team has written, the others may read after this."""
+    """Synchronise the lanes (`__syncwarp`): what one has written, the others may read after this."""
     ...
 
 
 @wp.func_native(_unsynced_native("return __shfl_sync(0xffffffffu, x, who);", "return x;"))
 def read_lane(x: real, who: int) -> real:
-    """x of another thread of the team."""
+    """x of lane `who` (`__shfl_sync`)."""
     ...
 
 
 @wp.func_native(_unsynced_native("return __shfl_sync(0xffffffffu, x, who);", "return x;"))
-def read_lane_int(x: int, who: int) -> int: ...
+def read_lane_int(x: int, who: int) -> int:
+    """Integer x of lane `who` (`__shfl_sync`)."""
+    ...
 
 
 @wp.func_native(_synced_native("ADD return x;", "return x;"))
 def lane_sum(x: real) -> real:
-    """Σ x over the team, the same for all."""
+    """Σ x over the lanes, the same for all of them."""
     ...
 
 
@@ -68,24 +72,26 @@ def lane_sum(x: real) -> real:
     _synced_native(f"{LANE_INDEX_NATIVE} return __popc(__ballot_sync(team, flag) & ((1u << lane) - 1u));", "return 0;")
 )
 def lane_rank(flag: int) -> int:
-    """How many threads before this one have the flag set."""
+    """Number of lanes before this one that have the flag set (ballot and prefix count)."""
     ...
 
 
 @wp.func_native(_synced_native("return __popc(__ballot_sync(team, flag));", "return 0;"))
 def count_lanes(flag: int) -> int:
-    """How many threads of the team have the flag set."""
+    """Number of lanes that have the flag set (ballot)."""
     ...
 
 
 @wp.func_native(_unsynced_native("m.data[(long long)(item) * m.shape[1] + w] = value;"))
 def put_unsynced(m: array2, item: int, w: int, value: real):
-    """`put` by one thread alone; `meet` before others read it."""
+    """Write an entry of a workspace array by one lane, without synchronising; `sync_lanes` before others read it."""
     ...
 
 
 @wp.func_native(_unsynced_native("m.data[(long long)(item) * m.shape[1] + w] = value;"))
-def put_int_unsynced(m: ints2, item: int, w: int, value: int): ...
+def put_int_unsynced(m: ints2, item: int, w: int, value: int):
+    """Write an integer of a workspace array by one lane, without synchronising; `sync_lanes` before others read it."""
+    ...
 
 
 @wp.func_native(
@@ -99,16 +105,21 @@ def put_int_unsynced(m: ints2, item: int, w: int, value: int): ...
     )
 )
 def allocate_shared(like: array2) -> array2:
-    """Memory that a team shares, for blocks of contacts and bounds of lines; once in a kernel."""
+    """Shared memory of this warp, SHARED_SIZE numbers, for blocks of contacts and bounds of scalar rows. To be called
+    once in a kernel. like: any array, for its type."""
     ...
 
 
 @wp.func_native(_unsynced_native("pool.data[at] = value;"))
-def put_shared(pool: array2, at: int, value: real): ...
+def put_shared(pool: array2, at: int, value: real):
+    """Write a number of this warp's shared memory."""
+    ...
 
 
 @wp.func_native(_unsynced_native("return pool.data[at];", "return 0;"))
-def get_shared(pool: array2, at: int) -> real: ...
+def get_shared(pool: array2, at: int) -> real:
+    """Read a number of this warp's shared memory."""
+    ...
 
 
 _DENSE_ROW_NATIVE = f"""
@@ -131,7 +142,8 @@ _DENSE_ROW_NATIVE = f"""
     )
 )
 def load_dense_row3(near: array2, width: int, row: int, w: int) -> vec6:
-    """Entries of three dense rows from one on."""
+    """The lane's entries of three dense rows from `row` on: entries `lane` of the three, then entries `lane + 32`.
+    near: [world, rows · width], width: entries of a row, a multiple of 32."""
     ...
 
 
@@ -152,13 +164,14 @@ def load_dense_row3(near: array2, width: int, row: int, w: int) -> vec6:
     )
 )
 def dense_row3_dot(rows: vec6, z: vec2) -> vec3:
-    """W z of them."""
+    """W z of three dense rows held by the lanes (`load_dense_row3`); z: this lane's two entries. All lanes get the
+    same."""
     ...
 
 
 @wp.func
 def dense_row3_add(rows: vec6, p: vec3, z: vec2):
-    """z + Wᵀ p of them."""
+    """z + Wᵀ p of three dense rows held by the lanes (`load_dense_row3`); z: this lane's two entries."""
     return vec2(
         z[0] + rows[0] * p[0] + rows[1] * p[1] + rows[2] * p[2],
         z[1] + rows[3] * p[0] + rows[4] * p[1] + rows[5] * p[2],
@@ -174,5 +187,5 @@ def dense_row3_add(rows: vec6, p: vec3, z: vec2):
     )
 )
 def load_dense_row(near: array2, width: int, row: int, w: int) -> vec2:
-    """Entries of a dense row."""
+    """The lane's two entries, `lane` and `lane + 32`, of a dense row. near: [world, rows · width]."""
     ...

@@ -1,4 +1,5 @@
-"""Launching kernels: load them (with a word when they must be compiled), prepare once, run after."""
+"""Launching kernels: load or compile them, prepare launches once (CUDA graphs on a GPU, packed arguments on the CPU),
+run them."""
 
 from __future__ import annotations
 
@@ -11,11 +12,12 @@ from typing import Any, NamedTuple
 
 import warp as wp
 
-DEFAULT_BLOCK_DIM = 32  # threads per block on a GPU: few worlds should still reach all of its processors
+DEFAULT_BLOCK_DIM = 32  # threads per block on a GPU: small, so that few worlds still occupy all multiprocessors
 
 
 class Launch(NamedTuple):
-    """A kernel over all worlds. threads: that work on each, on a GPU, in whole blocks where there are several."""
+    """A kernel over all worlds. threads: GPU threads per world; block: threads per block, filled up where there are
+    several per world."""
 
     kernel: Any
     arguments: list[Any]
@@ -31,7 +33,8 @@ class Launch(NamedTuple):
 
 
 class RepeatWhile(NamedTuple):
-    """Launches that are repeated as long as `going` [1], which they set, is not 0: the device decides."""
+    """Launches repeated while condition [1], which they set on the device, is not 0 (a conditional node of a CUDA
+    graph)."""
 
     launches: list[Launch]
     condition: Any
@@ -98,7 +101,7 @@ class Graphs:
 
 
 def load_kernel(kernel: Any, device: str, block: int = DEFAULT_BLOCK_DIM) -> None:
-    """Load a kernel's module from the cache, or compile it once and say so."""
+    """Load a kernel's module from Warp's cache, or compile it and say so on the error stream."""
     if not wp.get_device(device).is_cuda:
         block = 1
     module = kernel.module

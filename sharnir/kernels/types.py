@@ -1,4 +1,4 @@
-"""Scalar, vector and matrix types of the chosen precision, and what is computed with them.
+"""Scalar, vector and matrix types of the chosen precision, small functions on them, and compiler options of kernels.
 
 Importing this module fixes the precision of the process.
 """
@@ -43,6 +43,7 @@ CPU_FLAGS = "-march=native -mllvm=-inline-threshold=600000 -mllvm=-slp-recursion
 CPU_FLAGS += " -ffp-contract=fast -mllvm=-unroll-runtime=false"  # loops here are short: 2 % of a step with contacts
 KERNEL_OPTIONS = {"enable_backward": False, "cpu_compiler_flags": CPU_FLAGS}
 C_REAL = "double" if DOUBLE else "float"
+# native: typedef `four`, a SIMD vector of four reals that need not be aligned
 SIMD4_NATIVE = f"typedef {C_REAL} four __attribute__((ext_vector_type(4), aligned({8 if DOUBLE else 4})));"
 
 
@@ -64,7 +65,7 @@ def sym_outer(a: vec3, b: vec3):
 
 @wp.func
 def sym_rotate(R: mat33, A: mat33):
-    """R A Rᵀ of a symmetric A."""
+    """R A Rᵀ of a symmetric A, as (xx, yy, zz, yz, xz, xy)."""
     B = R * A
     return vec6(
         B[0, 0] * R[0, 0] + B[0, 1] * R[0, 1] + B[0, 2] * R[0, 2],
@@ -78,6 +79,7 @@ def sym_rotate(R: mat33, A: mat33):
 
 @wp.func
 def identity33():
+    """The 3×3 identity."""
     one = real(1.0)
     zero = real(0.0)
     return mat33(one, zero, zero, zero, one, zero, zero, zero, one)
@@ -85,6 +87,7 @@ def identity33():
 
 @wp.func
 def column(R: mat33, k: int):
+    """Column k of a matrix."""
     return vec3(R[0, k], R[1, k], R[2, k])
 
 
@@ -129,7 +132,7 @@ else:
 
 @wp.func
 def rotate_z(R: mat33, c: real, s: real):
-    """R · Rot_z of an angle with cosine c and sine s."""
+    """R · Rot_z(angle), with c = cos(angle), s = sin(angle)."""
     return mat33(
         R[0, 0] * c + R[0, 1] * s, R[0, 1] * c - R[0, 0] * s, R[0, 2],
         R[1, 0] * c + R[1, 1] * s, R[1, 1] * c - R[1, 0] * s, R[1, 2],
@@ -139,7 +142,7 @@ def rotate_z(R: mat33, c: real, s: real):
 
 @wp.func
 def matrix_from_quat(x: real, y: real, z: real, w: real):
-    """Rotation matrix of the direction of a quaternion (x, y, z, w): its length does not matter."""
+    """Rotation matrix of a quaternion (x, y, z, w) of any length but zero."""
     s = real(2.0) / (x * x + y * y + z * z + w * w)
     one = real(1.0)
     return mat33(
@@ -159,5 +162,6 @@ def matrix_from_quat(x: real, y: real, z: real, w: real):
 #endif
 """)
 def read_ticks() -> wp.float64:
-    """The machine's counter of time, in units of its own."""
+    """Read the processor's time-stamp counter (CPU) or the clock of the multiprocessor (GPU), in ticks of unknown rate:
+    see `sharnir.impulse.engine.ticks_per_second`."""
     ...

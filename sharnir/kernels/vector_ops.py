@@ -1,4 +1,5 @@
-"""Loops over entries of a column or a sparse row, native (see `sharnir.kernels.columns`)."""
+"""Vector operations over workspace columns and sparse rows (dot, axpy, copy, norm), native: see
+`sharnir.kernels.columns`. Where a warp works on a world, its lanes share the entries."""
 
 from __future__ import annotations
 
@@ -19,12 +20,14 @@ _ROW_NATIVE = f"""
 #endif
     const int* at = index.data + first;
 """
+# native: declares `lane`, the index of this thread in its warp
 LANE_INDEX_NATIVE = f"const int lane = threadIdx.x & {LANES - 1};"
 indices = wp.array(dtype=int)
 
 
 def lane_sum_native(*names: str) -> str:
-    """Sums over a team's threads; all get the same."""
+    """Native code that sums each of the named variables over the lanes of a warp (butterfly shuffle); all lanes get the
+    same sum."""
     add = " ".join(f"{x} += __shfl_xor_sync(team, {x}, o);" for x in names)
     return f"for (int o = {LANES // 2}; o > 0; o /= 2) {{ {add} }}"
 
@@ -53,13 +56,14 @@ def lane_sum_native(*names: str) -> str:
     return sum;"""
 )
 def row_dot(W: array2, start: int, length: int, index: indices, first: int, z: array2, w: int) -> real:
-    """Σ W[start + k] z[index[first + k]]: a sparse row of a workspace times a column."""
+    """Σ W[start + k] z[index[first + k]], k < length: a sparse row of a workspace times a column."""
     ...
 
 
 def batched_loop_native(count: str, load: str, store: str, plain: str) -> str:
-    """A loop that reads and writes. On a GPU eight entries are read before the first is written, or each would wait for
-    the one before it to arrive from memory; entries of a row are different ones."""
+    """Native loop k = 0 .. count − 1 that reads and writes. load, store: its body in two halves, for a GPU; plain: in
+    one, for the CPU. On a GPU eight entries are read before the first is written, as otherwise each would wait for the
+    one before it to arrive from memory; the entries must therefore be distinct."""
     return f"""{SYNC_LANES_NATIVE}
 #if {USES_LANES}
     {LANE_INDEX_NATIVE}
@@ -88,7 +92,7 @@ def batched_loop_native(count: str, load: str, store: str, plain: str) -> str:
     "length", "y[j] = x[at[k]*n] + row[k*n] * factor;", "x[at[k]*n] = y[j];", "x[at[k]] += row[k] * factor;"
 ))  # fmt: skip
 def row_add(W: array2, start: int, length: int, index: indices, first: int, factor: real, z: array2, w: int):
-    """z[index[first + k]] += factor W[start + k]."""
+    """z[index[first + k]] += factor W[start + k], k < length: axpy of a sparse row."""
     ...
 
 
@@ -127,7 +131,7 @@ def row_add(W: array2, start: int, length: int, index: indices, first: int, fact
     return wp::vec_t<3,{C_REAL}>(a, b, c);"""
 )
 def row3_dot(W: array2, start: int, length: int, index: indices, first: int, z: array2, w: int) -> vec3:
-    """`row_dot` of three rows that follow each other."""
+    """Products with column z of three sparse rows that follow each other and share their indices: `row_dot` of each."""
     ...
 
 
@@ -145,7 +149,8 @@ def row3_dot(W: array2, start: int, length: int, index: indices, first: int, z: 
     )
 )
 def row3_add(W: array2, start: int, length: int, index: indices, first: int, factor: vec3, z: array2, w: int):
-    """`row_add` of three rows that follow each other."""
+    """z += factor[0] row 0 + factor[1] row 1 + factor[2] row 2: axpy of three sparse rows that follow each other and
+    share their indices."""
     ...
 
 
@@ -198,13 +203,13 @@ def column_dot(A: array2, first: int, B: array2, second: int, length: int, w: in
     }}
     return wp::vec_t<6,{C_REAL}>({{aa, bb, cc, bc, ac, ab}});""")
 def row3_gram(W: array2, start: int, length: int, w: int) -> vec6:
-    """Products (aa, bb, cc, bc, ac, ab) of three rows a, b, c that follow each other in a workspace."""
+    """Gram matrix (aa, bb, cc, bc, ac, ab) of three rows a, b, c that follow each other in a workspace."""
     ...
 
 
 @wp.func
 def row_row_dot(W: array2, first: int, second: int, length: int, w: int):
-    """Σ W[first + k] W[second + k]."""
+    """Σ W[first + k] W[second + k], k < length: product of two rows of one workspace array."""
     return column_dot(W, first, W, second, length, w)
 
 
@@ -242,12 +247,14 @@ def copy(source: array2, target: array2, count: int, w: int):
     ).replace("REAL", C_REAL)
 )
 def extrapolate(x: array2, old: array2, way: array2, beta: real, count: int, w: int):
-    """Nonsmooth conjugate gradients over the first `count` items: x += β way; way = (x before that − old) + β way."""
+    """One extrapolation of nonsmooth nonlinear conjugate gradients over the first `count` items: way ← (x − old) + β
+    way, x ← x + β way (with way before). way: search direction, old: x before the last sweep."""
     ...
 
 
 def _copy_native(source: str, target: str, factor: str = "") -> str:
-    """Items of one array to another; on the CPU those of a world are neighbours, in a state after those of others."""
+    """Native code that copies items between a state array and a workspace column, times a factor; on the CPU those of a
+    world are contiguous, in a state after those of other worlds."""
     on_cpu = {"state": "(long long)(w) * {0}.shape[0]", "work": "0"}
     start, end = on_cpu[source].format("source"), on_cpu[target].format("target")
     return f"""
@@ -264,19 +271,19 @@ def _copy_native(source: str, target: str, factor: str = "") -> str:
 
 @wp.func_native(_copy_native("state", "work", " * factor"))
 def load_state(source: array2, target: array2, count: int, factor: real, w: int):
-    """Workspace column ← the first items of a world's state, times a factor."""
+    """Workspace column ← factor times the first `count` items of a world's state."""
     ...
 
 
 @wp.func_native(_copy_native("work", "state"))
 def store_state(source: array2, target: array2, count: int, w: int):
-    """The first items of a world's state ← a workspace column."""
+    """The first `count` items of a world's state ← a workspace column."""
     ...
 
 
 @wp.func_native(_copy_native("state", "state"))
 def copy_state(source: array2, target: array2, count: int, w: int):
-    """The first items of a world's state ← other ones."""
+    """The first `count` items of a world's state ← those of another state array."""
     ...
 
 

@@ -1,8 +1,8 @@
-"""Every joint as six rows: what it forbids, then what it leaves free.
+"""Constraint rows of each joint type: six rows, first those it constrains, then those it leaves free.
 
-A joint between frame P on link a and frame C on link b is described by rows of five kinds, each a scalar g of the
-two poses with a rate linear in the links' velocities (M-20..M-24). A joint with n degrees of freedom has 6 − n
-rows that must stay zero, followed by n rows that are its velocity coordinates.
+A joint between frame P on link a and frame C on link b is described by rows of five kinds, each a scalar g of the two
+poses with a rate linear in the links' velocities (M-20..M-24). A joint with n degrees of freedom has 6 − n rows that
+must stay zero, followed by n rows that are its velocity coordinates.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ _PARALLEL = [(ROW_PERPENDICULAR, Y, Z), (ROW_PERPENDICULAR, Z, X), (ROW_PERPENDI
 _ROTATION_Z = [(ROW_ABOUT_P, Z, 0)]
 _ROTATION_XYZ = [(ROW_ABOUT_C, X, 0), (ROW_ABOUT_C, Y, 0), (ROW_ABOUT_C, Z, 0)]
 
-# In the order of sharnir.compiler.loops.LOOP_TYPES: fixed, revolute, prismatic, helical, cylindrical, universal,
-# spherical, planar, free.
-JOINT_ROW_TABLE = np.array([
-    _POINT + _PARALLEL,
-    _POINT + _ALIGNED + _ROTATION_Z,
-    _POINT[:2] + _PARALLEL + _POINT[2:],
-    _POINT[:2] + _ALIGNED + [(ROW_HELIX, Z, 0)] + _ROTATION_Z,
-    _POINT[:2] + _ALIGNED + _POINT[2:] + _ROTATION_Z,
-    [*_POINT, (ROW_PERPENDICULAR, Z, Z), (ROW_ABOUT_P, Z, 0), (ROW_ABOUT_C, Z, 0)],
-    _POINT + _ROTATION_XYZ,
-    _POINT[2:] + _ALIGNED + _POINT[:2] + _ROTATION_Z,
-    _POINT + _ROTATION_XYZ,
-], dtype=np.int32)  # fmt: skip
-CONSTRAINT_COUNT = np.array([6, 5, 5, 5, 4, 4, 3, 3, 0], dtype=np.int32)
+# [joint type, row] kind of row and its axes of P and C
+JOINT_ROW_TABLE = np.array(
+    [
+        _POINT + _PARALLEL,
+        _POINT + _ALIGNED + _ROTATION_Z,
+        _POINT[:2] + _PARALLEL + _POINT[2:],
+        _POINT[:2] + _ALIGNED + [(ROW_HELIX, Z, 0)] + _ROTATION_Z,
+        _POINT[:2] + _ALIGNED + _POINT[2:] + _ROTATION_Z,
+        [*_POINT, (ROW_PERPENDICULAR, Z, Z), (ROW_ABOUT_P, Z, 0), (ROW_ABOUT_C, Z, 0)],
+        _POINT + _ROTATION_XYZ,
+        _POINT[2:] + _ALIGNED + _POINT[:2] + _ROTATION_Z,
+        _POINT + _ROTATION_XYZ,
+    ],
+    dtype=np.int32,
+)
+CONSTRAINT_COUNT = np.array([6, 5, 5, 5, 4, 4, 3, 3, 0], dtype=np.int32)  # [joint type] how many rows are constraints

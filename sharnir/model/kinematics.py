@@ -44,7 +44,8 @@ def link_axes(model: Model, i: int, poses: list[Pose], origin: Array) -> dict[in
 
 
 def tree_pivots(model: Model, poses: list[Pose]) -> list[Array]:
-    """Where the root of every link's tree is: moments about it do not suffer far from the world's origin."""
+    """[nb] origin of the root link of every link's tree, m: moments about it lose no digits far from the world's
+    origin."""
     roots = np.flatnonzero(model.parent < 0)
     return [poses[roots[k]].x for k in model.tree]
 

@@ -27,7 +27,8 @@ Ints = NDArray[np.int32]
 
 
 def check_index(element: str, field: str, value: Any, size: int, of: str) -> int:
-    """A whole number from 0 to size - 1, an index of something."""
+    """Check that a value is an index, a whole number from 0 to size − 1, and return it. of: what it counts, for the
+    message."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value < size:
         allowed = {0: f"nothing: {of} has none", 1: f"0, the only one of {of}"}.get(size, f"0 to {size - 1} of {of}")
         raise fail(element, f"{field} is out of range", shown(value), allowed)

@@ -16,6 +16,8 @@ IDENTITY3 = np.eye(3)
 
 
 class Pose(NamedTuple):
+    """A rigid transformation y ↦ R y + x."""
+
     R: Array
     x: Array
 
@@ -30,6 +32,8 @@ IDENTITY_POSE = Pose(IDENTITY3, np.zeros(3))
 
 
 class ElementaryMotion(NamedTuple):
+    """A constant pose followed by an elementary motion (MotionKind)."""
+
     before: Pose  # constant pose in front of the motion
     kind: int
     q: int  # first coordinates, counted from the joint's

@@ -1,4 +1,4 @@
-"""What sensors show: samples at their rates, late, with bias and noise, in multiples of their resolution."""
+"""Sensor samples: readings at a rate, delayed, with bias and noise, rounded to the resolution."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from sharnir.spec.sensors import SENSOR_KINDS, Sensor
 if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
 
-SAMPLE_TIME_TOLERANCE = 1e-6  # of a period: a sample that is due a rounding later is due now
+SAMPLE_TIME_TOLERANCE = 1e-6  # of a period: a sample that is due a rounding error later is due now
 
 
 def measure(sim: Simulation, sensor: Sensor) -> Any:
-    """A sample taken now. Noise depends on seed, name and time alone, so that nothing about it need be saved."""
+    """Take a sample now: ideal reading, bias, noise, resolution. Noise depends on seed, name and time alone, so that
+    none of it need be saved."""
     value = ideal_reading(sim, sensor)
     if not (is_nonzero(sensor.noise) or is_nonzero(sensor.bias) or sensor.resolution):
         return value
@@ -103,7 +104,7 @@ class Sampler:
 
 
 def is_due(sensor: Sensor, last: float, now: float) -> bool:
-    """Whether a sample is due now, the last of them taken some time ago."""
+    """Whether a sample is due now (s), the last one having been taken at time `last`."""
     if sensor.rate is None:
         return now > last
     return bool(
@@ -112,7 +113,7 @@ def is_due(sensor: Sensor, last: float, now: float) -> bool:
 
 
 def create_sampler(model: Model, worlds: int) -> Sampler | None:
-    """None where nothing is to be sampled."""
+    """Sampler of a model's sensors with a rate or a delay; None where there are none."""
     sampler = Sampler(model)
     return sampler if sampler.sensors and worlds == 1 else None
 
@@ -132,4 +133,4 @@ def read_sensor(sim: Simulation, name: str) -> Any:
     return measure(sim, sensor)
 
 
-SENSOR_PREFIX = "sensor:"  # before the name of one whose samples an array holds
+SENSOR_PREFIX = "sensor:"  # prefix of the names of arrays that hold samples of a sensor

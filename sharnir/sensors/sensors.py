@@ -1,4 +1,4 @@
-"""What sensors would show if they were perfect, from the present state of a simulation."""
+"""Ideal sensor readings (without noise, bias, delay) from the present state of a simulation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FramePose(NamedTuple):
 
 
 def ideal_reading(sim: Simulation, sensor: Sensor) -> Any:
-    """What a sensor measures at the present: a number or a vector."""
+    """Ideal reading of a sensor at the present: a number or a vector."""
     what, _ = SENSOR_KINDS[sensor.kind]
     if what == "actuator":
         return float(sim.actuator(sensor.of).force)
@@ -39,7 +39,7 @@ def ideal_reading(sim: Simulation, sensor: Sensor) -> Any:
 
 
 def joint_reading(sim: Simulation, sensor: Sensor) -> Any:
-    """Readings of a joint."""
+    """Ideal reading of a sensor on a joint: position, velocity, torque or wrench."""
     if sensor.kind == "joint_position":
         return float(sim.joint(sensor.of).position[sensor.coordinate])
     if sensor.kind == "joint_velocity":
@@ -82,7 +82,7 @@ def link_frame(sim: Simulation, model: Model, link: int) -> FramePose:
 
 
 def joint_wrench_on_child(sim: Simulation, joint: str, x: Array) -> tuple[Array, Array]:
-    """Force and torque about x that a joint exerts on its child, world axes."""
+    """Force (N) and torque (N m) about x that a joint exerts on its child, world axes."""
     if joint not in sim.inner.joint_names:  # a free joint nobody described
         return np.zeros(3), np.zeros(3)
     wrench = sim.joint(joint).wrench
@@ -91,7 +91,7 @@ def joint_wrench_on_child(sim: Simulation, joint: str, x: Array) -> tuple[Array,
 
 
 def generalized_force(sim: Simulation, joint: str, coordinate: int) -> float:
-    """Force or torque along a coordinate of a joint that it exerts on its child."""
+    """Generalised force (N or N m) along a coordinate of a joint that the joint exerts on its child."""
     model = sim.model
     k = model.joint_names.index(joint)
     kind = int(model.joint_kind[k])
@@ -106,7 +106,7 @@ def generalized_force(sim: Simulation, joint: str, coordinate: int) -> float:
 
 
 def body_reading(sim: Simulation, sensor: Sensor) -> Any:
-    """Readings of a frame on a body."""
+    """Ideal reading of a sensor on a frame of a body."""
     at = sensor_frame(sim, sensor.of, sensor)
     if sensor.kind == "position":
         return at.x
@@ -130,7 +130,7 @@ def body_reading(sim: Simulation, sensor: Sensor) -> Any:
 
 
 def parent_joint_wrench(sim: Simulation, body: str, x: Array) -> tuple[Array, Array]:
-    """Force and torque about x that the joint which carries a body exerts on it, world axes."""
+    """Force (N) and torque (N m) about x that the joint which carries a body in the tree exerts on it, world axes."""
     model = sim.model
     link = model.body(body)
     force, torque = joint_wrench_on_child(sim, model.joint_names[link], x)
@@ -156,7 +156,7 @@ def point_acceleration(sim: Simulation, body: str, x: Array) -> Array:
 
 
 def contact_reading(sim: Simulation, sensor: Sensor, at: FramePose) -> Any:
-    """Of points of contact within the sensor's region: sum of the normal forces on the body, or force or torque."""
+    """Sum of normal forces (N), or force or torque in the sensor's frame, of the contacts within the sensor's region."""
     normal_sum, force, torque = 0.0, np.zeros(3), np.zeros(3)
     for contact in sim.contacts(sensor.of):
         if sensor.region is not None and not is_inside(sensor.region, at.R.T @ (contact.point - at.x)):
@@ -171,7 +171,7 @@ def contact_reading(sim: Simulation, sensor: Sensor, at: FramePose) -> Any:
 
 
 def is_inside(region: Shape, point: Array) -> bool:
-    """Whether a point in the frame of a region is inside it."""
+    """Whether a point, in the frame of a region, is inside it."""
     p = quat_to_matrix(np.asarray(region.orientation, dtype=float)).T @ (point - np.asarray(region.position))
     if isinstance(region, Box):
         return bool((np.abs(p) <= np.asarray(region.size) / 2).all())
@@ -185,7 +185,7 @@ def is_inside(region: Shape, point: Array) -> bool:
 
 
 def subtree_reading(sim: Simulation, sensor: Sensor) -> Array:
-    """Centre of mass, or its velocity, of a body and all that it carries."""
+    """Centre of mass, m, or its velocity, m/s, of a body and all links below it in the tree."""
     model = sim.model
     links = {model.body(sensor.of)}
     for i in range(model.nb):

@@ -1,7 +1,5 @@
-"""What a robot stands on: the polygon of the points that bear it, the centre of pressure, how far inside a point is.
-
-All seen from above: z is up.
-"""
+"""Support polygon of a robot, centre of pressure, and distances of points to the polygon's edge. All seen from above: z
+is up."""
 
 from __future__ import annotations
 
@@ -17,8 +15,8 @@ if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
 
 
-MAX_SUPPORT_GAP = 1e-4  # m: a gap that counts as none
-MIN_SUPPORT_COSINE = 0.5  # cosine between the vertical and what presses from below
+MAX_SUPPORT_GAP = 1e-4  # m: largest gap of a contact that counts as support
+MIN_SUPPORT_COSINE = 0.5  # least cosine between the vertical and the normal of a supporting contact
 
 
 def support_polygon(sim: Simulation, feet: Sequence[str]) -> Array:
@@ -36,7 +34,7 @@ def center_of_pressure(sim: Simulation, feet: Sequence[str]) -> Array | None:
 
 
 def find_support_points(sim: Simulation, feet: Sequence[str]) -> tuple[Array, Array]:
-    """Points [n, 3] (m) where others than feet touch them from below, and forces [n] (N) that they push up with."""
+    """Points [n, 3] (m) where other bodies touch the feet from below, and their upward forces [n] (N)."""
     for foot in feet:
         if foot not in sim.model.body_names:
             raise unknown("body", foot, sim.model.body_names)
@@ -105,8 +103,8 @@ def centroid(polygon: Array) -> Array:
 
 
 def move_inside(polygon: Array, point: Array, margin: float) -> Array:
-    """[2] a point, moved straight towards the middle as far as needed to be `margin` (m) inside; the middle where no
-    point is."""
+    """[2] a point moved straight towards the centroid as far as needed to be `margin` (m) inside the polygon; the
+    centroid where no point is."""
     point, center = np.asarray(point, dtype=float)[:2], centroid(polygon)
     largest = distance_inside(polygon, center)
     if largest <= margin:
@@ -138,5 +136,5 @@ def convex_hull_2d(points: Array) -> Array:
 
 
 def orientation_2d(a: Array, b: Array, c: Array) -> float:
-    """> 0 where a, b, c turn left, seen from above."""
+    """> 0 where a, b, c turn left, seen from above: z of (b − a) × (c − a)."""
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))

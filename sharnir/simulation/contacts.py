@@ -1,4 +1,4 @@
-"""Contacts of the last step, as a user reads them."""
+"""Contacts of the last step as a user reads them, and errors where there are more than the buffers hold."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Contact(NamedTuple):
 
 
 def read_contacts(sim: Simulation, body: str | None, other: str | None, world: int) -> list[Contact]:
-    """Contacts of one world, of a body, or of a pair of bodies."""
+    """Contacts of one world in the last step: all, those of a body, or those of a pair of bodies."""
     names = [*sim.inner.body_names, WORLD]  # link −1 is the world
     for name in (body, other):
         if name is not None and name not in names:
@@ -49,8 +49,8 @@ def read_contacts(sim: Simulation, body: str | None, other: str | None, world: i
 
 
 def check_capacity(sim: Simulation, needed: np.ndarray) -> None:
-    """Whether there was room for all. needed: points of contact there are, or minus the pairs of shapes near each other
-    where those are too many."""
+    """Raise a SimulationError if contact points or near pairs exceeded the capacity. needed: number of contact points,
+    or minus the number of near pairs where those were too many."""
     points, pairs = int(needed.max()), -int(needed.min())
     max_points, shapes = sim.impulses.plan.max_contacts, len(sim.inner.shape_kind)
     if pairs > 0:

@@ -1,4 +1,4 @@
-"""Coordinates of the scene's own joints, whatever the solver, from those of the solver's model."""
+"""Map from the coordinates of the solver's model to those of the scene's own joints, whatever the solver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class JointMap(NamedTuple):
 
 
 def joint_map(model: Model, inner: Model) -> JointMap:
-    """From the solver's model to the scene's."""
+    """Index map from the solver's model `inner` to the scene's model."""
     sizes = [(int(model.q_start[-1]), int(model.dof_start[-1])), (int(inner.q_start[-1]), int(inner.dof_start[-1]))]
     q, v = np.zeros(sizes[0][0] + int(model.loop_q_start[-1]), int), np.zeros(model.nc, int)
     free = []
@@ -40,15 +40,15 @@ def joint_map(model: Model, inner: Model) -> JointMap:
 
 
 def joint_slices(model: Model, name: str, nq: int, nv: int) -> tuple[slice, slice]:
-    """Coordinates and rates of a joint in (q, loop q) and (v, loop v)."""
+    """Slices of a joint's coordinates in (q, loop q) and of its rates in (v, loop v)."""
     where = model.joint(name)
     shift = (nq, nv) if where.closes_loop else (0, 0)
     return tuple(slice(int(s.start) + d, int(s.stop) + d) for s, d in zip((where.q, where.v), shift, strict=True))  # type: ignore[return-value]
 
 
 def map_state(to: JointMap, q: Reals, v: Reals, seen: dict[str, Any]) -> tuple[Reals, Reals]:
-    """(q, loop q) and (v, loop v) of the scene's model from the solver's; seen: position, rotation and velocity of
-    bodies."""
+    """(q, loop q) and (v, loop v) of the scene's model from those of the solver's. seen: position, rotation and
+    velocity of bodies, for free joints nobody described."""
     positions, rates = q[to.q].astype(float), v[to.v].astype(float)
     for first, rate, body in to.free:
         x, R = seen["position"][3 * body : 3 * body + 3], seen["rotation"][9 * body : 9 * body + 9].reshape(3, 3)

@@ -1,4 +1,4 @@
-"""Runs of sequential impulses as trajectories, in the coordinates of the scene's own model whatever the solver."""
+"""Runs of the impulse solver as trajectories, in the coordinates of the scene's own model."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TrajectoryCollector:
 
 
 def take_steps(sim: Simulation, steps: int) -> Report:
-    """Take steps; where they are recorded, let the disk catch up in between."""
+    """Take steps in blocks; while recording, let the writer catch up in between. Returns the last report."""
     while True:
         block = steps if sim.recorder is None else min(steps, sim.recorder.block)
         report = sim.step(block)
@@ -73,7 +73,7 @@ def run_impulses(
     model: Model, recorded: Reals, solver: str, method: str, dt: float, control: Control | None,
     room: dict[str, Any], progress: bool, path: str | Path | None, rate: float,
 ) -> Trajectory:  # fmt: skip
-    """Run sequential impulses to the recording times, by equal steps of at most dt between them; room: of `Simulation`,
+    """Run the impulse solver to the recording times, by equal steps of at most dt (s) between them. room: capacities
     for contacts and pairs; path, rate: of `Simulation.record`, where there is a path."""
     from sharnir.simulation.simulation import Simulation
 

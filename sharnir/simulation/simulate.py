@@ -1,4 +1,4 @@
-"""Running a scene from start to end: `simulate` and the trajectory it returns."""
+"""`simulate`: run a scene from start to end, by any solver, and the `Trajectory` it returns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sharnir.exact.system import Control, Observation, System
 
 SOLVERS = ("exact", "simgc", "simmc")
-DEFAULT_RECORDS = 401  # times, where none are asked for
+DEFAULT_RECORDS = 401  # recording times, where none are asked for
 MIN_RTOL = 1e-13  # below, rounding is all that is left
 MIN_ATOL = 1e-20
 FIXED_STEP_DT = 1e-3  # s, where a fixed-step method is not given a step
@@ -148,7 +148,8 @@ def simulate(
 
 
 def check_exact_supports(model: Model) -> None:
-    """The exact solver has equations of motion only: what is not smooth is refused, not ignored."""
+    """Raise a ModelError where a model has what the exact solver does not support: limits, friction, contact, … are
+    refused, not ignored."""
     from sharnir.collision.filters import build_collision_filter
 
     limited = np.flatnonzero(model.limit_angles != NO_LIMIT)
@@ -167,7 +168,7 @@ def check_exact_supports(model: Model) -> None:
 
 
 def add_actuator_forces(model: Model, control: Control | None) -> Control | None:
-    """Control with the forces of the actuators at the inputs they start with."""
+    """Control that adds the forces of the actuators at their initial inputs."""
     if not model.actuator_names:
         return control
     from sharnir.exact.actuators import actuator_forces, gather_positions, gear_matrix
@@ -215,7 +216,7 @@ def run_exact(
 
 
 def check_step(method: str, dt: float | None, duration: float, exact: bool) -> float | None:
-    """The step of a fixed-step method; None for those that choose their own."""
+    """Step (s) of a fixed-step method, checked; None for adaptive ones."""
     from sharnir.exact.integrate import ADAPTIVE, EXACT_METHODS
     from sharnir.impulse.settings import IMPULSE_METHODS
 
@@ -255,6 +256,7 @@ def output_times(duration: float, times: Any) -> Reals:
 
 
 def _build_trajectory(model: Model, system: System, states: list[Any], started: float, **facts: Any) -> Trajectory:
+    """Stack recorded states into a Trajectory."""
     y = np.array([y for _, y, _, _ in states])
     seen = [observation for *_, observation in states]
     return Trajectory(

@@ -31,6 +31,7 @@ Controller = Callable[["Simulation"], None]
 
 
 def require_positive_int(what: str, value: Any) -> int:
+    """Return a whole number ≥ 1, or raise a ModelError."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise fail("simulation", f"{what} is out of range", shown(value), "a whole number ≥ 1")
     return int(value)

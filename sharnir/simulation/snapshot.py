@@ -1,4 +1,4 @@
-"""A saved state of a simulation, in memory or in a file."""
+"""Snapshot of a simulation, in memory or in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What steps took: read from the kernels' reports, judged, counted."""
+"""Step reports: read from the slots kernels fill, checked for divergence, counted, turned into a `Report`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
 
 REASONS = ("converged", "sweeps", "time")
-WARN_PIVOT_RATIO = 1e-2  # how firmly loops are held against their past, where they are about to lose rank
+WARN_PIVOT_RATIO = 1e-2  # pivot ratio of the loop rows, against their past, below which they are about to lose rank
 WARN_POSITION_ERROR = 1e-2  # of the size of the mechanism: position errors worth a warning
 
 
@@ -47,7 +47,8 @@ class Counts:
 
 
 def evaluate_reports(sim: Simulation, reports: np.ndarray) -> Report:
-    """Count what happened in some steps; the report of the last."""
+    """Count what happened in some steps and return the `Report` of the last. reports: [steps, slots, worlds]. Raises a
+    SimulationError where the motion is not finite or contacts exceed the capacity."""
     from sharnir.impulse import data as places
     from sharnir.impulse.engine import ticks_per_second
 
@@ -80,7 +81,7 @@ def evaluate_reports(sim: Simulation, reports: np.ndarray) -> Report:
 
 
 def describe_divergence(sim: Simulation) -> str:
-    """What was not finite: what a user wrote into the arrays, else where the motion is lost first."""
+    """Describe what is not finite: an input the user wrote, or the first body whose motion is."""
     given, wrenches = sim.applied_control.numpy(), sim.impulses.state.f_ext.numpy()
     for row in np.flatnonzero(~np.isfinite(given).all(axis=1)).tolist():
         return f"control of joint {sim.inner.joint_of(row)!r} is not finite: {shown(given[row].tolist())}"

@@ -1,4 +1,4 @@
-"""Going on with the other solver: the same mechanism, positions, velocities and inputs in its coordinates."""
+"""Change of solver in flight: the same mechanism, positions, velocities and inputs in the other solver's coordinates."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sharnir.rotations import matrix_to_quat
 from sharnir.simulation.joint_map import joint_map, scene_state
 from sharnir.simulation.simulation import Simulation
 
+# arrays of actuators in the engine's state
 ACTUATOR_STATE = (
     "drive_input",
     "drive_brake",
@@ -20,7 +21,7 @@ ACTUATOR_STATE = (
     "drive_flow",
     "drive_force",
     "drive_seen",
-)  # of the state
+)
 
 
 def with_solver(sim: Simulation, solver: str) -> Simulation:
@@ -46,7 +47,7 @@ def with_solver(sim: Simulation, solver: str) -> Simulation:
 
 
 def maximal_state(sim: Simulation, new: Simulation) -> tuple[Reals, Reals, Reals, Reals]:
-    """q, v, loop q and loop v of maximal coordinates: frames in the centres of mass, along the bodies' axes."""
+    """q, v, loop q and loop v in maximal coordinates: frames in the centres of mass, along the bodies' axes."""
     inner = new.inner
     q, v = np.zeros(inner.nq), np.zeros(inner.nv)
     for link, name in enumerate(inner.body_names):

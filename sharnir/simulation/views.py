@@ -1,4 +1,4 @@
-"""Named access to what a simulation holds: numpy views on the CPU, copies from a GPU.
+"""Named access to joints, bodies, motors and actuators of a simulation: numpy views on the CPU, copies from a GPU.
 
 Arrays are [items] for one world and [items, worlds] for more. What may be written is written with `view.name = values`.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def write_input(simulation: Simulation, array: Any, rows: Any, what: str, values: Any) -> None:
-    """Put finite numbers, one for all or one for each, into rows of an input array."""
+    """Write finite numbers, one for all or one for each, to rows of an input array; what: name for the message."""
     present = simulation._column(array)[rows]
     shape = np.shape(present)
     try:
@@ -36,7 +36,7 @@ def write_input(simulation: Simulation, array: Any, rows: Any, what: str, values
 
 
 def opposite_wrench(wrench: Reals, arm: Reals) -> Reals:
-    """The opposite wrench about a point at `arm` from where it was about."""
+    """The opposite wrench, about a point at `arm` (m) from the one the wrench is about."""
     force, torque = wrench[:3], wrench[3:]
     return np.concatenate([-force, cross(arm, force) - torque])
 
@@ -131,7 +131,8 @@ class JointView:
 
 
 def scalar_force(simulation: Simulation, scalar: int | None, row_kind: int) -> Any:
-    """Force of one of the actions on a line in the last step."""
+    """Mean force (N or N m) of one row kind of a scalar constraint in the last step; 0 without a constraint. scalar:
+    its number; row_kind: ACT_… of impulse.row_kinds."""
     impulses = simulation.impulses
     duration = simulation._column(impulses.state.prev_step)[1]
     if scalar is None:

@@ -179,7 +179,9 @@ def test_a_peak_holds_a_wide_box_in_its_tip():
     heights = np.zeros((5, 5))
     heights[2, 2] = 0.5
     for surface in surfaces(heights, (4.0, 4.0)).values():
-        normals, points, gaps, _ = find_pair_contacts(on(surface, Box(size=(1, 1, 0.2))), pose(0.1, 0, 0.599), 1, 0, 0.01)
+        normals, points, gaps, _ = find_pair_contacts(
+            on(surface, Box(size=(1, 1, 0.2))), pose(0.1, 0, 0.599), 1, 0, 0.01
+        )
         np.testing.assert_allclose(normals, np.tile([0, 0, 1], (len(gaps), 1)), atol=EPS)
         k = int(np.argmin(gaps))
         np.testing.assert_allclose([*points[k], gaps[k]], [0, 0, 0.4995, -0.001], atol=EPS)

@@ -1,4 +1,8 @@
-"""Two boxes: the axis along which they overlap least, or are farthest apart, of the fifteen that can be it."""
+"""Separating axis test of two boxes over the 15 candidate axes: 3 + 3 face normals and 9 edge cross products.
+
+S. Gottschalk, M. C. Lin, D. Manocha: OBBTree: A hierarchical structure for rapid interference detection, SIGGRAPH 1996.
+Here the axis of least penetration, or of largest separation, is kept as contact normal.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,20 @@ import warp as wp
 from sharnir.collision.shapes import ShapePose
 from sharnir.kernels.types import DOUBLE, real, vec3
 
-TOL_SAT_TIE = wp.constant(real(1.0e-9 if DOUBLE else 1.0e-4))  # of the size: a later axis must be better by so much
-MAX_PARALLEL_EDGE_SINE2 = wp.constant(
-    real(1.0e-14 if DOUBLE else 1.0e-6)
-)  # squared sine of edges that count as parallel
+# relative to the size: a later axis must be better by more, to replace an earlier one
+TOL_SAT_TIE = wp.constant(real(1.0e-9 if DOUBLE else 1.0e-4))
+# squared sine of the angle between edges up to which they count as parallel
+MAX_PARALLEL_EDGE_SINE2 = wp.constant(real(1.0e-14 if DOUBLE else 1.0e-6))
 
 
 @wp.func
 def find_separating_axis(A: ShapePose, B: ShapePose, margin: real):
-    """Unit normal from A to B and the gap along it (m): negative where they overlap; not below `margin` where some axis
-    shows that they are farther apart, and then the normal is meaningless.
+    """Unit normal from A to B along the axis of least penetration, and the gap along it (m), negative where the boxes
+    overlap. Returns early with a gap ≥ margin and a meaningless normal once an axis shows that they are farther apart
+    than margin (m).
 
-    Axes are tried in a fixed order and a later one must win clearly: equal ones must not alternate from step to step.
+    Axes are tried in a fixed order and a later one must win clearly: of equal ones the choice must not alternate from
+    step to step.
     """
     one = real(1.0)
     x = B.x - A.x

@@ -1,4 +1,8 @@
-"""Convex polygons in the plane across a normal: (u, v) there, h along it (m)."""
+"""Clipping of convex polygons in the plane across a contact normal, and selection of four contacts.
+
+I. E. Sutherland, G. W. Hodgman: Reentrant polygon clipping, Communications of the ACM 17(1), 1974. Points are (u, v) in
+the plane and h along the normal (m).
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,10 @@ import warp as wp
 
 from sharnir.kernels.types import DOUBLE, real, vec3
 
-MAX_CLIPPED_CORNERS = wp.constant(16)  # corners of the part that two faces of ROOM corners share
-FEATURE_BASE = wp.constant(32768)  # a feature is (number in the one) × CODE + (number in the other)
-TOL_ON_EDGE = wp.constant(
-    real(1.0e-7 if DOUBLE else 1.0e-5)
-)  # of an edge's length: corners so close outside count as inside
+MAX_CLIPPED_CORNERS = wp.constant(16)  # corners of the intersection of two faces with MAX_FACE_CORNERS corners each
+FEATURE_BASE = wp.constant(32768)  # feature id = (number in the one polygon) × FEATURE_BASE + (number in the other)
+# relative to an edge's length: corners outside by less count as inside
+TOL_ON_EDGE = wp.constant(real(1.0e-7 if DOUBLE else 1.0e-5))
 
 vec3_array = wp.array(dtype=vec3)
 int_array = wp.array(dtype=int)
@@ -19,7 +22,8 @@ real_array = wp.array(dtype=real)
 
 @wp.func
 def _edge_function(p: vec3, q: vec3, x: vec3, orientation: real):
-    """How far x is inside of edge pq times the edge's length, m²; corners that all but touch it are inside."""
+    """Edge function: signed distance of x inside edge p q times the edge's length (m²), with a tolerance; ≥ 0 inside.
+    orientation: 1 for counter-clockwise polygons, −1 for clockwise."""
     du = q[0] - p[0]
     dv = q[1] - p[1]
     return orientation * (du * (x[1] - p[1]) - dv * (x[0] - p[0])) + TOL_ON_EDGE * (du * du + dv * dv)
@@ -27,8 +31,8 @@ def _edge_function(p: vec3, q: vec3, x: vec3, orientation: real):
 
 @wp.func
 def _crossing_feature(I: int_array, reference: int, reference_count: int, edge: int, tag: int):
-    """Feature of the point where an edge of the reference meets what `tag` says: an edge of the other polygon (its
-    number), or another edge of the reference (−1 − edge), which makes it a corner of the reference."""
+    """Feature id of the point where edge `edge` of the reference polygon crosses what `tag` names: an edge of the
+    subject (its number), or another edge of the reference (−1 − edge), which makes it a corner of the reference."""
     feature = (I[reference + edge] + 1) * FEATURE_BASE + tag + 1
     if tag < 0:
         other = -1 - tag
@@ -42,8 +46,9 @@ def clip_polygon(
     V: vec3_array, I: int_array, reference: int, reference_count: int, subject: int, count: int, orientation: real,
     point: vec3_array, feature: int_array, tag: int_array,
 ):  # fmt: skip
-    """The part of a polygon (or segment) V[other …] inside V[reference …], which is counter-clockwise for turn = 1, by
-    Sutherland and Hodgman. Written to Q, with features, from the index returned first; how many is returned second."""
+    """Clip polygon or segment V[subject …] against V[reference …] by Sutherland–Hodgman; orientation: 1 if the
+    reference is counter-clockwise, else −1. Points and feature ids are written to point and feature (two halves of
+    CLIP_BUFFER_SIZE in turn). Returns the index of the first point and the number of points."""
     k = int(0)
     while k < count:
         point[k] = V[subject + k]
@@ -88,13 +93,15 @@ def clip_polygon(
 
 @wp.func
 def _exceeds(new: real, old: real, slack: real):
+    """Whether a value exceeds another by more than a slack."""
     return new > old + slack
 
 
 @wp.func
 def select_four_contacts(point: vec3_array, gap: real_array, first: int, count: int, slack: real):
-    """Four of the points that keep the deepest and most of the area. Earlier ones win ties within `slack` (m), so that
-    equal ones do not alternate from step to step."""
+    """Choose four contacts: the deepest, the farthest from it, and the farthest on either side of the line through
+    both. Earlier ones win ties within `slack` (m), so that equal ones do not alternate from step to step. Returns
+    indices from `first` on, −1 for none."""
     a = int(0)
     k = int(1)
     while k < count:

@@ -1,8 +1,9 @@
-"""How deep two cores overlap: the expanding polytope (van den Bergen) inside A − B, around the origin.
+"""EPA: penetration depth of two convex cores by the expanding polytope algorithm on the Minkowski difference A − B.
 
-Every face of the polytope bounds the depth from below by its distance and from above by the support along its normal.
-The answer is the normal of the least upper bound met, so it is a translation that parts the cores even where the
-walk ends early for lack of room.
+G. van den Bergen: Proximity queries and penetration depth computation on 3D game objects, Game Developers Conference
+2001. Every face of the polytope bounds the depth from below by its distance and from above by the support along its
+normal. The result is the normal of the least upper bound met, so it is a translation that separates the cores even
+where iteration ends early for lack of room.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from sharnir.kernels.types import DOUBLE, cos_sin, real, vec3
 
 MAX_EPA_VERTICES = wp.constant(64)
 MAX_EPA_FACES = wp.constant(128)  # Euler: 2 V − 4
-MAX_HORIZON_EDGES = wp.constant(64)  # of the rim around what a corner sees
-TOL_EPA_GAP = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-5))  # of the size: distance of the two bounds
-TOL_DEGENERATE_SIMPLEX = wp.constant(
-    real(1.0e-9 if DOUBLE else 1.0e-4)
-)  # of the size: what does not span a triangle or a volume
-TOL_VISIBLE_FACE = wp.constant(real(1.0e-13 if DOUBLE else 1.0e-6))  # of the size: a corner so far above a face sees it
+MAX_HORIZON_EDGES = wp.constant(64)  # of the horizon seen from a new vertex
+# relative to the size: difference of upper and lower bound at which iteration ends
+TOL_EPA_GAP = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-5))
+# relative to the size: below it vertices do not span a segment, triangle or volume
+TOL_DEGENERATE_SIMPLEX = wp.constant(real(1.0e-9 if DOUBLE else 1.0e-4))
+# relative to the size: a vertex farther above a face sees it
+TOL_VISIBLE_FACE = wp.constant(real(1.0e-13 if DOUBLE else 1.0e-6))
 
 vec3_array = wp.array(dtype=vec3)
 vec3i_array = wp.array(dtype=wp.vec3i)
@@ -32,7 +34,7 @@ real_array = wp.array(dtype=real)
 
 @wp.func
 def _choose_expansion_direction(simplex: vec3_array, count: int, attempt: int):
-    """A direction in which a point, segment or triangle has not been extended yet."""
+    """Direction number `attempt` in which to extend a point, segment or triangle to a simplex of one dimension more."""
     d = vec3()
     if count <= 1:
         sign = wp.where((attempt & 1) == 0, real(1.0), real(-1.0))
@@ -51,7 +53,7 @@ def _choose_expansion_direction(simplex: vec3_array, count: int, attempt: int):
 
 @wp.func
 def _is_independent(simplex: vec3_array, count: int, corner: vec3, size: real):
-    """Whether a corner extends a point to a segment, a segment to a triangle, a triangle to a volume."""
+    """Whether a vertex is affinely independent of a point, segment or triangle, by more than rounding of `size` (m)."""
     extent = real(1.0)
     if count == 1:
         extent = wp.length(corner - simplex[0])
@@ -68,7 +70,7 @@ def _is_independent(simplex: vec3_array, count: int, corner: vec3, size: real):
 def _complete_tetrahedron(
     geo: Geometry, A: ShapePose, B: ShapePose, simplex: vec3_array, simplex_a: vec3_array, count: int, size: real
 ):
-    """Extend the corners of a walk to a tetrahedron; returns how many there are: fewer than 4 if A − B is flat."""
+    """Extend the simplex of GJK to a tetrahedron; returns its number of vertices: fewer than 4 if A − B is flat."""
     kept = int(0)  # corners that GJK left may be closer together than `THIN`
     i = int(0)
     while i < count:
@@ -103,7 +105,8 @@ def _store_face(
     k: int,
     size: real,
 ):
-    """Face ijk, counter-clockwise from outside. A sliver has no normal to speak of: it is never the nearest."""
+    """Store face i j k, counter-clockwise from outside, with normal and distance. A sliver has no reliable normal: its
+    distance is 1e30, so that it is never the closest."""
     normal = wp.cross(vertex[j] - vertex[i], vertex[k] - vertex[i])
     area = wp.length(normal)
     face[at] = wp.vec3i(i, j, k)
@@ -123,7 +126,7 @@ def _store_face(
 def _store_tetrahedron_faces(
     vertex: vec3_array, face_vertices: vec3i_array, face_normal: vec3_array, face_distance: real_array, size: real
 ):
-    """The faces of the tetrahedron of corners 0 to 3."""
+    """Store the faces of the tetrahedron of vertices 0 to 3."""
     volume = wp.dot(wp.cross(vertex[1] - vertex[0], vertex[2] - vertex[0]), vertex[3] - vertex[0])
     face = int(0)
     while face < 4:
@@ -140,7 +143,7 @@ def _store_tetrahedron_faces(
 
 @wp.func
 def _toggle_horizon_edge(horizon: wp.array(dtype=wp.vec2i), edge_count: int, i: int, j: int):
-    """Add an edge to a rim, or take out the same edge the other way round; returns how many there are."""
+    """Add an edge to the horizon, or remove the same edge of opposite direction; returns the number of edges."""
     at = int(-1)
     k = int(0)
     while k < edge_count:
@@ -166,8 +169,8 @@ def _expand_polytope(
     new_vertex: int,
     size: real,
 ):
-    """Replace the faces that a corner sees by those between it and their rim; returns how many there are, or −1 where
-    there is no room for them."""
+    """Replace the faces that a new vertex sees by those between it and the horizon; returns the number of faces, or −1
+    if there is no room for them."""
     horizon = wp.zeros(shape=(MAX_HORIZON_EDGES,), dtype=wp.vec2i)
     edge_count = int(0)
     f = int(0)
@@ -201,6 +204,7 @@ def _expand_polytope(
 
 @wp.func
 def _find_closest_face(face_distance: real_array, face_count: int):
+    """Index of the face closest to the origin."""
     best = int(0)
     f = int(1)
     while f < face_count:
@@ -214,8 +218,9 @@ def _find_closest_face(face_distance: real_array, face_count: int):
 def epa_penetration(
     geo: Geometry, A: ShapePose, B: ShapePose, simplex: vec3_array, simplex_a: vec3_array, count: int, size: real
 ):
-    """Unit normal from A to B along which parting two overlapping cores takes least, how far (m), and the point of A
-    that is deepest. W4, P4: corners of A − B and of A where `distance` ended."""
+    """Penetration of two overlapping cores: unit normal from A to B of the shortest separating translation, its length
+    (m), and the deepest point of A (world, m). simplex, simplex_a: vertices of A − B and of A where `gjk_distance`
+    ended."""
     normal = vec3(real(0.0), real(0.0), real(1.0))
     min_depth = real(1.0e30)
     count = _complete_tetrahedron(geo, A, B, simplex, simplex_a, count, size)

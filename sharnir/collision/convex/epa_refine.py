@@ -1,4 +1,5 @@
-"""Where two rims of cylinders overlap, A − B is curved both ways and its polytope closes in slowly: Newton does it."""
+"""Refine EPA's normal for cylinder rims by Newton's method on the unit sphere: where the Minkowski difference is doubly
+curved EPA converges only linearly."""
 
 from __future__ import annotations
 
@@ -9,13 +10,13 @@ from sharnir.collision.shapes import Geometry, ShapePose
 from sharnir.enums import CYLINDER
 from sharnir.kernels.types import real, vec3
 
-MAX_REFINE_ITERATIONS = wp.constant(8)
+MAX_REFINE_ITERATIONS = wp.constant(8)  # Newton iterations, at most
 
 
 @wp.func
 def _curvature_direction(S: ShapePose, d: vec3):
-    """√c τ, where c τ τᵀ is the second derivative of a core's reach along d: r/|e_xy| across the axis for a cylinder,
-    0 for flat cores."""
+    """√c τ, where c τ τᵀ is the Hessian of a core's support function at unit d: c = r/|e_xy| and τ across the axis for
+    a cylinder; 0 for polyhedra."""
     curvature = vec3()
     if S.kind == CYLINDER:
         e = wp.transpose(S.R) * d
@@ -28,8 +29,9 @@ def _curvature_direction(S: ShapePose, d: vec3):
 
 @wp.func
 def refine_normal(geo: Geometry, A: ShapePose, B: ShapePose, normal: vec3, min_depth: real, on_a: vec3):
-    """Lessen the depth `least` (m) along a normal, from A to B, by Newton on the sphere of directions: there the
-    reach h of A − B along n has the gradient P s and the Hessian P h″ P − h P, s the farthest point, P across n."""
+    """Reduce the depth `min_depth` (m) along a normal from A to B by Newton's method on the unit sphere: the support
+    function h of A − B along n has there the gradient P s and the Hessian P h″ P − h P, with s the support point and P
+    the projection across n. Returns normal, depth (m) and point of A."""
     d = normal
     step = int(0)
     while step < MAX_REFINE_ITERATIONS:

@@ -1,7 +1,7 @@
-"""The face, edge or point of a shape that meets another one along a normal.
+"""Support features: the face, edge or vertex of a convex shape that meets another shape along a normal.
 
-Corners are written from `at` on, counter-clockwise about the outward normal, each with a number that is its own in the
-shape (below 2^15 − 1).
+Corners are written from `at` on, counter-clockwise about the outward normal, each with a number that is unique within
+the shape (below 2^15 − 1).
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from sharnir.collision.shapes import Geometry, ShapePose
 from sharnir.enums import BOX, CAPSULE, CYLINDER, HULL, TRIANGLE
 from sharnir.kernels.types import column, real, vec3
 
-MAX_FACE_CORNERS = wp.constant(8)  # corners of a face; of larger ones some are left out
-MIN_CAP_COSINE = wp.constant(real(0.7))  # cosine between axis and normal from which on a cylinder shows its cap
-MAX_SIDE_COSINE = wp.constant(real(0.1))  # the same below which it shows its side, where there is no face to rest on
+MAX_FACE_CORNERS = wp.constant(8)  # corners of a face; of larger faces some are left out
+# cosine between axis and normal above which a cylinder's cap is its support feature
+MIN_CAP_COSINE = wp.constant(real(0.7))
+# cosine below which a cylinder's side line is, where there is no face to rest on
+MAX_SIDE_COSINE = wp.constant(real(0.1))
 SQRT_HALF = wp.constant(real(0.7071067811865476))
 
 vec3_array = wp.array(dtype=vec3)
@@ -24,8 +26,8 @@ int_array = wp.array(dtype=int)
 
 @wp.func
 def find_support_face(geo: Geometry, S: ShapePose, d: vec3):
-    """The face whose outward normal is nearest to d (world), that normal (world), and the corner (of a hull) farthest
-    along d; face −1 for shapes without."""
+    """The face whose outward normal is nearest to d (world), −1 for shapes without faces; that normal (world); and, for
+    a hull, its support vertex along d."""
     e = wp.transpose(S.R) * d
     face = int(-1)
     support_vertex = int(0)
@@ -66,6 +68,7 @@ def find_support_face(geo: Geometry, S: ShapePose, d: vec3):
 
 @wp.func
 def _box_corner_of(S: ShapePose, bits: int):
+    """Corner of a box, world, m. bits: bit k set for the positive side along axis k."""
     x = wp.where((bits & 1) != 0, S.size[0], -S.size[0])
     y = wp.where((bits & 2) != 0, S.size[1], -S.size[1])
     z = wp.where((bits & 4) != 0, S.size[2], -S.size[2])
@@ -74,7 +77,7 @@ def _box_corner_of(S: ShapePose, bits: int):
 
 @wp.func
 def _rim_corner_of(S: ShapePose, k: int, top: int):
-    """Corner k of eight on a cylinder's rim."""
+    """Corner k of the octagon on a cylinder's rim, world, m. top: 1 for the cap at +z, 0 at −z."""
     r = S.size[0]
     quarter = (k >> 1) & 3
     x = real(1.0)
@@ -92,8 +95,8 @@ def _rim_corner_of(S: ShapePose, k: int, top: int):
 def write_face_corners(
     geo: Geometry, S: ShapePose, d: vec3, face: int, corner: vec3_array, corner_number: int_array, at: int
 ):
-    """Corners of a face of `best_face`; of a cylinder that leans far, or a capsule, the two ends of the line that is
-    farthest along d; returns how many."""
+    """Write the corners (world, m) and corner numbers of a face found by `find_support_face`; of a capsule, or a
+    cylinder that touches with its side, the ends of its support line along d; returns how many."""
     count = int(0)
     k = int(0)
     if S.kind == BOX:
@@ -143,7 +146,7 @@ def write_face_corners(
 
 @wp.func
 def _write_axis_segment(S: ShapePose, d: vec3, corner: vec3_array, corner_number: int_array, at: int):
-    """The two ends of a capsule's axis, or of the line of a cylinder's side that is farthest along d."""
+    """Write the two ends of a capsule's axis, or of the side line of a cylinder that is its support along d; returns 2."""
     offset = vec3()
     if S.kind == CYLINDER:
         e = wp.transpose(S.R) * d
@@ -161,7 +164,8 @@ def _write_axis_segment(S: ShapePose, d: vec3, corner: vec3_array, corner_number
 def write_support_edge(
     geo: Geometry, S: ShapePose, d: vec3, support_vertex: int, corner: vec3_array, corner_number: int_array, at: int
 ):
-    """The two ends of the edge farthest along d and most square to it; returns how many: 1 for a point."""
+    """Write the two ends of the edge that is the support along d and most perpendicular to it; returns how many: 1 for
+    a point. support_vertex: of a hull, from `find_support_face`."""
     e = wp.transpose(S.R) * d
     count = int(2)
     if S.kind == BOX:

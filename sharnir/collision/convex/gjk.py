@@ -1,4 +1,8 @@
-"""Distance of two cores: Gilbert, Johnson and Keerthi's walk to the point of A − B nearest to the origin."""
+"""GJK: distance of two convex cores as the point of the Minkowski difference A − B closest to the origin.
+
+E. G. Gilbert, D. W. Johnson, S. S. Keerthi: A fast procedure for computing the distance between complex objects in
+three-dimensional space, IEEE Journal of Robotics and Automation 4(2), 1988.
+"""
 
 from __future__ import annotations
 
@@ -9,32 +13,31 @@ from sharnir.collision.shapes import Geometry, ShapePose
 from sharnir.kernels.types import DOUBLE, real, vec3, vec4
 
 GJK_BEYOND_REACH = 0  # farther apart than asked for
-GJK_SEPARATED = 1
+GJK_SEPARATED = 1  # farther apart than rounding
 GJK_OVERLAPPING = 2  # the cores share a point
 MAX_GJK_ITERATIONS = wp.constant(64)
-TOL_FLAT_SIMPLEX = wp.constant(
-    real(1.0e-10 if DOUBLE else 1.0e-6)
-)  # of its size: height of four corners that span no volume
-SLIVER_SIMPLEX_HEIGHT = wp.constant(real(1.0e-3))  # the same of four corners of which all faces are looked at
-TOL_GJK_DUALITY_GAP = wp.constant(
-    real(1.0e-13 if DOUBLE else 1.0e-6)
-)  # of |v|²: the duality gap at which the walk ends
+# relative: height of a tetrahedron that spans no volume
+TOL_FLAT_SIMPLEX = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-6))
+# relative: height of a tetrahedron below which none of its faces is skipped
+SLIVER_SIMPLEX_HEIGHT = wp.constant(real(1.0e-3))
+# of |v|²: duality gap at which iteration ends
+TOL_GJK_DUALITY_GAP = wp.constant(real(1.0e-13 if DOUBLE else 1.0e-6))
 
 
 @wp.func
 def _find_closest_on_segment(a: vec3, b: vec3):
-    """Share of b in the point of segment ab nearest to the origin."""
+    """Barycentric weight of b in the point of segment a b closest to the origin."""
     d = b - a
     return wp.clamp(-wp.dot(a, d) / wp.max(wp.length_sq(d), real(1.0e-30)), real(0.0), real(1.0))
 
 
 @wp.func
 def find_closest_on_triangle(a: vec3, b: vec3, c: vec3):
-    """The point of triangle abc nearest to the origin, and the shares of the corners in it.
+    """The point of triangle a b c closest to the origin, and its barycentric weights.
 
-    The best of its three edges and its inside, each of which is a point of the triangle whatever rounding does. A test
-    by regions is cheaper, but in slivers it may pick the wrong one, and the walk then ends far from its goal. Inside,
-    the point comes from the normal: in slivers that is more exact than the shares.
+    The best of its three edges and its interior, each of which is a point of the triangle whatever rounding does. A
+    test by Voronoi regions is cheaper, but in slivers it may pick the wrong one, and GJK then ends far from the closest
+    point. In the interior the point comes from the normal: in slivers that is more exact than the weights.
     """
     zero = real(0.0)
     one = real(1.0)
@@ -72,8 +75,9 @@ def find_closest_on_triangle(a: vec3, b: vec3, c: vec3):
 
 @wp.func
 def _find_closest_on_faces(simplex: wp.array(dtype=vec3), count: int):
-    """As `_nearest` of three or four corners. Of four that are no sliver the faces that have the origin on the side of
-    the corner across are passed over: what they have nearest to it is on the others too."""
+    """Point of a simplex of three or four vertices closest to the origin, and its barycentric weights, all zero if the
+    origin is inside. Unless the tetrahedron is a sliver, faces that have the origin on the inner side are skipped: the
+    closest point is on the others too."""
     best_weights = vec4()
     nearest = vec3()
     least = real(1.0e30)
@@ -114,7 +118,7 @@ def _find_closest_on_faces(simplex: wp.array(dtype=vec3), count: int):
 
 @wp.func
 def _find_closest_on_simplex(simplex: wp.array(dtype=vec3), count: int):
-    """The point of the hull of one to four corners nearest to the origin, and their shares in it, all zero if the
+    """Point of a simplex of one to four vertices closest to the origin, and its barycentric weights, all zero if the
     origin is inside."""
     zero = real(0.0)
     weights = vec4(real(1.0), zero, zero, zero)
@@ -138,10 +142,12 @@ def gjk_distance(
     simplex_a: wp.array(dtype=vec3),
     size: real,
 ):
-    """How two cores lie (FAR, APART, TOGETHER), the vector v from the nearest point of B to that of A, the latter, and
-    the corners left in W (of A − B) and P (of A), of which there are as many as returned last.
+    """Distance of the cores of A and B. Returns a status (GJK_BEYOND_REACH, GJK_SEPARATED, GJK_OVERLAPPING); the vector
+    v from the closest point of B to that of A; the latter (world, m); and the number of vertices left in `simplex` (of
+    A − B) and `simplex_a` (of A).
 
-    FAR as soon as they are known to be more than `reach` (m) apart; TOGETHER within rounding of `size` (m).
+    reach: m, ends with GJK_BEYOND_REACH as soon as the cores are known to be farther apart. size: m, of the shapes, the
+    scale of rounding below which they overlap.
     """
     v = core_center_of(A) - core_center_of(B)
     if wp.length_sq(v) <= TOL_ZERO_LENGTH * TOL_ZERO_LENGTH * size * size:

@@ -1,4 +1,5 @@
-"""The points where two shapes meet along a known normal: the part their two faces share, or their edges, or a point."""
+"""Contact manifold of two convex shapes along a known normal: clipped support faces, crossing support edges, or one
+point."""
 
 from __future__ import annotations
 
@@ -16,23 +17,21 @@ from sharnir.collision.shapes import ContactList, Geometry, ShapePose, append_co
 from sharnir.enums import CYLINDER, HALF_SPACE
 from sharnir.kernels.types import DOUBLE, mat33, real, vec3
 
-MIN_FLUSH_COSINE = wp.constant(
-    real(0.9986)
-)  # cosine between normal and face, 3°, from which on the face carries points
-MAX_PARALLEL_EDGE_SINE = wp.constant(real(0.01))  # sine of the angle below which two edges give two points
-TOL_DEEPEST_GAP = wp.constant(
-    real(1.0e-9 if DOUBLE else 1.0e-4)
-)  # of the size: the deepest point may miss the gap by so much
-TOL_MANIFOLD_TIE = wp.constant(
-    real(1.0e-7 if DOUBLE else 1.0e-4)
-)  # of the size: depths that are equal but for rounding
-# On a cylinder's rim the deepest point turns with the smallest tilt; below this one the points stay put.
+# cosine between contact normal and face normal (3°) above which the face is clipped
+MIN_FLUSH_COSINE = wp.constant(real(0.9986))
+MAX_PARALLEL_EDGE_SINE = wp.constant(real(0.01))  # sine of the angle below which two edges give two contacts
+# relative to the scale: by how much the deepest contact may miss the gap of the normal
+TOL_DEEPEST_GAP = wp.constant(real(1.0e-9 if DOUBLE else 1.0e-4))
+# relative to the scale: depths that are equal but for rounding
+TOL_MANIFOLD_TIE = wp.constant(real(1.0e-7 if DOUBLE else 1.0e-4))
+# relative to the scale: TOL_DEEPEST_GAP of cylinders, whose deepest rim point turns with the smallest tilt: below it
+# contacts stay
 TOL_RIM_GAP = wp.constant(real(1.0e-6 if DOUBLE else 1.0e-4))
 
-HALF_EDGE_PADDED = wp.constant(real(0.5 + (1.0e-7 if DOUBLE else 1.0e-5)))  # of an edge, and a little for rounding
-AXIS_GUESSED = 0  # nothing
-AXIS_WITNESSED = 1  # on_a and on_b face each other across the gap
-AXIS_BOUNDED = 2  # no point has a smaller gap, and there may be no point at all
+HALF_EDGE_PADDED = wp.constant(real(0.5 + (1.0e-7 if DOUBLE else 1.0e-5)))  # of an edge, enlarged against rounding
+AXIS_GUESSED = 0  # normal and gap are a hypothesis
+AXIS_WITNESSED = 1  # on_a and on_b are closest points
+AXIS_BOUNDED = 2  # the gap is a lower bound, and there may be no contact
 MAX_TWO_FACES_CORNERS = wp.constant(16)  # 2 ROOM
 CLIP_BUFFER_SIZE = wp.constant(32)  # 2 CLIPPED
 
@@ -43,22 +42,23 @@ real_array = wp.array(dtype=real)
 
 @wp.struct
 class Separation:
-    """How two shapes meet."""
+    """Separation of two shapes: normal, signed distance and witness points."""
 
     normal: vec3  # from A to B, unit length
     gap: real  # between their surfaces along it, m
-    on_a: vec3  # the point of A's core that is nearest to B, or deepest in it, world, m
-    on_b: vec3
-    scale: real  # of the shapes, m
-    evidence: int  # what is known besides normal and gap: GUESSED, FACING or BOUNDED
+    on_a: vec3  # the witness point of A's core, closest to B or deepest in it, world, m
+    on_b: vec3  # that of B's core, world, m
+    scale: real  # m, of the two shapes together
+    evidence: int  # AXIS_GUESSED, AXIS_WITNESSED or AXIS_BOUNDED
 
 
 @wp.func
 def _intersect_segments(
     corner: vec3_array, corner_number: int_array, point: vec3_array, feature: int_array, gap: real_array, parallel: real
 ):
-    """Points between segments V[0 … 1] and V[ROOM … ROOM + 1]: the ends of what they share if they are parallel (to a
-    sine of `parallel`), else where they cross; `gap` gets h of the second minus h of the first, Q the first."""
+    """Intersect segments V[0 … 1] and V[MAX_FACE_CORNERS … + 1] in the plane: the two ends of their overlap if they are
+    parallel (to a sine of `parallel`), else their crossing. `point` gets points of the first, `gap` the height of the
+    second over them (m). Returns how many."""
     du = corner[1] - corner[0]
     dv = corner[MAX_FACE_CORNERS + 1] - corner[MAX_FACE_CORNERS]
     u2 = du[0] * du[0] + du[1] * du[1]
@@ -101,6 +101,7 @@ def _intersect_segments(
 
 @wp.func
 def _project_corners(T: mat33, origin: vec3, corner: vec3_array, first: int, count: int):
+    """Transform corners into axes T about an origin."""
     k = int(first)
     while k < first + count:
         corner[k] = T * (corner[k] - origin)
@@ -119,8 +120,8 @@ def _find_candidates(
     feature: int_array,
     gap: real_array,
 ):
-    """Candidates in axes T about an origin: Q holds points of A, `gap` the height of B over them, not counting radii.
-    Returns where they start in Q and code, and how many they are."""
+    """Contact candidates in axes T about an origin: `point` gets points of A, `gap` the height of B over them, without
+    radii. Returns the index of the first candidate in point and feature, and how many there are."""
     corner = wp.zeros(shape=(MAX_TWO_FACES_CORNERS,), dtype=vec3)
     corner_number = wp.zeros(shape=(MAX_TWO_FACES_CORNERS,), dtype=int)
     tag = wp.zeros(shape=(CLIP_BUFFER_SIZE,), dtype=int)
@@ -195,8 +196,8 @@ def _cull_beyond_margin(
     margin: real,
     floor: real,
 ):
-    """Take the radii off the gaps, which cannot be below `floor` but for rounding, and leave out points beyond the
-    margin; returns how many stay, and the least gap."""
+    """Subtract the radii from the gaps, which are at least `floor` but for rounding, and drop candidates beyond the
+    margin; returns how many are left, and the least gap (m)."""
     kept = int(0)
     min_gap = real(1.0e30)
     k = int(0)
@@ -214,7 +215,8 @@ def _cull_beyond_margin(
 
 @wp.func
 def _move_nearest_to(point: vec3_array, gap: real_array, first: int, count: int, q: vec3, g: real):
-    """Move the point nearest to q there: it keeps its feature, and the deepest point is not lost."""
+    """Move the candidate closest to q there, with gap g (m): it keeps its feature id, and the deepest point is not
+    lost."""
     nearest = int(0)
     min_distance2 = real(1.0e30)
     k = int(0)
@@ -234,8 +236,8 @@ def append_manifold(
     geo: Geometry, A: ShapePose, B: ShapePose, sep: Separation, origin: vec3, margin: real, contacts: ContactList, n: int, flip: real,
     w: int,
 ):  # fmt: skip
-    """Append at most four points, from coordinates about an origin (m) to the world's; none where the gap was guessed
-    and no point has it. Returns how many there are."""
+    """Append at most four contacts along the normal of a separation, from coordinates about an origin (m) to the
+    world's; none where the gap is only a hypothesis and no candidate has it. Returns the number of contacts."""
     point = wp.zeros(shape=(CLIP_BUFFER_SIZE,), dtype=vec3)
     feature = wp.zeros(shape=(CLIP_BUFFER_SIZE,), dtype=int)
     gap = wp.zeros(shape=(MAX_CLIPPED_CORNERS,), dtype=real)

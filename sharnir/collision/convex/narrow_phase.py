@@ -1,7 +1,7 @@
-"""The points where two convex shapes touch, or come closer than a margin.
+"""Narrow phase of two convex shapes: contacts that overlap or are closer than a margin.
 
-Balls and capsules have closed forms. For every other pair first the normal and the gap are found (half-spaces: given;
-boxes: separating axes; all else: the walks of `gjk` and `penetration`), then the points along them (`manifold`).
+Spheres and capsules have closed forms (`primitives`). For every other pair first the normal and gap are found
+(half-spaces: given; boxes: separating axis test; all else: GJK and EPA), then the contacts along them (`manifold`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sharnir.kernels.types import column, real, vec3
 
 @wp.func
 def _shape_rank_of(kind: int):
-    """Shapes are compared in this order, whatever the order they come in."""
+    """Rank of a shape kind: pairs are ordered by it, so that results do not depend on the order of the arguments."""
     rank = int(3)
     if kind == HALF_SPACE:
         rank = 0
@@ -41,6 +41,7 @@ def _shape_rank_of(kind: int):
 
 @wp.func
 def _select_shape(second: bool, A: ShapePose, B: ShapePose):
+    """B if `second`, else A; by components, without a branch."""
     S = ShapePose()
     S.kind = wp.where(second, B.kind, A.kind)
     S.data = wp.where(second, B.data, A.data)
@@ -52,7 +53,7 @@ def _select_shape(second: bool, A: ShapePose, B: ShapePose):
 
 @wp.func
 def _estimate_size(geo: Geometry, S: ShapePose):
-    """About how large a shape is, m."""
+    """Characteristic size of a shape, m, as scale of tolerances."""
     e = wp.length(S.size)
     if S.kind == HULL:
         e = wp.length(geo.vertex[geo.hull_vertex_start[S.data]])
@@ -63,7 +64,7 @@ def _estimate_size(geo: Geometry, S: ShapePose):
 
 @wp.func
 def _separate_half_space(geo: Geometry, A: ShapePose, B: ShapePose):
-    """A is a half-space."""
+    """Separation of a half-space A and a convex shape B."""
     sep = Separation()
     sep.normal = column(A.R, 2)
     sep.on_b = core_support(geo, B, -sep.normal)
@@ -77,7 +78,8 @@ def _separate_half_space(geo: Geometry, A: ShapePose, B: ShapePose):
 
 @wp.func
 def _separate_gjk_epa(geo: Geometry, A: ShapePose, B: ShapePose, margin: real):
-    """Any two cores. Where they are farther apart than `margin` (m), `normal` is a direction that shows it."""
+    """Separation of two convex shapes by GJK, and EPA where their cores overlap. Where they are farther apart than
+    `margin` (m), the gap is 1e30 and `normal` a separating direction."""
     sep = Separation()
     sep.scale = _estimate_size(geo, A) + _estimate_size(geo, B)
     sep.evidence = AXIS_WITNESSED
@@ -115,8 +117,8 @@ def _separate_gjk_epa(geo: Geometry, A: ShapePose, B: ShapePose, margin: real):
 
 @wp.func
 def _redirect_through_face(geo: Geometry, A: ShapePose, B: ShapePose, is_b_triangle: bool, sep: Separation):
-    """A meeting with a triangle (A, or B) goes through its face where it would go out of its back, or lean over an edge
-    that goes on; else it stays as it is."""
+    """Redirect a separation from a triangle (A, or B if is_b_triangle) through the triangle's face where it leads out
+    of its back or leans over an internal edge; else return it unchanged."""
     triangle = _select_shape(is_b_triangle, A, B)
     other = _select_shape(not is_b_triangle, A, B)
     face_normal = find_facing_normal(triangle, core_center_of(other))
@@ -144,9 +146,9 @@ def _collide_solids(
     flip: real,
     w: int,
 ):
-    """Pairs without a closed form. Boxes apart may be nearest at corners, which separating axes do not see: then no
-    point is found along theirs, and they are walked. Where no point is found, the normal of the one that would be next
-    is a direction from A to B along which they were last seen apart."""
+    """Append the contacts of a pair without closed form. Boxes apart may be closest at corners, which the separating
+    axis test does not see: then no contact is found along its axis, and GJK runs. Where no contact is found, the normal
+    of contact n is left as the direction from A to B along which they were last seen separated."""
     n_before = n
     is_box_pair = A.kind == BOX and B.kind == BOX
     attempt = wp.where(is_box_pair, 0, 1)
@@ -177,10 +179,11 @@ def _collide_solids(
 
 @wp.func
 def collide_convex(geo: Geometry, A: ShapePose, B: ShapePose, margin: real, contacts: ContactList, n: int, w: int):
-    """Append the points of A and B that are less than `margin` (m) apart, at most four; returns how many there are.
+    """Append the contacts of convex shapes A and B that are less than `margin` (m) apart, at most four; returns their
+    number.
 
-    For triangles see `support_mapping`. Normals point from A to B. For what is left where there are none see
-    `_solids`.
+    Normals point from A to B. TRIANGLE shapes: see sharnir.collision.surface.triangle. Without contacts, contact n
+    holds a separating direction, see `_collide_solids`.
     """
     is_swapped = _shape_rank_of(B.kind) < _shape_rank_of(A.kind)
     P = _select_shape(is_swapped, A, B)

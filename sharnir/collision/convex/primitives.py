@@ -1,4 +1,5 @@
-"""Closed forms: balls and capsules among each other, balls against boxes, cylinders and triangles."""
+"""Closed-form contacts of primitives: spheres and capsules against each other, against half-spaces, and spheres against
+boxes, cylinders and triangles."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from sharnir.collision.shapes import ContactList, ShapePose, append_contact
 from sharnir.enums import BOX, CAPSULE, SPHERE, TRIANGLE
 from sharnir.kernels.types import column, real, vec3
 
-MAX_PARALLEL_AXIS_SINE = wp.constant(real(0.03))  # sine of the angle below which two axes give two points
+# sine of the angle between two capsule axes below which they get two contacts
+MAX_PARALLEL_AXIS_SINE = wp.constant(real(0.03))
 
 
 @wp.func
@@ -19,7 +21,8 @@ def append_sphere_contact(
     contacts: ContactList, n: int, a: vec3, ra: real, b: vec3, rb: real, normal: vec3, feature: int, margin: real, flip: real,
     w: int,
 ):  # fmt: skip
-    """The point between a ball about a and a ball about b, seen along a given normal from a to b."""
+    """Append the contact of two spheres about a and b (m) with radii ra and rb (m), along a given unit normal from a to
+    b, if their gap is less than margin (m). flip: −1 stores the normal reversed. Returns the number of contacts."""
     along = wp.dot(normal, b - a)
     gap = along - ra - rb
     if gap < margin:
@@ -30,7 +33,7 @@ def append_sphere_contact(
 
 @wp.func
 def is_round(S: ShapePose):
-    """A ball or a capsule."""
+    """Whether a shape is a sphere or a capsule."""
     return S.kind == SPHERE or S.kind == CAPSULE
 
 
@@ -38,7 +41,8 @@ def is_round(S: ShapePose):
 def collide_half_space_round(
     P: ShapePose, Q: ShapePose, margin: real, contacts: ContactList, n: int, flip: real, w: int
 ):
-    """A ball, or the two ends of a capsule, over a half-space P."""
+    """Append the contacts of a sphere, or of the two ends of a capsule, Q with a half-space P; returns the number of
+    contacts."""
     normal = column(P.R, 2)
     half = vec3()
     ends = int(1)
@@ -58,7 +62,8 @@ def collide_half_space_round(
 
 @wp.func
 def _project_to_box_surface(p: vec3, h: vec3):
-    """Nearest point on the surface to p inside a box, and the outward normal there; box frame."""
+    """Project a point p inside a box with half-extents h onto its surface: the closest surface point and the outward
+    unit normal there; box frame, m."""
     closest = p
     normal = vec3()
     x = h[0] - wp.abs(p[0])
@@ -78,7 +83,8 @@ def _project_to_box_surface(p: vec3, h: vec3):
 
 @wp.func
 def _project_to_cylinder_surface(p: vec3, r: real, h: real):
-    """As `_inside_box` of a cylinder."""
+    """Project a point p inside a cylinder (radius r, half length h, along z) onto its surface: the closest surface
+    point and the outward unit normal there; cylinder frame, m."""
     across = wp.sqrt(p[0] * p[0] + p[1] * p[1])
     normal = vec3(real(0.0), real(0.0), wp.where(p[2] < real(0.0), real(-1.0), real(1.0)))
     closest = vec3(p[0], p[1], normal[2] * h)
@@ -92,7 +98,8 @@ def _project_to_cylinder_surface(p: vec3, r: real, h: real):
 
 @wp.func
 def _find_closest_on_surface(B: ShapePose, x: vec3):
-    """Point of the surface of B nearest to x, unit normal out of B there if x is inside, and whether it is (1, 0)."""
+    """Closest point to x on the surface of a box, cylinder or triangle B (world, m); the outward unit normal there,
+    valid if x is inside B; and whether it is (1 or 0)."""
     closest = vec3()
     normal = vec3()
     inside = int(0)
@@ -135,7 +142,8 @@ def _find_closest_on_surface(B: ShapePose, x: vec3):
 
 @wp.func
 def collide_sphere_solid(A: ShapePose, B: ShapePose, margin: real, contacts: ContactList, n: int, flip: real, w: int):
-    """A ball A and a box, cylinder or triangle B. Where it leans over an edge that goes on, the neighbour has it."""
+    """Append the contact of a sphere A with a box, cylinder or triangle B. No contact where the normal leans over an
+    internal edge of a triangle: the neighbour across that edge gives it. Returns the number of contacts."""
     closest, normal_out, inside = _find_closest_on_surface(B, A.x)
     normal = -normal_out
     if inside == 0:
@@ -151,7 +159,8 @@ def collide_sphere_solid(A: ShapePose, B: ShapePose, margin: real, contacts: Con
 
 @wp.func
 def _find_closest_on_segments(u: vec3, hu: real, v: vec3, hv: real, x: vec3):
-    """Parameters s, t of the nearest points s u and x + t v; |s| ≤ hu, |t| ≤ hv; u and v of unit length."""
+    """Parameters s, t of the closest points s u and x + t v of two segments; |s| ≤ hu, |t| ≤ hv (m); u and v are unit
+    vectors."""
     c = wp.dot(u, v)
     xu = wp.dot(x, u)
     xv = wp.dot(x, v)
@@ -169,7 +178,8 @@ def _find_closest_on_segments(u: vec3, hu: real, v: vec3, hv: real, x: vec3):
 
 @wp.func
 def collide_capsules(A: ShapePose, B: ShapePose, margin: real, contacts: ContactList, n: int, flip: real, w: int):
-    """Balls and capsules: a ball is a capsule of length 0. Two points where axes are nearly parallel."""
+    """Append the contacts of two spheres or capsules (a sphere is a capsule of length 0): one, or two where the axes
+    are nearly parallel. Returns the number of contacts."""
     ra = A.size[0]
     rb = B.size[0]
     ha = wp.where(A.kind == CAPSULE, A.size[1], real(0.0))

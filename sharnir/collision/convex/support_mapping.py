@@ -1,7 +1,5 @@
-"""Convex shapes as a core and a radius around it: a ball is a point, a capsule a segment, the rest have radius 0.
-
-How a TRIANGLE is a `Placed`: see `sharnir.collision.convex.triangle`.
-"""
+"""Support mapping of convex shapes, each a core and a radius around it: a sphere's core is a point, a capsule's a
+segment, all others have radius 0. Triangles as shapes: see `sharnir.collision.surface.triangle`."""
 
 from __future__ import annotations
 
@@ -12,8 +10,9 @@ from sharnir.enums import BOX, CAPSULE, CYLINDER, HULL, SPHERE, TRIANGLE
 from sharnir.geometry.support_table import CUBE_MAP_CELLS
 from sharnir.kernels.types import DOUBLE, column, real, vec3
 
-TOL_ZERO_LENGTH = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-5))  # of a size: lengths that rounding may have made
-MIN_RIM_OBLIQUITY = wp.constant(real(1.0e-4))  # from an axis or the plane across it
+TOL_ZERO_LENGTH = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-5))  # relative to a size: lengths that may be rounding
+# distance of the axis's cosine from 0 and 1 from which a rim has a single support point
+MIN_RIM_OBLIQUITY = wp.constant(real(1.0e-4))
 HALF_CUBE_MAP_CELLS = wp.constant(real(CUBE_MAP_CELLS / 2))
 
 
@@ -28,7 +27,7 @@ def core_radius(S: ShapePose):
 
 @wp.func
 def core_center_of(S: ShapePose):
-    """A point of the core, world, m."""
+    """An interior point of the core, world, m."""
     c = S.x
     if S.kind == TRIANGLE:
         c = S.x + (column(S.R, 0) + column(S.R, 1) + column(S.R, 2)) * real(1.0 / 3.0)
@@ -37,7 +36,8 @@ def core_center_of(S: ShapePose):
 
 @wp.func
 def cube_map_cell_of(d: vec3):
-    """Of a cube's faces x, y, z, −x, −y, −z, each cut into SIDE × SIDE cells, the cell that d points to."""
+    """Index of the cube-map cell that direction d points to; faces x, y, z, −x, −y, −z of CUBE_MAP_CELLS ×
+    CUBE_MAP_CELLS cells."""
     k = int(0)
     if wp.abs(d[1]) > wp.abs(d[0]):
         k = 1
@@ -51,7 +51,7 @@ def cube_map_cell_of(d: vec3):
 
 @wp.func
 def hull_support(geo: Geometry, hull: int, d: vec3):
-    """Vertex (counted over all hulls) farthest along d, and where it is; shape frame, m."""
+    """Support vertex of a hull along d: its index (counted over all hulls) and position; shape frame, m."""
     cell = geo.hull_cell_start[hull]
     if geo.hull_cell_start[hull + 1] - cell > 1:
         cell = cell + cube_map_cell_of(d)
@@ -71,14 +71,14 @@ def hull_support(geo: Geometry, hull: int, d: vec3):
 
 @wp.func
 def _cylinder_support(S: ShapePose, e: vec3):
-    """Point of a cylinder farthest along e, both in its frame, m."""
+    """Support point of a cylinder along e, both in its frame, m."""
     out = S.size[0] / wp.max(wp.sqrt(e[0] * e[0] + e[1] * e[1]), real(1.0e-30))
     return vec3(e[0] * out, e[1] * out, wp.where(e[2] < real(0.0), -S.size[1], S.size[1]))
 
 
 @wp.func
 def find_rim_support(S: ShapePose, d: vec3):
-    """Whether a cylinder has a single point farthest along a unit vector d (world), and that point, world, m."""
+    """Whether the support of a cylinder along a unit vector d (world) is a single rim point, and that point (world, m)."""
     e = wp.transpose(S.R) * d
     is_single = S.kind == CYLINDER and wp.abs(e[2]) > MIN_RIM_OBLIQUITY and wp.abs(e[2]) < real(1.0) - MIN_RIM_OBLIQUITY
     return is_single, S.x + S.R * _cylinder_support(S, e)
@@ -86,7 +86,7 @@ def find_rim_support(S: ShapePose, d: vec3):
 
 @wp.func
 def core_support(geo: Geometry, S: ShapePose, d: vec3):
-    """Point of the core farthest along d, world, m."""
+    """Support point of the core along d, world, m."""
     zero = real(0.0)
     p = vec3()
     if S.kind == TRIANGLE:
@@ -119,7 +119,7 @@ def core_support(geo: Geometry, S: ShapePose, d: vec3):
 
 @wp.func
 def make_perpendicular(d: vec3):
-    """A unit vector perpendicular to d, the same for the same d."""
+    """A unit vector perpendicular to d, a function of d only."""
     e = vec3(real(0.0), -d[2], d[1])
     if wp.abs(d[0]) < wp.abs(d[1]) or wp.abs(d[0]) < wp.abs(d[2]):
         e = wp.where(wp.abs(d[1]) < wp.abs(d[2]), vec3(-d[2], real(0.0), d[0]), vec3(-d[1], d[0], real(0.0)))

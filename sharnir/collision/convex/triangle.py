@@ -1,11 +1,11 @@
-"""Triangles: pieces of surfaces as convex shapes.
+"""Triangles of surfaces as convex shapes.
 
-A TRIANGLE is a `Placed` whose R holds, as columns, its three corners relative to x (world axes, m), counter-clockwise
-seen from the front; its size is not used. Its `data` is a set of edges, bit k for the one from corner k to corner
-k + 1, across which the surface goes on flat or upwards. No contact leans over such an edge: what would be pushed
-sideways there is pushed off the face if it is above it, and left to the neighbour if it is not.
+A TRIANGLE is a `ShapePose` whose R has as columns its three corners relative to x (world axes, m), counter-clockwise
+seen from the front; its size is not used. Its `data` is a set of internal edges, bit k for the one from corner k to
+corner k + 1, across which the surface continues flat or upwards. No contact normal leans over such an edge: a shape
+above the face is pushed off the face, and one beside it is left to the neighbour.
 
-Triangles have two sides; the one that counts is that of the other shape's centre, the front if it is in the plane.
+Triangles have two sides; the one that counts is that of the other shape's center, the front if it is in the plane.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import warp as wp
 from sharnir.collision.shapes import ShapePose
 from sharnir.kernels.types import column, real, vec3
 
-MAX_UPRIGHT_SINE = wp.constant(
-    real(1.0e-3)
-)  # sine of the angle to the face's normal up to which a normal does not lean
+# sine of the angle to the face's normal up to which a normal does not lean
+MAX_UPRIGHT_SINE = wp.constant(real(1.0e-3))
 
 
 @wp.func
@@ -29,7 +28,7 @@ def front_normal_of(S: ShapePose):
 
 @wp.func
 def find_facing_normal(S: ShapePose, p: vec3):
-    """Unit normal of a triangle on the side of a point p; zero if it has no area."""
+    """Unit normal of a triangle on the side of a point p (world, m); zero if it has no area."""
     n = front_normal_of(S)
     if wp.dot(n, p - S.x - column(S.R, 0)) < real(0.0):
         n = -n
@@ -38,7 +37,7 @@ def find_facing_normal(S: ShapePose, p: vec3):
 
 @wp.func
 def is_over_internal_edge(S: ShapePose, n: vec3):
-    """Whether a unit vector n off a triangle leans over an edge that it must not lean over."""
+    """Whether a unit normal n off a triangle leans over an internal edge."""
     up = front_normal_of(S)
     along = n - up * wp.dot(n, up)
     edge = int(0)

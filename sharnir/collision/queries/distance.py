@@ -1,4 +1,4 @@
-"""How far two shapes of a model that stands still are apart, and where they meet."""
+"""Distance query and contact query of two shapes of a model in a given configuration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 wp.set_module_options(KERNEL_OPTIONS)
 
-UNBOUNDED_KINDS = (HALF_SPACE, HEIGHT_FIELD, MESH)  # no two of them are compared
+UNBOUNDED_KINDS = (HALF_SPACE, HEIGHT_FIELD, MESH)  # kinds of which no two are compared
 
 
 def distance(model: Model, q: Any, shape_a: int, shape_b: int) -> tuple[float, Reals, Reals, Reals]:
@@ -50,10 +50,10 @@ def distance(model: Model, q: Any, shape_a: int, shape_b: int) -> tuple[float, R
 def find_pair_contacts(
     model: Model, q: Any, shape_a: int, shape_b: int, margin: float
 ) -> tuple[Reals, Reals, Reals, Ints]:
-    """Where two shapes are less than a margin (m) apart at positions q [nq].
+    """Find the contacts of two shapes that are less than a margin (m) apart at positions q [nq].
 
-    Returns of n points: unit normals from the first shape to the second [n, 3]; places halfway between the surfaces
-    [n, 3] m; gaps [n] m, negative where they overlap; numbers of the features that meet [n].
+    Returns of n contacts: unit normals from the first shape to the second [n, 3]; points halfway between the surfaces
+    [n, 3] m; gaps [n] m, negative where they overlap; feature ids [n].
     """
     require_model(model)
     a, b = check_pair(model, shape_a, shape_b)
@@ -68,7 +68,7 @@ def find_pair_contacts(
 
 
 def check_pair(model: Model, shape_a: Any, shape_b: Any) -> tuple[int, int]:
-    """Two shapes that can be apart."""
+    """Indices of two different shapes, at least one of them convex; fails otherwise."""
     count = len(model.shape_kind)
     a, b = (check_index("distance", "shape", s, count, f"model {model.name!r}") for s in (shape_a, shape_b))
     if a == b or np.isin(model.shape_kind[[a, b]], UNBOUNDED_KINDS).all():
@@ -78,7 +78,7 @@ def check_pair(model: Model, shape_a: Any, shape_b: Any) -> tuple[int, int]:
 
 
 def allocate_contact_list(capacity: int, columns: int, device: str) -> ContactList:
-    """Room for points."""
+    """Allocate a zeroed contact list for `capacity` contacts."""
     out = ContactList()
     out.capacity = capacity
     out.normal, out.point = (wp.zeros((3 * capacity, columns), dtype=real, device=device) for _ in range(2))
@@ -92,7 +92,7 @@ def pair_contacts_kernel(
     geo: Geometry, rot: wp.array(dtype=mat33), pos: wp.array(dtype=vec3), a: int, b: int, margin: real, contacts: ContactList,
     count: indices,
 ):  # fmt: skip
-    """The points of two shapes."""
+    """Find the contacts of two shapes."""
     w = wp.tid()
     A = make_shape_pose(geo, a, rot[a], pos[a])
     count[w] = collide_shapes(geo, A, make_shape_pose(geo, b, rot[b], pos[b]), margin, contacts, 0, w)

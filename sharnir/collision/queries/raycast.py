@@ -1,4 +1,4 @@
-"""What rays meet, and how far shapes are apart: questions about the shapes of a model that stands still."""
+"""Ray-cast query on the shapes of a model in a given configuration."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def ray_cast(
 
 
 def _check_vectors(what: str, value: Any) -> Reals:
-    """Finite vectors [n, 3]."""
+    """Finite vectors [n, 3]; fails otherwise."""
     try:
         array = np.asarray(value)
         array = array.astype(float) if array.dtype.kind in "iuf" or not array.size else np.full((0, 0), np.nan)
@@ -80,7 +80,7 @@ def _check_vectors(what: str, value: Any) -> Reals:
 
 @wp.func
 def is_crossing_sphere(radius: real, o: vec3, d: vec3, max_distance: real):
-    """Whether a ray is inside of a ball about the origin before `most`."""
+    """Whether a ray is inside a sphere about the origin somewhere before max_distance (m)."""
     along = wp.dot(o, d)
     t = wp.clamp(-along, real(0.0), max_distance)
     nearest = o + d * t

@@ -1,7 +1,7 @@
-"""Where a ray first meets a shape: closed forms of convex ones. Rays and normals are in the shape's frame.
+"""Ray casts against convex shapes in closed form. Rays and normals are in the shape's frame.
 
-A hit is a distance along the ray, FAR for none, and a normal against the ray. A ray that begins inside a solid hits it
-at distance 0, with a normal straight against the ray.
+A hit is a distance along the ray, RAY_INFINITY for none, and a unit normal facing the ray. A ray that begins inside a
+solid hits it at distance 0, with a normal opposite to the ray.
 """
 
 from __future__ import annotations
@@ -12,27 +12,31 @@ from sharnir.collision.shapes import Geometry, ShapePose
 from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
 from sharnir.kernels.types import real, vec3
 
-RAY_INFINITY = wp.constant(real(1.0e30))
-MIN_CROSSING_COSINE = wp.constant(real(1.0e-12))  # of a unit vector along an axis: parallel to what it should cross
+RAY_INFINITY = wp.constant(real(1.0e30))  # m: no hit; longer than any ray
+# of unit vectors: a ray is parallel to a plane or axis if its rate against it is not larger
+MIN_CROSSING_COSINE = wp.constant(real(1.0e-12))
 
 
 @wp.struct
 class RayHit:
-    distance: real  # m
-    normal: vec3
+    """Where a ray hits first."""
+
+    distance: real  # m, RAY_INFINITY: no hit
+    normal: vec3  # unit, facing the ray; shape frame
 
 
 @wp.struct
 class RayInterval:
-    """The part of a ray that is inside of something convex."""
+    """The interval of a ray inside a convex set."""
 
-    start: real  # m
-    end: real  # m
-    normal: vec3  # where it enters
+    start: real  # m along the ray
+    end: real  # m along the ray; < start: empty
+    normal: vec3  # outward unit normal where the ray enters
 
 
 @wp.func
 def make_miss():
+    """A ray that hits nothing."""
     out = RayHit()
     out.distance = RAY_INFINITY
     return out
@@ -40,6 +44,7 @@ def make_miss():
 
 @wp.func
 def make_hit(distance: real, normal: vec3):
+    """A hit at a distance (m) with a unit normal."""
     out = RayHit()
     out.distance = distance
     out.normal = normal
@@ -48,6 +53,7 @@ def make_hit(distance: real, normal: vec3):
 
 @wp.func
 def make_full_interval():
+    """The interval of a whole line."""
     out = RayInterval()
     out.start = -RAY_INFINITY
     out.end = RAY_INFINITY
@@ -56,7 +62,7 @@ def make_full_interval():
 
 @wp.func
 def clip_interval(interval: RayInterval, normal: vec3, offset: real, o: vec3, d: vec3):
-    """The part of a span below the plane normal · x = above."""
+    """Clip an interval of the ray o + t d to the half-space normal · x ≤ offset (m)."""
     out = interval
     height = wp.dot(normal, o) - offset
     rate = wp.dot(normal, d)
@@ -76,7 +82,7 @@ def clip_interval(interval: RayInterval, normal: vec3, offset: real, o: vec3, d:
 
 @wp.func
 def hit_interval_entry(interval: RayInterval, d: vec3):
-    """The hit of a ray that is inside along a span."""
+    """The hit where a ray with direction d enters a convex set along an interval; at distance 0 if it begins inside."""
     out = make_miss()
     if interval.start <= interval.end and interval.end >= real(0.0):
         if interval.start <= real(0.0):
@@ -88,6 +94,7 @@ def hit_interval_entry(interval: RayInterval, d: vec3):
 
 @wp.func
 def cast_sphere(radius: real, o: vec3, d: vec3):
+    """Cast a ray against a sphere about the origin."""
     out = make_miss()
     along = wp.dot(o, d)
     if wp.dot(o, o) <= radius * radius:
@@ -103,7 +110,7 @@ def cast_sphere(radius: real, o: vec3, d: vec3):
 
 @wp.func
 def intersect_tube(radius: real, o: vec3, d: vec3):
-    """The part of a ray inside of a cylinder along z without end."""
+    """The interval of a ray inside an infinite cylinder along z."""
     out = make_full_interval()
     a = d[0] * d[0] + d[1] * d[1]
     if a <= MIN_CROSSING_COSINE * MIN_CROSSING_COSINE:
@@ -126,7 +133,7 @@ def intersect_tube(radius: real, o: vec3, d: vec3):
 
 @wp.func
 def clip_interval_to_slab(interval: RayInterval, k: int, half: real, o: vec3, d: vec3):
-    """The part of a span with |xₖ| ≤ half."""
+    """Clip an interval to the slab |xₖ| ≤ half (m)."""
     axis = vec3()
     axis[k] = real(1.0)
     return clip_interval(clip_interval(interval, axis, half, o, d), -axis, half, o, d)
@@ -134,6 +141,7 @@ def clip_interval_to_slab(interval: RayInterval, k: int, half: real, o: vec3, d:
 
 @wp.func
 def cast_capsule(radius: real, half: real, o: vec3, d: vec3):
+    """Cast a ray against a capsule along z with half length `half` (m)."""
     axis = vec3(real(0.0), real(0.0), half)
     out = cast_sphere(radius, o - axis, d)
     other = cast_sphere(radius, o + axis, d)
@@ -150,6 +158,7 @@ def cast_capsule(radius: real, half: real, o: vec3, d: vec3):
 
 @wp.func
 def cast_hull(geo: Geometry, hull: int, o: vec3, d: vec3):
+    """Cast a ray against a convex hull by clipping it against all faces."""
     interval = make_full_interval()
     f = geo.hull_face_start[hull]
     while f < geo.hull_face_start[hull + 1]:
@@ -163,7 +172,7 @@ def cast_hull(geo: Geometry, hull: int, o: vec3, d: vec3):
 
 @wp.func
 def cast_convex(geo: Geometry, shape: ShapePose, o: vec3, d: vec3):
-    """A ray against a sphere, box, cylinder, capsule, half-space or hull; it misses everything else."""
+    """Cast a ray against a sphere, box, cylinder, capsule, half-space or hull; other kinds are missed."""
     out = make_miss()
     size = shape.size
     if shape.kind == SPHERE:

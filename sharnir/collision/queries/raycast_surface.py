@@ -1,4 +1,4 @@
-"""Where a ray first meets a height field or a mesh, in the shape's frame."""
+"""Ray casts against height fields and meshes, in the shape's frame."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from sharnir.collision.queries.raycast_convex import (
 from sharnir.collision.shapes import Geometry, ShapePose
 from sharnir.kernels.types import DOUBLE, real, vec3
 
-TOL_TRIANGLE_EDGE = wp.constant(
-    real(1.0e-12 if DOUBLE else 1.0e-6)
-)  # by which triangles are enlarged: rays do not slip between
-MIN_RAY_RATE = wp.constant(real(1.0e-30))
+# barycentric, by which triangles are enlarged, so that rays do not pass between them
+TOL_TRIANGLE_EDGE = wp.constant(real(1.0e-12 if DOUBLE else 1.0e-6))
+MIN_RAY_RATE = wp.constant(real(1.0e-30))  # smallest rate of a ray along an axis
 
 
 @wp.func
 def field_height_of(geo: Geometry, field: int, row: int, column: int):
+    """Height of a vertex of a height field, m."""
     return geo.height[geo.field_start[field] + row * geo.field_columns[field] + column]
 
 
 @wp.func
 def clamped_cell_of(x: real, half: real, cells: int):
-    """Number of the cell that holds a coordinate, the nearest one if none does."""
+    """Index of the cell that holds a coordinate (m), clamped to the field."""
     return wp.clamp(int(wp.floor((x + half) / (real(2.0) * half) * real(cells))), 0, cells - 1)
 
 
 @wp.func
 def field_plane_of(geo: Geometry, shape: ShapePose, i: int, j: int, upper: bool):
-    """(height at the corner (i, j), slope along x, slope along y) of one of the two triangles of a cell."""
+    """Plane of one of the two triangles of a cell: (height at corner (i, j) in m, slope along x, slope along y)."""
     dx = real(2.0) * shape.size[0] / real(geo.field_rows[shape.data] - 1)
     dy = real(2.0) * shape.size[1] / real(geo.field_columns[shape.data] - 1)
     corner = field_height_of(geo, shape.data, i, j)
@@ -54,7 +54,8 @@ def field_plane_of(geo: Geometry, shape: ShapePose, i: int, j: int, upper: bool)
 
 @wp.func
 def cast_field_triangle(plane: vec3, x0: real, y0: real, o: vec3, d: vec3, start: real, end: real):
-    """A ray from above, from start to end over one triangle of a cell whose corner is at x0, y0."""
+    """Cast a ray from above, over [start, end] (m) along it, against one triangle of a cell with its corner at x0, y0
+    (m)."""
     slope = vec3(-plane[1], -plane[2], real(1.0))
     height = wp.dot(slope, o - vec3(x0, y0, plane[0]))
     rate = wp.dot(slope, d)
@@ -71,7 +72,7 @@ def cast_field_triangle(plane: vec3, x0: real, y0: real, o: vec3, d: vec3, start
 
 @wp.func
 def cast_field_cell(geo: Geometry, shape: ShapePose, i: int, j: int, o: vec3, d: vec3, start: real, end: real):
-    """A ray from start to end over the cell (i, j)."""
+    """Cast a ray over [start, end] (m) along it against cell (i, j)."""
     dx = real(2.0) * shape.size[0] / real(geo.field_rows[shape.data] - 1)
     dy = real(2.0) * shape.size[1] / real(geo.field_columns[shape.data] - 1)
     x0 = -shape.size[0] + real(i) * dx
@@ -91,7 +92,7 @@ def cast_field_cell(geo: Geometry, shape: ShapePose, i: int, j: int, o: vec3, d:
 
 @wp.func
 def find_cell_exit(x: real, rate: real, half: real, step: real, cell: int):
-    """Where a ray leaves a cell along one axis."""
+    """Distance along a ray (m) where it leaves a cell along one axis; RAY_INFINITY if it is parallel."""
     t = RAY_INFINITY
     if rate > MIN_RAY_RATE:
         t = (-half + real(cell + 1) * step - x) / rate
@@ -102,7 +103,7 @@ def find_cell_exit(x: real, rate: real, half: real, step: real, cell: int):
 
 @wp.func
 def cast_field(geo: Geometry, shape: ShapePose, o: vec3, d: vec3, max_distance: real):
-    """A ray against a height field, solid below its surface and inside of its rim."""
+    """Cast a ray against a height field, solid below its surface and within its rim, cell by cell (DDA)."""
     rows = geo.field_rows[shape.data] - 1
     columns = geo.field_columns[shape.data] - 1
     dx = real(2.0) * shape.size[0] / real(rows)
@@ -139,7 +140,7 @@ def cast_field(geo: Geometry, shape: ShapePose, o: vec3, d: vec3, max_distance: 
 
 @wp.func
 def cast_triangle(a: vec3, b: vec3, c: vec3, o: vec3, d: vec3):
-    """A ray against a triangle, from either side."""
+    """Cast a ray against a triangle, from either side (Möller–Trumbore)."""
     out = make_miss()
     e = b - a
     f = c - a
@@ -163,6 +164,7 @@ def cast_triangle(a: vec3, b: vec3, c: vec3, o: vec3, d: vec3):
 
 @wp.func
 def bounded_reciprocal(x: real):
+    """1/x, or RAY_INFINITY where x is nearly 0."""
     out = RAY_INFINITY
     if wp.abs(x) > MIN_RAY_RATE:
         out = real(1.0) / x
@@ -171,7 +173,7 @@ def bounded_reciprocal(x: real):
 
 @wp.func
 def is_crossing_box(low: vec3, high: vec3, o: vec3, inverse_direction: vec3, max_distance: real):
-    """Whether a ray meets a box before `most`; over: inverse of its direction."""
+    """Whether a ray hits a box before max_distance (m), by slabs. inverse_direction: componentwise."""
     start = real(0.0)
     end = max_distance
     for k in range(3):
@@ -184,7 +186,8 @@ def is_crossing_box(low: vec3, high: vec3, o: vec3, inverse_direction: vec3, max
 
 @wp.func
 def cast_mesh(geo: Geometry, mesh: int, o: vec3, d: vec3, max_distance: real):
-    """A ray against the triangles of a mesh, from either side: of two at the same distance, the first."""
+    """Cast a ray against the triangles of a mesh, from either side, by its BVH; of two at the same distance the first
+    counts."""
     out = RayHit()
     out.distance = RAY_INFINITY
     inverse_direction = vec3(bounded_reciprocal(d[0]), bounded_reciprocal(d[1]), bounded_reciprocal(d[2]))

@@ -1,4 +1,4 @@
-"""Where the shapes of a model are."""
+"""World poses of the shapes of a model in a given configuration."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def shape_poses(model: Model, q: Any) -> tuple[Reals, Reals]:
 
 @wp.func
 def make_shape_pose(geo: Geometry, s: int, R: mat33, x: vec3):
+    """Shape s with axes R and origin x (world, m)."""
     out = ShapePose()
     out.kind = geo.kind[s]
     out.data = geo.data[s]

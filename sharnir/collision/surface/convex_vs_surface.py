@@ -1,4 +1,4 @@
-"""The points where any two shapes meet: convex ones, and a convex one on a height field or mesh."""
+"""Contacts of any two shapes: convex pairs, and a convex shape against a height field or mesh triangle by triangle."""
 
 from __future__ import annotations
 
@@ -43,19 +43,20 @@ STAGE_CONVEX_PAIR, STAGE_TRIANGLE, STAGE_TRIANGLE_PLANE, STAGE_DONE = range(
 
 @wp.func
 def is_surface(S: ShapePose):
+    """Whether a shape is a height field or a mesh."""
     return S.kind == HEIGHT_FIELD or S.kind == MESH
 
 
 @wp.func
 def height_over_triangle(geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, B: ShapePose):
-    """Of the lowest point of the core of B over the plane of a triangle, m."""
+    """Height of the lowest point of B's core over the plane of a triangle, m."""
     up = S.R * triangle.normal
     return wp.dot(up, core_support(geo, B, -up) - S.x - S.R * triangle.a)
 
 
 @wp.func
 def distance_in_front(S: ShapePose, triangle: SurfaceTriangle, center: vec3):
-    """How far a point is in front of a triangle, m."""
+    """Signed distance of a point in front of the plane of a triangle, m."""
     return wp.dot(S.R * triangle.normal, center - S.x - S.R * triangle.a)
 
 
@@ -63,7 +64,8 @@ def distance_in_front(S: ShapePose, triangle: SurfaceTriangle, center: vec3):
 def is_triangle_in_reach(
     S: ShapePose, triangle: SurfaceTriangle, B: ShapePose, lowest: real, margin: real, sphere: WorldSphere
 ):
-    """Whether B reaches down to the plane of a triangle that reaches into a box about B along B's axes."""
+    """Whether B reaches down to the plane of a triangle, and the triangle's box overlaps that of B in B's axes, within
+    a margin."""
     is_near = lowest < margin + core_radius(B)
     if is_near:
         world_to_b = wp.transpose(B.R)
@@ -84,16 +86,17 @@ def is_triangle_in_reach(
 
 @wp.func
 def is_plane_contact_needed(S: ShapePose, triangle: SurfaceTriangle, lowest: real, count: int, sphere: WorldSphere):
-    """Whether points of B below a triangle count although none has the triangle's normal: the shortest way out may be
-    past its edges. A height field is solid; a mesh holds what it touches and what is, by its middle, in front."""
+    """Whether points of B below a triangle count although no contact has the triangle's normal: the shortest exit may
+    be past its edges. A height field is solid; a mesh holds what it touches and whose center is in front."""
     is_solid = S.kind == HEIGHT_FIELD or (count > 0 and distance_in_front(S, triangle, sphere.center) > real(0.0))
     return is_solid and lowest < real(0.0)
 
 
 @wp.func
 def classify_triangle(geo: Geometry, T: ShapePose, B: ShapePose, up: vec3, margin: real, sphere: WorldSphere):
-    """Whether the core of B is in a triangle (TOGETHER), apart from it within a margin (APART), or neither: farther, or
-    nearest from behind. `touch` would take the last for deep inside: it does not know the other side of a ridge."""
+    """GJK status of B's core against a triangle T: overlapping, separated within a margin, or beyond reach, which also
+    stands for closest from behind: `collide_convex` would take that for a deep overlap, since it does not know the
+    other side of a ridge."""
     status = int(GJK_SEPARATED)
     if B.kind != SPHERE:
         simplex = wp.zeros(shape=(4,), dtype=vec3)
@@ -113,8 +116,8 @@ def classify_triangle(geo: Geometry, T: ShapePose, B: ShapePose, up: vec3, margi
 def append_min_translation(
     contacts: ContactList, first: int, n: int, translation: MinTranslation, sphere: WorldSphere, w: int
 ):
-    """Add the shortest way out if there is one and no point that touches; returns the new n. By rounding, what just
-    touches may count as an overlap."""
+    """Append the minimum translation contact if there is one and no other contact that touches; returns the new n. By
+    rounding, shapes that just touch may count as overlapping."""
     if translation.depth < UNLIMITED_DEPTH and n < contacts.capacity:
         is_needed = n == first
         if not is_needed:
@@ -136,6 +139,7 @@ def append_min_translation(
 
 @wp.func
 def flip_normals(contacts: ContactList, first: int, end: int, w: int):
+    """Reverse the normals of contacts `first` to `end`."""
     k = int(first)
     while k < end:
         put3(contacts.normal, k, w, -get3(contacts.normal, k, w))
@@ -144,11 +148,11 @@ def flip_normals(contacts: ContactList, first: int, end: int, w: int):
 
 @wp.func
 def collide_shapes(geo: Geometry, A: ShapePose, B: ShapePose, margin: real, contacts: ContactList, n: int, w: int):
-    """Append the points of A and B that are less than `margin` (m) apart; returns how many there are then. Normals
-    point from A to B.
+    """Append the contacts of A and B that are less than `margin` (m) apart; returns their number. Normals point from A
+    to B.
 
-    At most four of two convex shapes; at most KEPT on a height field or mesh, among which candidates need room for four
-    more. Two surfaces do not meet. `touch` is called at a single place: it is large, and inlined.
+    At most four for two convex shapes; at most MAX_PAIR_CONTACTS on a height field or mesh, with room for four more
+    while reducing. Two surfaces do not collide. `collide_convex` is called at a single place: it is large, and inlined.
     """
     is_swapped = is_surface(B)
     S = A

@@ -1,4 +1,5 @@
-"""The triangles of a height field's cells, and what surrounds them."""
+"""Height-field triangles with their neighbours. Cell (i, j) has two triangles, split by the diagonal (i, j) – (i + 1, j
++ 1)."""
 
 from __future__ import annotations
 
@@ -11,21 +12,21 @@ from sharnir.kernels.types import real
 
 @wp.func
 def has_field_vertex(geo: Geometry, field: ShapePose, row: int, col: int):
-    """1 where there is a height, 0 beyond the rim."""
+    """1 if row, col is a vertex of a height field, 0 if it is beyond the rim."""
     inside = row >= 0 and col >= 0 and row < geo.field_rows[field.data] and col < geo.field_columns[field.data]
     return wp.where(inside, 1, 0)
 
 
 @wp.func
 def clamped_field_vertex_of(geo: Geometry, field: ShapePose, row: int, col: int):
-    """The point of a vertex, m; beyond the rim the last one before it."""
+    """Position of a vertex, field frame, m; beyond the rim that of the last vertex before it."""
     row = wp.clamp(row, 0, geo.field_rows[field.data] - 1)
     return field_vertex_of(geo, field, row, wp.clamp(col, 0, geo.field_columns[field.data] - 1))
 
 
 @wp.func
 def field_triangle_of(geo: Geometry, field: ShapePose, i: int, j: int, upper: int):
-    """The lower or upper triangle of cell (i, j), beside the x or the y axis, with its neighbourhood."""
+    """The lower (upper = 0, at the x axis) or upper triangle of cell (i, j) with its neighbours."""
     columns = geo.field_columns[field.data]
     out = SurfaceTriangle()
     out.index = 2 * (i * (columns - 1) + j) + upper
@@ -59,6 +60,6 @@ def field_triangle_of(geo: Geometry, field: ShapePose, i: int, j: int, upper: in
 
 @wp.func
 def field_cell_of(x: real, half: real, cells: int):
-    """Number of the cell that holds a coordinate; what is outside counts as the next one there."""
+    """Index of the cell that holds a coordinate x (m); −1 or `cells` outside. half: half the extent of the field, m."""
     at = wp.clamp((x + half) / (real(2.0) * half) * real(cells), real(-1.0), real(cells))
     return int(wp.floor(at))

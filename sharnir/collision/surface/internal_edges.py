@@ -1,8 +1,10 @@
-"""A triangle of a height field or mesh, what surrounds it there, and which points of it belong to the whole surface.
+"""Triangles of height fields and meshes with their neighbours, and removal of contacts with internal edges (ghost
+contacts).
 
-Triangles are found one by one, but a ball that rolls over a flat floor must not feel the seams between them: what a
-single triangle would answer with the side of an edge is refused unless the whole surface has that side too, that is,
-unless no neighbour of the edge or corner that is farthest along the normal reaches farther.
+Contacts are computed triangle by triangle, but a ball that rolls over a flat floor must not hit the edges between
+triangles: a contact whose normal is not the triangle's own is kept only if it is outward for the whole surface, that
+is, if no neighbour of the support edge or vertex reaches farther along the normal. Compare ActiveEdges in Jolt Physics,
+btInternalEdgeUtility in Bullet and E. Catto: Ghost collisions (Box2D, 2020).
 """
 
 from __future__ import annotations
@@ -16,33 +18,32 @@ from sharnir.enums import HALF_SPACE, HEIGHT_FIELD, TRIANGLE
 from sharnir.kernels.columns import get, get3, get_int
 from sharnir.kernels.types import DOUBLE, mat33, real, vec3
 
-TOL_SAME_DIRECTION = wp.constant(
-    real(1.0e-6 if DOUBLE else 1.0e-3)
-)  # rad, by which directions may differ and still be the same
-TRIANGLE_PADDING = wp.constant(real(1.0e-6))  # by which a triangle is enlarged when points above or below it are sought
-FEATURE_HASH_MULTIPLIER = wp.constant(
-    wp.uint32(2654435761)
-)  # odd, near 2³² over the golden ratio: numbers times it are far apart
-UNLIMITED_DEPTH = wp.constant(real(1.0e30))
-MAX_RIDGE_DEPTH_RATIO = wp.constant(
-    real(2.0)
-)  # how much deeper than for its neighbours something may be for a triangle
-MAX_FLAT_EDGE_SINE = wp.constant(real(1.0e-3))  # sine of the angle up to which an edge counts as flat for `touch`
+# rad, by which directions may differ and still be the same
+TOL_SAME_DIRECTION = wp.constant(real(1.0e-6 if DOUBLE else 1.0e-3))
+# relative, by which a triangle is enlarged when points are projected onto it
+TRIANGLE_PADDING = wp.constant(real(1.0e-6))
+# odd, near 2³² over the golden ratio (Fibonacci hashing)
+FEATURE_HASH_MULTIPLIER = wp.constant(wp.uint32(2654435761))
+UNLIMITED_DEPTH = wp.constant(real(1.0e30))  # m: no exit found, or any depth allowed
+# largest ratio of depth below a triangle to depth of the shortest exit
+MAX_RIDGE_DEPTH_RATIO = wp.constant(real(2.0))
+# sine of the angle up to which an edge counts as flat for `collide_convex`
+MAX_FLAT_EDGE_SINE = wp.constant(real(1.0e-3))
 
 
 @wp.struct
 class SurfaceTriangle:
-    """A triangle and its neighbourhood; points are in the frame of the surface, m."""
+    """A triangle of a surface with its neighbours; points in the surface's frame, m."""
 
     index: int  # of the triangle in its surface
     a: vec3
     b: vec3
     c: vec3
     normal: vec3
-    vertex_a: int  # numbers of the corners in their surface
+    vertex_a: int  # indices of the corners in their surface
     vertex_b: int
     vertex_c: int
-    opposite_ab: vec3  # the neighbour's third corner, where there is one
+    opposite_ab: vec3  # the neighbour's third corner across edge a b, if there is a neighbour
     opposite_bc: vec3
     opposite_ca: vec3
     neighbour_bits: int  # bit k: there is a neighbour across edge k
@@ -50,7 +51,7 @@ class SurfaceTriangle:
 
 @wp.func
 def field_vertex_of(geo: Geometry, S: ShapePose, row: int, col: int):
-    """A point of a height field's surface, its frame, m."""
+    """Position of a height field's vertex, field frame, m."""
     field = S.data
     rows = geo.field_rows[field] - 1
     columns = geo.field_columns[field] - 1
@@ -63,12 +64,13 @@ def field_vertex_of(geo: Geometry, S: ShapePose, row: int, col: int):
 
 @wp.func
 def is_farther_along(v: vec3, p: vec3, d: vec3):
-    """Whether a point v is farther along m than p."""
+    """Whether a point v is farther along d than p."""
     return wp.dot(d, v - p) > TOL_SAME_DIRECTION * wp.length(v - p)
 
 
 @wp.func
 def has_field_neighbour_beyond(geo: Geometry, S: ShapePose, vertex: int, d: vec3):
+    """Whether a neighbour of a height field's vertex along edges is farther along d than the vertex."""
     columns = geo.field_columns[S.data]
     row = vertex / columns
     col = vertex - row * columns
@@ -89,6 +91,7 @@ def has_field_neighbour_beyond(geo: Geometry, S: ShapePose, vertex: int, d: vec3
 
 @wp.func
 def has_mesh_neighbour_beyond(geo: Geometry, vertex: int, d: vec3):
+    """Whether a neighbour of a mesh vertex along edges is farther along d than the vertex."""
     p = geo.mesh_vertex[vertex]
     out = bool(False)
     k = geo.mesh_neighbour_start[vertex]
@@ -100,7 +103,7 @@ def has_mesh_neighbour_beyond(geo: Geometry, vertex: int, d: vec3):
 
 @wp.func
 def has_neighbour_beyond(geo: Geometry, S: ShapePose, vertex: int, d: vec3):
-    """Whether a neighbour of a vertex along edges is farther along m than it."""
+    """Whether a neighbour of a surface's vertex along edges is farther along d than the vertex."""
     out = bool(False)
     if S.kind == HEIGHT_FIELD:
         out = has_field_neighbour_beyond(geo, S, vertex, d)
@@ -111,7 +114,7 @@ def has_neighbour_beyond(geo: Geometry, S: ShapePose, vertex: int, d: vec3):
 
 @wp.func
 def has_edge_neighbour_beyond(triangle: SurfaceTriangle, k: int, d: vec3):
-    """Whether the neighbour across edge k is farther along m than the edge."""
+    """Whether the neighbour across edge k is farther along d than the edge."""
     out = bool(False)
     if (triangle.neighbour_bits >> k) & 1 == 1:
         if k == 0:
@@ -125,7 +128,8 @@ def has_edge_neighbour_beyond(triangle: SurfaceTriangle, k: int, d: vec3):
 
 @wp.func
 def is_outer_direction(geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, d: vec3):
-    """Whether the surface has an outside along m where the triangle does: at its corner or edge farthest along m."""
+    """Whether direction d (surface frame) is outward for the whole surface at the triangle's support vertex or edge
+    along d."""
     la = wp.dot(d, triangle.b - triangle.a)
     lb = wp.dot(d, triangle.c - triangle.b)
     lc = wp.dot(d, triangle.a - triangle.c)
@@ -150,7 +154,7 @@ def is_outer_direction(geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, d
 
 @wp.func
 def find_flat_edges(triangle: SurfaceTriangle):
-    """Bit k: the surface goes on across edge k, flat or upwards."""
+    """Bit k: the surface continues across edge k flat or upwards (concave): an internal edge."""
     out = int(0)
     if (triangle.neighbour_bits & 1) == 1:
         v = triangle.opposite_ab - triangle.a
@@ -166,7 +170,7 @@ def find_flat_edges(triangle: SurfaceTriangle):
 
 @wp.func
 def is_projected_inside(triangle: SurfaceTriangle, p: vec3, up: vec3):
-    """Whether a line along `up` through p meets the triangle."""
+    """Whether the line through p along `up` meets the triangle."""
     ab = wp.dot(wp.cross(triangle.b - triangle.a, p - triangle.a), up)
     bc = wp.dot(wp.cross(triangle.c - triangle.b, p - triangle.b), up)
     ca = wp.dot(wp.cross(triangle.a - triangle.c, p - triangle.c), up)
@@ -176,14 +180,15 @@ def is_projected_inside(triangle: SurfaceTriangle, p: vec3, up: vec3):
 
 @wp.func
 def surface_feature_of(triangle: SurfaceTriangle, feature: int, plane: int):
-    """One number, ≥ 0, of a triangle and what touches it, or its plane."""
+    """Feature id ≥ 0: a hash of the triangle's index, plane (0: the triangle, 1: its plane) and the feature of the
+    pair."""
     which = wp.uint32(2 * triangle.index + plane + 1) * FEATURE_HASH_MULTIPLIER
     return int((which ^ wp.uint32(feature)) & wp.uint32(2147483647))
 
 
 @wp.func
 def make_triangle_pose(S: ShapePose, triangle: SurfaceTriangle):
-    """A patch of S as `touch` takes it."""
+    """A triangle of S as a convex shape for `collide_convex`."""
     b = S.R * (triangle.b - triangle.a)
     c = S.R * (triangle.c - triangle.a)
     zero = real(0.0)
@@ -197,7 +202,7 @@ def make_triangle_pose(S: ShapePose, triangle: SurfaceTriangle):
 
 @wp.func
 def make_half_space_pose(S: ShapePose, triangle: SurfaceTriangle):
-    """All that is below the plane of a patch of S."""
+    """The half-space below the plane of a triangle of S, as a shape."""
     up = S.R * triangle.normal
     side = make_perpendicular(up)
     other = wp.cross(up, side)
@@ -212,10 +217,9 @@ def make_half_space_pose(S: ShapePose, triangle: SurfaceTriangle):
 def filter_internal_edges(
     geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, sphere: WorldSphere, exit_depth: real, contacts: ContactList, first: int, n: int, end: int, w: int
 ):  # fmt: skip
-    """Of the points from n to `end`, found with the triangle, keep those the whole surface has, among those of the pair
-    from `first` on.
-    Returns the new n, and how many have the triangle's own normal. depth: m, of
-    the other shape beside the triangle."""
+    """Internal-edge filter: of contacts n to `end`, found with the triangle, keep those that the whole surface has, and
+    insert them into those of the pair from `first` on. Returns the new n, and the number of contacts with the
+    triangle's own normal. exit_depth: m, depth of the shortest exit other than through the triangle's face."""
     up = S.R * triangle.normal
     origin = S.x + S.R * triangle.a
     face_contacts = int(0)
@@ -242,8 +246,9 @@ def filter_internal_edges(
 def filter_plane_contacts(
     S: ShapePose, triangle: SurfaceTriangle, sphere: WorldSphere, exit_depth: real, radius: real, contacts: ContactList, first: int, n: int, end: int, w: int
 ):  # fmt: skip
-    """As `sift_triangle`, of points found with the triangle's plane those whose core is below the triangle; all if the
-    middle of the other shape is there. around: m, radius of that shape's surface about its core."""
+    """Of contacts n to `end`, found with the triangle's plane, keep those whose core point is below the triangle, or
+    all if the center of the other shape is, and insert them into those of the pair from `first` on. Returns the new n.
+    exit_depth: m, as in `filter_internal_edges`; radius: m, of the other shape's surface about its core."""
     up = S.R * triangle.normal
     along = triangle.normal
     max_depth = MAX_RIDGE_DEPTH_RATIO * exit_depth
@@ -270,10 +275,10 @@ def filter_plane_contacts(
 
 @wp.struct
 class MinTranslation:
-    """A point where two shapes overlap that no triangle on its own accounts for."""
+    """Minimum translation out of a surface: the contact used where no triangle gives one."""
 
     depth: real  # m
-    normal: vec3
+    normal: vec3  # unit, world, direction of the translation
     point: vec3  # world, m
     feature: int
 
@@ -282,7 +287,7 @@ class MinTranslation:
 def update_min_translation(
     geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, B: ShapePose, normal: vec3, best: MinTranslation
 ):
-    """The shorter one of `best` and the way out of a triangle along a normal."""
+    """The shorter of `best` and the translation of B out of a triangle of S along a unit normal (world)."""
     out = best
     local = wp.transpose(S.R) * normal
     top = wp.max(wp.max(wp.dot(local, triangle.a), wp.dot(local, triangle.b)), wp.dot(local, triangle.c))

@@ -1,4 +1,4 @@
-"""The triangles of a mesh near a convex shape, from its tree of boxes, and what surrounds them."""
+"""Mesh triangles near a convex shape by BVH traversal, with their neighbours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LocalAabb:
 
 @wp.func
 def compute_local_aabb(geo: Geometry, S: ShapePose, B: ShapePose):
-    """The box of a convex shape B in the frame of S."""
+    """Box of a convex shape B in the frame of S, m."""
     out = LocalAabb()
     r = core_radius(B)
     for k in range(3):
@@ -33,7 +33,7 @@ def compute_local_aabb(geo: Geometry, S: ShapePose, B: ShapePose):
 
 @wp.func
 def enlarge_aabb(aabb: LocalAabb, margin: real):
-    """By a margin on all sides."""
+    """A box enlarged by a margin (m) on all sides."""
     out = LocalAabb()
     out.low = aabb.low - vec3(margin)
     out.high = aabb.high + vec3(margin)
@@ -42,7 +42,7 @@ def enlarge_aabb(aabb: LocalAabb, margin: real):
 
 @wp.func
 def make_bounding_sphere(B: ShapePose, aabb: LocalAabb):
-    """About the middle of a shape that has a box."""
+    """Sphere about the center of a shape with the radius of its box."""
     out = WorldSphere()
     out.center = core_center_of(B)
     out.radius = real(0.5) * wp.length(aabb.high - aabb.low)
@@ -51,13 +51,14 @@ def make_bounding_sphere(B: ShapePose, aabb: LocalAabb):
 
 @wp.func
 def is_aabb_overlapping(aabb: LocalAabb, low: vec3, high: vec3):
+    """Whether a box overlaps another."""
     out = low[0] <= aabb.high[0] and high[0] >= aabb.low[0] and low[1] <= aabb.high[1]
     return out and high[1] >= aabb.low[1] and low[2] <= aabb.high[2] and high[2] >= aabb.low[2]
 
 
 @wp.func
 def mesh_triangle_of(geo: Geometry, k: int):
-    """Triangle k with its neighbourhood."""
+    """Triangle k of the meshes with its neighbours."""
     out = SurfaceTriangle()
     out.index = k
     out.vertex_a = geo.mesh_triangle_vertex[3 * k]

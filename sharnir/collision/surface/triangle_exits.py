@@ -1,4 +1,5 @@
-"""Ways out of a triangle other than through its own face: over to a neighbour, or out of a face of the other shape."""
+"""Exits of a convex shape from a triangle of a surface other than through the triangle's own face: over a convex edge
+to a neighbour's face, or through a face of the convex shape itself."""
 
 from __future__ import annotations
 
@@ -19,18 +20,21 @@ from sharnir.kernels.types import column, real, vec3
 
 @wp.struct
 class TriangleExit:
-    """How a shape lies on the neighbours of a triangle across convex edges: below a thin ridge much is deep for one
-    side and hardly inside for the other, which is the one that counts."""
+    """The shortest exit found so far of a convex shape from a triangle. Below a thin ridge a shape is deep for one face
+    and hardly inside for the neighbour across the ridge; the smaller depth counts."""
 
-    depth: real  # m, how far it reaches below the plane of one of them, the least; ≥ 0
-    normal: vec3  # halfway between that one's and the triangle's own, which it is without such neighbours; world
+    depth: real  # m, ≥ 0, the least depth below the plane of a neighbour across a convex edge
+    # unit, world: bisector of that neighbour's normal and the triangle's own; the triangle's own without such
+    # neighbours
+    normal: vec3
 
 
 @wp.func
 def update_neighbour_exit(
     geo: Geometry, S: ShapePose, u: vec3, v: vec3, opposite: vec3, normal: vec3, B: ShapePose, best: TriangleExit
 ):
-    """The better one of `best` and the neighbour with corners v, u, w (m, frame of S) of a triangle."""
+    """The shorter of `best` and the exit over edge u v, if that edge is convex, to the neighbour with corners v, u and
+    `opposite` (m, frame of S). normal: of the triangle, frame of S. B: the convex shape."""
     out = best
     if wp.dot(normal, opposite - u) < -MAX_FLAT_EDGE_SINE * wp.length(opposite - u):
         other_normal = wp.normalize(wp.cross(u - v, opposite - v))
@@ -44,7 +48,7 @@ def update_neighbour_exit(
 
 @wp.func
 def find_neighbour_exit(geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, B: ShapePose):
-    """B on the neighbours of a triangle of S."""
+    """The shortest exit of a convex shape B from a triangle of S over its convex edges."""
     out = TriangleExit()
     out.depth = UNLIMITED_DEPTH
     out.normal = S.R * triangle.normal
@@ -59,7 +63,7 @@ def find_neighbour_exit(geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, 
 
 @wp.func
 def local_half_extents(B: ShapePose, sphere: WorldSphere):
-    """Of B along its own axes, or more, m."""
+    """Half-extents of a box along the axes of B that bounds B, or a larger one, m."""
     out = vec3(real(2.0) * sphere.radius)  # a hull's middle need not be that of its box
     if B.kind == BOX:
         out = B.size
@@ -74,7 +78,8 @@ def local_half_extents(B: ShapePose, sphere: WorldSphere):
 
 @wp.func
 def find_hull_exit_face(geo: Geometry, hull: int, a: vec3, b: vec3, c: vec3):
-    """The face of a hull through which the way out of it is shortest for a triangle, and how long it is (m)."""
+    """The face of a hull through which the translation of triangle a b c (m, hull frame) out of the hull is shortest,
+    and the length of that translation (m)."""
     best = geo.hull_face_start[hull]
     min_depth = UNLIMITED_DEPTH
     f = geo.hull_face_start[hull]
@@ -93,7 +98,8 @@ def find_hull_exit_face(geo: Geometry, hull: int, a: vec3, b: vec3, c: vec3):
 def update_other_face_exit(
     geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, B: ShapePose, sphere: WorldSphere, best: TriangleExit
 ):
-    """The better one of `best` and the way of a triangle out of a face of B, if the surface has that side."""
+    """The shorter of `best` and the exit of a triangle of S through a face of B, if the surface has an outside in that
+    direction."""
     world_to_b = wp.transpose(B.R)
     R_ab = world_to_b * S.R
     x_ab = world_to_b * (S.x - sphere.center)

@@ -1,4 +1,4 @@
-"""From triangle to triangle of a surface, those near a convex shape only, in a fixed order."""
+"""Iterator over the triangles of a surface near a convex shape, in a fixed order."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from sharnir.kernels.types import real
 
 @wp.struct
 class TriangleIterator:
-    """Where a walk is."""
+    """State of the iterator."""
 
-    valid: int  # 1 while there is a triangle
-    sphere: WorldSphere  # about the shape
-    aabb: LocalAabb  # of the shape, with a margin, in the frame of the surface
-    triangle: int  # of a mesh; of a cell: 0 or 1
+    valid: int  # 1 while it is at a triangle
+    sphere: WorldSphere  # bounding sphere of the convex shape
+    aabb: LocalAabb  # of the convex shape, with margin, in the frame of the surface
+    triangle: int  # of a mesh; of a height field's cell: 0 or 1
     leaf_end: int  # of a mesh: first triangle after the leaf
-    next_node: int  # of a mesh: the next one
+    next_node: int  # of a mesh: next BVH node
     row: int  # of a height field
     column: int
 
 
 @wp.func
 def begin_triangles(geo: Geometry, S: ShapePose, B: ShapePose, margin: real):
-    """Before the first triangle of S within a margin (m) of the box of B."""
+    """Iterator before the first triangle of S within a margin (m) of the box of B."""
     out = TriangleIterator()
     aabb = compute_local_aabb(geo, S, B)
     out.sphere = make_bounding_sphere(B, aabb)
@@ -52,6 +52,7 @@ def begin_triangles(geo: Geometry, S: ShapePose, B: ShapePose, margin: real):
 
 @wp.func
 def advance_in_field(geo: Geometry, S: ShapePose, iterator: TriangleIterator):
+    """Advance to the next triangle of a height field whose cell is in the box and which reaches above its bottom."""
     out = iterator
     rows = geo.field_rows[S.data] - 1
     columns = geo.field_columns[S.data] - 1
@@ -81,6 +82,7 @@ def advance_in_field(geo: Geometry, S: ShapePose, iterator: TriangleIterator):
 
 @wp.func
 def advance_in_mesh(geo: Geometry, S: ShapePose, iterator: TriangleIterator):
+    """Advance to the next triangle of a mesh whose box overlaps that of the shape."""
     out = iterator
     end = geo.mesh_node_start[S.data + 1]
     if out.valid == 1:
@@ -106,7 +108,7 @@ def advance_in_mesh(geo: Geometry, S: ShapePose, iterator: TriangleIterator):
 
 @wp.func
 def advance_triangle(geo: Geometry, S: ShapePose, iterator: TriangleIterator):
-    """At the next triangle, if there is one."""
+    """Advance to the next triangle, if there is one."""
     out = TriangleIterator()
     if S.kind == HEIGHT_FIELD:
         out = advance_in_field(geo, S, iterator)
@@ -117,7 +119,7 @@ def advance_triangle(geo: Geometry, S: ShapePose, iterator: TriangleIterator):
 
 @wp.func
 def current_triangle_of(geo: Geometry, S: ShapePose, iterator: TriangleIterator):
-    """The triangle where a walk is."""
+    """The triangle at which the iterator is, with its neighbours."""
     out = SurfaceTriangle()
     if S.kind == HEIGHT_FIELD:
         out = field_triangle_of(geo, S, iterator.row, iterator.column, iterator.triangle)

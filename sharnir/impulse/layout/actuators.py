@@ -1,4 +1,4 @@
-"""Actuators of a model as kernels see them: laws, paths, and the lines they need (M-68..M-72)."""
+"""Actuators of a model as arrays: force laws, paths, and the scalar rows they need (host; M-68..M-72)."""
 
 from __future__ import annotations
 
@@ -15,55 +15,57 @@ if TYPE_CHECKING:
     from sharnir.impulse.layout.scalar_rows import ScalarRowBuilder
     from sharnir.model.model import Ints, Model, Reals
 
-# Where an actuator's force is found: as it is at the start of a step, in the factor of the tree, or in a line.
+# how an actuator's force is found: from the state at the start of a step, in the factor of the tree, or in a scalar
+# row
 ACTUATOR_EXPLICIT, ACTUATOR_IMPLICIT, ACTUATOR_ROW = range(3)
 
 
 @wp.struct
 class ActuatorData:
-    """An actuator."""
+    """An actuator: force law gain · input + bias in (1, position, rate) of its path, limits, time constants, losses."""
 
-    treatment: int  # PLAIN, FACTOR or LINE
-    term_start: int  # of its terms
-    term_end: int
-    scalar: int  # its line; -1 for none
+    treatment: int  # ACTUATOR_EXPLICIT, ACTUATOR_IMPLICIT or ACTUATOR_ROW
+    term_start: int  # first of its path terms
+    term_end: int  # after the last
+    scalar: int  # its scalar row; −1 for none
     has_position: int  # 1 if all coordinates of its path have positions
-    shares_coordinates: int  # 1 if others act on one of its coordinates, which has a largest force
-    integrates: int
-    has_losses: int  # 1 if it has a gear that loses, or a brake
-    gain: vec3
-    bias: vec3
+    shares_coordinates: int  # 1 if other actuators act on one of its coordinates that has a largest force
+    integrates: int  # 1 if its activation is the integral of its input
+    has_losses: int  # 1 if it has gear losses or a brake
+    gain: vec3  # per unit of input: force, force per position, force per rate
+    bias: vec3  # the same without input
     input_low: real
     input_high: real
     force_low: real  # N or N m
-    force_high: real
-    integral_low: real
-    integral_high: real
-    input_time_constant: real  # s, of its input
-    force_time_constant: real  # s, of its force
+    force_high: real  # N or N m
+    integral_low: real  # of the integrated input
+    integral_high: real  # of the integrated input
+    input_time_constant: real  # s, of the input's filter
+    force_time_constant: real  # s, of the force (L/R of a motor)
     efficiency: real
     brake: real  # N or N m, along the path
 
 
 @wp.struct
 class PathTerm:
-    """A coordinate of an actuator's path."""
+    """One coordinate of an actuator's path, with its gear."""
 
     coordinate: int  # c
     q: int  # its place in q, or in loop q where it closes a loop; -1 for a rotation given by a quaternion
     is_loop: int  # 1 where its joint closes a loop
-    scalar: int  # of the coordinate, where the path is a line; else -1
+    scalar: int  # scalar of the coordinate, where the path is a scalar row; else −1
     gear: real
-    max_force: real  # N or N m, of all actuators on the coordinate
+    max_force: real  # N or N m, of all actuators on the coordinate together
 
 
 def path_terms_of(model: Model, a: int) -> range:
-    """Terms of an actuator."""
+    """Path terms of actuator a."""
     return range(int(model.actuator_start[a]), int(model.actuator_start[a + 1]))
 
 
 def choose_treatment(model: Model, a: int) -> int:
-    """Where the force of an actuator is found."""
+    """How the force of actuator a is found: explicit if its law depends on neither position nor rate, in the factor of
+    the tree if its path is one tree coordinate, else as a scalar row."""
     moves = model.actuator_gain[a, 1:].any() or model.actuator_bias[a, 1:].any()
     if not moves or not model.actuator_gear[path_terms_of(model, a)].any():
         return ACTUATOR_EXPLICIT
@@ -72,13 +74,14 @@ def choose_treatment(model: Model, a: int) -> int:
 
 
 def coordinates_of_row_paths(model: Model) -> set[int]:
-    """Coordinates on paths that are lines."""
+    """Coordinates on paths that are scalar rows."""
     wanted = [a for a in range(len(model.actuator_names)) if choose_treatment(model, a) == ACTUATOR_ROW]
     return {int(model.actuator_coordinate[t]) for a in wanted for t in path_terms_of(model, a)}
 
 
 def add_actuator_scalars(builder: ScalarRowBuilder) -> None:
-    """Lines of actuators: of paths that are not one coordinate of the tree, and of limits of those that are."""
+    """Add the scalar rows of actuators: of paths that are not one tree coordinate, and of the force limits of those
+    that are."""
     m = builder.model
     limits = find_force_limits(m)
     for a in range(len(m.actuator_names)):
@@ -94,7 +97,7 @@ def add_actuator_scalars(builder: ScalarRowBuilder) -> None:
 
 
 def find_force_limits(model: Model) -> Reals:
-    """[actuators, 2] of an actuator's force: its own, and of a coordinate that it alone acts on."""
+    """[actuators, 2] force limits: an actuator's own, and those of a coordinate that it alone acts on."""
     out = model.actuator_force_limits.copy()
     count = count_actuators(model)
     for a in range(len(out)):
@@ -107,18 +110,18 @@ def find_force_limits(model: Model) -> Reals:
 
 
 def force_time_constant_of(model: Model, a: int) -> float:
-    """Time constant (s) of an actuator's force."""
+    """Time constant (s) of an actuator's force: inductance over resistance."""
     resistance, inductance, _ = model.actuator_electric[a]
     return float(inductance / resistance) if resistance > 0 else 0.0
 
 
 def find_lossy_actuators(model: Model) -> set[int]:
-    """Actuators whose gears lose, or that have a brake."""
+    """Actuators with gear losses or a brake."""
     return {int(a) for a in np.flatnonzero((model.actuator_efficiency < 1) | (model.actuator_brake > 0))}
 
 
 def find_lossy_coordinates(model: Model) -> set[int]:
-    """Coordinates that their gears and brakes rub."""
+    """Coordinates on which gear losses and brakes act."""
     return {int(model.actuator_coordinate[t]) for a in find_lossy_actuators(model) for t in path_terms_of(model, a)}
 
 
@@ -128,7 +131,7 @@ def count_actuators(model: Model) -> Ints:
 
 
 def upload_actuators(model: Model, builder: ScalarRowBuilder, device: str) -> tuple[wp.array, wp.array]:
-    """The actuators and the terms of their paths on a device."""
+    """Upload the actuators and the terms of their paths."""
     limits, count = find_force_limits(model), count_actuators(model)
     scalar_of = {
         row["motor"]: l for l, row in enumerate(builder.rows) if row["acts"] & SATURATION_EXCESS or row["kind"] == PATH

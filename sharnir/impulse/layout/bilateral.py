@@ -1,4 +1,5 @@
-"""Rows that bind both ways, in the order in which they are eliminated (M-46), and groups of bodies they connect."""
+"""Bilateral rows of a model in their order of elimination, with the envelope of their factor (M-46), and groups of
+bodies they connect (host)."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ ROW_FIELDS = {
 def lay_out_bilateral(
     model: Model, builder: ScalarRowBuilder, joints: list[list[int]], at: dict[str, Any]
 ) -> dict[str, Any]:
-    """Rows solved directly, in the order of elimination, with the envelope of their factor."""
+    """Arrays of Layout for the bilateral rows, in the order of elimination, with the envelope of their factor. at:
+    arrays laid out so far (joint_W_start, joint_index_start). Empty without loop joints and couplings: sweeps do as
+    well then."""
     rows: list[dict[str, Any]] = []
     for k, entries in enumerate(joints):
         for j in range(CONSTRAINT_COUNT[model.loop_kind[k]]):
@@ -67,7 +70,7 @@ def lay_out_bilateral(
 
 
 def find_floating_groups(model: Model) -> list[list[int]]:
-    """Groups of bodies in maximal coordinates that joints connect with each other and nothing with the world."""
+    """Groups of bodies in maximal coordinates that joints and springs connect with each other but not with the world."""
     if not (model.implicit_free == 1).all() or not model.loops:
         return []
     from scipy.sparse import coo_matrix
@@ -82,7 +85,7 @@ def find_floating_groups(model: Model) -> list[list[int]]:
 
 
 def free_body_K(model: Model, k: int, j: int) -> float:
-    """|W|² that row j of loop joint k would have between two free bodies, about."""
+    """|W|² (1/kg) that row j of loop joint k would have between two free bodies, approximately."""
     force = JOINT_ROW_TABLE[model.loop_kind[k], j, 0] in (ROW_ALONG, ROW_HELIX)
     inertias = [model.mass[link] if force else np.linalg.eigvalsh(model.inertia[link])[-1]
                 for link in model.loop_link[k] if link >= 0]  # fmt: skip
@@ -90,7 +93,8 @@ def free_body_K(model: Model, k: int, j: int) -> float:
 
 
 def bilateral_kinds(model: Model, row: dict[str, Any]) -> list[int]:
-    """What on a line binds both ways."""
+    """Row kinds of a scalar that are bilateral: equalities, motors without a force limit, compliant forces that do not
+    saturate."""
     out = []
     if row["acts"] & BOUND and row["lower"] == row["upper"]:
         out.append(BOUND_ROW)
@@ -102,7 +106,7 @@ def bilateral_kinds(model: Model, row: dict[str, Any]) -> list[int]:
 
 
 def find_coupled_rows(entries: list[list[int]]) -> list[list[int]]:
-    """For every row the rows before it that share a velocity coordinate."""
+    """For every row the earlier rows that share a velocity coordinate with it."""
     users: dict[int, list[int]] = {}
     out = []
     for b, row in enumerate(entries):
@@ -113,7 +117,7 @@ def find_coupled_rows(entries: list[list[int]]) -> list[list[int]]:
 
 
 def find_elimination_order(entries: list[list[int]]) -> list[int]:
-    """The order with the smaller envelope: from the tips inward, or that of Cuthill and McKee."""
+    """Elimination order with the smaller envelope: from the tips of the tree inward, or reverse Cuthill–McKee."""
     tips_first = sorted(range(len(entries)), key=lambda b: (-max(entries[b], default=0), b))
     coupled = find_coupled_rows(entries)
     pairs = np.array([(b, j) for b, n in enumerate(coupled) for j in n]).reshape(-1, 2)
@@ -128,5 +132,6 @@ def find_elimination_order(entries: list[list[int]]) -> list[int]:
 
 
 def _factor_cost(entries: list[list[int]], order: list[int]) -> int:
+    """Cost of factoring rows in some order: sum of squared envelope widths."""
     coupled = find_coupled_rows([entries[b] for b in order])
     return sum((b - min([b, *n])) ** 2 for b, n in enumerate(coupled))

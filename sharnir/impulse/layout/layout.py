@@ -1,12 +1,13 @@
-"""What acts on a model besides its tree, laid out once for the kernels of a step.
+"""Static constraint layout of a model: what acts on it besides its tree, laid out once for the kernels of a step.
 
-Two kinds of blocks are swept. A *joint* that closes a loop is a block of up to six rows (L15-14). A *line* is one
-row: a joint coordinate, an angle of a ball, a coupling of two coordinates, a spring between points or the path of an
-actuator; on its one speed act a limit or equality, dry friction, a motor and a soft force (rotor, spring and damper),
-each with an impulse of its own. Contacts with half-spaces are blocks of three rows.
+Three kinds of blocks are swept. A loop joint is a block of up to six rows (L15-14). A scalar row acts on one velocity:
+that of a joint coordinate, an angle of a ball joint, a coupling of two coordinates, a spring between points or the path
+of an actuator; a bound (limit or equality), dry friction, a motor and a compliant force (rotor, spring and damper)
+share it, each with an impulse of its own. A contact is a block of three rows, or six with torsional and rolling
+friction.
 
 Every row is whitened (M-10): its nonzero entries, one per velocity coordinate between its links and their common
-ancestor or root, stand in the order in which a walk up the tree meets them.
+ancestor or root, are stored in the order in which a traversal up the tree meets them.
 """
 
 from __future__ import annotations
@@ -30,112 +31,124 @@ from sharnir.kernels.types import DOUBLE, np_real, real
 if TYPE_CHECKING:
     from sharnir.model.model import Model
 
-MAX_PROJECTED_SIZE = 20_000_000  # numbers
+# numbers, of all projected contact rows: beyond, fewer contacts than max_contacts are projected
+MAX_PROJECTED_SIZE = 20_000_000
 SCALAR_INT_FIELDS = {
     "scalar_source_kind": "kind", "scalar_q": "q", "scalar_link": "link", "scalar_has_position": "measured", "scalar_row_kinds": "acts",
     "scalar_motor": "motor", "scalar_is_summand": "needed",
 }  # fmt: skip
 LINE_REALS = {"scalar_lower": "lower", "scalar_upper": "upper", "scalar_friction": "friction"}
-MAX_DELASSUS_ROWS = 96  # that are swept by how they answer each other
+MAX_DELASSUS_ROWS = 96  # rows of the largest dense Delassus matrix
 
 
 @wp.struct
 class Layout:
-    dofs: int  # number of velocity coordinates, nv
-    joints: int  # number of loop joints
-    scalars: int  # number of scalar rows
-    max_contacts: int  # number of contacts there is room for
-    scalar_p_start: int  # where impulses of scalar rows start
-    contact_p_start: int  # where impulses of contacts start
-    impulses: int  # number of impulses
-    index: ints  # velocity coordinates of the entries of rows, for all rows
-    link_index_start: ints  # [link] start in `index` of the coordinates from a link to its root
-    link_row_length: ints  # [link] number of them
+    """Constraint layout on a device. W: array of all whitened rows; `index`: velocity coordinates of their entries."""
+
+    dofs: int  # nv
+    joints: int  # loop joints
+    scalars: int  # scalar rows
+    max_contacts: int  # capacity
+    scalar_p_start: int  # where the impulses of scalars start in p
+    contact_p_start: int  # where those of contacts start in p
+    impulses: int  # length of p
+    index: ints  # velocity coordinates of the entries of all rows
+    link_index_start: ints  # [link] where the coordinates between a link and its root start in `index`
+    link_row_length: ints  # [link] how many there are
+    # [shape] the same for a shape that carries a belt, with its sprocket's coordinates
     belt_index_start: (
         ints  # [shape] the same for a shape round which a belt runs: coordinates of its sprocket and its link
     )
-    belt_row_length: ints  # [shape] number of them
-    joint_index_start: ints  # [joint] start in `index` of the coordinates of its rows
-    joint_row_length: ints  # [joint] number of entries of a row
+    belt_row_length: ints  # [shape]
+    joint_index_start: ints  # [joint] in `index`
+    joint_row_length: ints  # [joint] entries of a row
     joint_W_start: ints  # [joint] where its rows start in W
-    joint_scalar_start: ints  # [joint + 1] first scalar row of a loop joint; those after the last belong to the tree
-    scalar_index_start: ints  # [scalar] start in `index` of the coordinates of its row
-    scalar_row_length: ints  # [scalar] number of entries of its row
-    scalar_W_start: ints  # [scalar] where its row starts in W
-    scalar_source_kind: ints  # [scalar] TREE_DOF, LOOP_ROW, TURN, COUPLING, SPRING or PATH
+    joint_scalar_start: ints  # [joint + 1] scalars of a loop joint; those after the last belong to the tree
+    scalar_index_start: ints  # [scalar] in `index`
+    scalar_row_length: ints  # [scalar] entries of its row
+    scalar_W_start: ints  # [scalar] where it starts in W
+    scalar_source_kind: ints  # [scalar] TREE_DOF, LOOP_ROW, TURN, COUPLING, SPRING or PATH: what it measures
+    # [2 scalar] by kind: coordinate; joint row and loop coordinate; first coordinate of a ball and 3 · limit kind +
+    # axis; two scalars; spring; first term and count of a path
     scalar_source: (
         ints  # [2 scalar] by kind: coordinate; row; first coordinate of a ball joint and 3 · limit kind + axis;
     )
     # scalar rows; spring
-    scalar_q: ints  # [scalar] its position coordinate in q or loop q
-    scalar_link: ints  # [scalar] link of a tree coordinate
+    scalar_q: ints  # [scalar] position coordinate in q or loop q
+    scalar_link: ints  # [scalar] link of a tree coordinate, or loop joint
     scalar_has_position: ints  # [scalar] 1 if it has a position, 0 for rates of a ball joint
-    scalar_row_kinds: ints  # [scalar] set of what acts on it: bound, friction, motor, soft force
-    scalar_motor: ints  # [scalar] its motor, or the actuator whose path it is
-    scalar_is_summand: ints  # [scalar] 1 if other rows are sums of its row
-    scalar_lower: wp.array(dtype=real)  # [scalar] lower limit, m or rad
-    scalar_upper: wp.array(dtype=real)  # [scalar] upper limit, m or rad
-    scalar_friction: wp.array(dtype=real)  # [scalar] dry friction, N or N m
-    scalar_ratio: wp.array(dtype=real)  # [2 scalar] ratio and offset of a coupling
+    # [scalar] set BOUND | FRICTION | MOTOR | COMPLIANT, SATURATED or SATURATION_EXCESS (row_kinds.py)
+    scalar_row_kinds: ints
+    scalar_motor: ints  # [scalar] its motor, or the actuator it belongs to
+    scalar_is_summand: ints  # [scalar] 1 if other rows are sums of it
+    scalar_lower: wp.array(dtype=real)  # [scalar] m or rad
+    scalar_upper: wp.array(dtype=real)  # [scalar] m or rad
+    scalar_friction: wp.array(dtype=real)  # [scalar] N or N m
+    scalar_ratio: wp.array(dtype=real)  # [2 scalar] ratio and offset of a coupling; half-angles of a swing cone
+    # [scalar] where, in `index`, its entries' places in the rows it sums start; −1 there: none
     summand_map_start: (
         ints  # [scalar] start in `index` of the places in the rows that a coupling or a path sums, −1 for none
     )
     actuators: wp.array(dtype=ActuatorData)  # [actuator] actuators
-    actuator_terms: wp.array(dtype=PathTerm)  # coordinates of the paths of actuators
+    actuator_terms: wp.array(dtype=PathTerm)  # terms of their paths
     motor_mode: ints  # [motor] position or velocity
     motor_max_force: wp.array(dtype=real)  # [motor] largest force, N or N m
     motor_max_speed: wp.array(dtype=real)  # [motor] largest velocity, m/s or rad/s
     motor_response: wp.array(dtype=real)  # [motor] response time of a position motor, s
     links: int  # number of links
     link_root: ints  # [link] root of its tree
-    dof_root: ints  # [nv] root of the tree of its link
-    tree_first_dof: ints  # [link] first velocity coordinate of the tree whose root it is
-    tree_dof_count: ints  # [link] number of velocity coordinates of that tree, 0 if it is no root
-    gpu_lanes: int  # 1 where the lanes of a GPU warp may sweep a world together (M-67)
-    island_newton: int  # 1 if island Newton is possible (M-61)
-    dense_delassus: int  # 1 if the dense Delassus matrix is possible (M-63)
+    dof_root: ints  # [nv] root of the tree of the coordinate's link
+    tree_first_dof: ints  # [link] first coordinate of the tree whose root it is
+    tree_dof_count: ints  # [link] how many coordinates that has, 0 if it is no root
+    gpu_lanes: int  # 1 where 32 lanes of a GPU warp may keep the velocities of all rows
+    island_newton: int  # 1 if islands may be solved by Newton's method
+    dense_delassus: int  # 1 if the dense Delassus matrix may be used
     contact_W_start: int  # where rows of contacts start in W
-    contact_W_stride: int  # numbers of W for each contact
-    max_contact_rows: int  # rows of a contact: 3, or 6 where some materials have spin or rolling friction
+    contact_W_stride: int  # and how much of it each contact has
+    max_contact_rows: int  # 3, or 6 where some materials have torsional or rolling friction
     contact_model: ContactModel  # shapes, filters and materials for collision detection
-    detects_contacts: int  # 1 if the step's kernel finds contacts itself: round shapes only, CPU
+    # 1 if the step's kernel detects contacts itself: only spheres, capsules and half-spaces, on the CPU
+    detects_contacts: int
     W_size: int  # numbers of W
 
     # rows that bind both ways, solved directly
-    bilaterals: int  # number of bilateral rows b
-    bilateral_W_start: ints  # [b] where its row starts in W
-    bilateral_row_length: ints  # [b] number of entries of its row
-    bilateral_index_start: ints  # [b] start in `index` of the coordinates of its row
-    bilateral_p: ints  # [b] place of its impulse
-    bilateral_kind: ints  # [b] OF_JOINT, or what acts on the scalar row: bound, motor or soft force
-    bilateral_source: ints  # [b] row of the loop joint, or scalar row
-    bilateral_free_K: wp.array(dtype=real)  # [b] weight |W|² of a joint's row between free bodies, else 0, 1/kg
-    bilateral_slack: ints  # [b] place in z of the slack of a soft row, −1 for none
-    envelope_first_column: ints  # [b] first column of its row of L
-    envelope_row_start: ints  # [b] where that row starts in L
-    coupled_row_start: ints  # [b + 1] start in `near` of the rows before it that share a coordinate
+    bilaterals: int  # bilateral rows, solved directly
+    bilateral_W_start: ints  # [bilateral] where it starts in W
+    bilateral_row_length: ints  # [bilateral] entries
+    bilateral_index_start: ints  # [bilateral] in `index`
+    bilateral_p: ints  # [bilateral] its impulse in p
+    bilateral_kind: ints  # [bilateral] JOINT_ROW, BOUND_ROW, MOTOR_ROW or COMPLIANT_ROW
+    bilateral_source: ints  # [bilateral] row of the joint, or scalar
+    # [bilateral] |W|² a joint's row would have between free bodies, 1/kg; else 0
+    bilateral_free_K: wp.array(dtype=real)
+    bilateral_slack: ints  # [bilateral] place of a compliant row's slack in z, else −1
+    envelope_first_column: ints  # [bilateral] first column of its row of L
+    envelope_row_start: ints  # [bilateral] where that row starts in L
+    coupled_row_start: ints  # [bilateral + 1] earlier rows that share a coordinate with it, in `coupled_rows`
     coupled_rows: ints  # those rows
-    scalar_bounded_kinds: ints  # [scalar] set of what acts on it one way or within bounds, and is swept
-    z_size: int  # length of z: velocity coordinates and slacks
-    identity_index_start: int  # where the sequence 0 … width − 1 starts in `index`
-    scalar_projected_start: int  # where projected scalar rows start in W (M-48)
-    contact_projected_start: int  # where projected rows of contacts start in W
-    max_projected_contacts: int  # number of contacts there is room for as projected rows: with more, all rows are swept
+    scalar_bounded_kinds: ints  # [scalar] row kinds that are unilateral or bounded
+    z_size: int  # length of z: nv and slacks
+    identity_index_start: int  # where 0, 1, … z_size − 1 starts in `index`
+    scalar_projected_start: int  # where projected rows of scalars start in W
+    contact_projected_start: int  # where those of contacts start
+    max_projected_contacts: int  # capacity for projected contacts: with more, all rows are swept
     L_size: int  # numbers of L
     is_maximal: int  # 1 in maximal coordinates: every link is a body on its own
-    all_bodies_free: int  # 1 if every link moves freely, so that impulses alone make its momentum
+    all_bodies_free: int  # 1 if every link is a free body without armature: its momentum is what impulses make it
+    # groups of bodies in maximal coordinates joined with each other but not with the world
     floating_groups: (
         int  # number of groups of bodies joined with each other but not with the world, in maximal coordinates
     )
-    floating_group_start: ints  # [island + 1] first of their links in `island_link`
+    floating_group_start: ints  # [group + 1]
     floating_group_link: ints  # their links
-    has_nonlinear_scalars: int  # 1 if some scalar rows measure what is not linear in velocity coordinates
-    has_ball_rate_scalars: int  # 1 if soft forces act on rates of a ball joint
-    has_nonlinear_rows: int  # 1 if any rows measure what is not linear in velocity coordinates
+    has_nonlinear_scalars: int  # 1 if some scalars are nonlinear in the velocity coordinates over a step
+    has_ball_rate_scalars: int  # 1 if compliant forces act on rates of a ball joint
+    has_nonlinear_rows: int  # 1 if some rows (joints or scalars) are
 
 
 def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout, ScalarRowBuilder]:
-    """The model's blocks on a device, with room for `most` contacts, and the lines among them."""
+    """Upload the constraint layout of a model, with capacity for `max_contacts` contacts. Returns it and the builder
+    that holds its scalar rows."""
     builder, starts = collect_scalars(model)
     rows = builder.rows
     out = Layout()

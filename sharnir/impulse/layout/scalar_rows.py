@@ -1,4 +1,5 @@
-"""Lines of a model: rows of one coordinate, or two, on which limits, friction, motors and soft forces act."""
+"""Scalar rows of a model (host): rows of one coordinate, two coupled ones, or a path, on which bounds, friction, motors
+and compliant forces act."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class ScalarRowBuilder:
-    """Collects the lines of a model."""
+    """Builds the scalar rows of a model: one dictionary per row, the pattern of their entries (`index`) and their space
+    in W."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -28,19 +30,19 @@ class ScalarRowBuilder:
         self._motor = {int(c): m for m, c in enumerate(model.motor_coordinate)}
 
     def append_index(self, entries: list[int]) -> int:
-        """Append entries to the index; where they start."""
+        """Append velocity coordinates to `index`; returns where they start."""
         first = len(self.index)
         self.index += entries
         return first
 
     def reserve_W(self, size: int) -> int:
-        """Room for a row in W."""
+        """Reserve room in W; returns where it starts."""
         start = self.W_size
         self.W_size += size
         return start
 
     def add(self, kind: int, entries: list[int], **facts: Any) -> int:
-        """A new line; its number."""
+        """Add a scalar row; returns its number."""
         row = {
             "kind": kind, "of": (0, 0), "q": 0, "link": 0, "measured": 1, "acts": 0, "motor": -1, "needed": 0,
             "lower": -np.inf, "upper": np.inf,
@@ -51,7 +53,7 @@ class ScalarRowBuilder:
         return len(self.rows) - 1
 
     def add_coordinate(self, c: int) -> int:
-        """The line of scalar coordinate c, with all that acts on it."""
+        """The scalar row of scalar coordinate c, with all that acts on it; returns its number."""
         m = self.model
         if c in self.scalar_of_coordinate:
             return self.scalar_of_coordinate[c]
@@ -80,13 +82,13 @@ class ScalarRowBuilder:
         return self.scalar_of_coordinate[c]
 
     def tree_dof_entries(self, c: int) -> tuple[int, list[int]]:
-        """Link of tree coordinate c, and the coordinates that a walk from there to the root meets."""
+        """Link of tree coordinate c, and the coordinates from there to the root."""
         m = self.model
         link = int(np.searchsorted(m.dof_start, c, side="right")) - 1
         return link, list(range(c, m.dof_start[link] - 1, -1)) + relative_dofs(m, int(m.parent[link]), -1)
 
     def add_ball_limits(self, c: int) -> None:
-        """Limits on the three angles of the ball whose coordinates start at c."""
+        """Add limits on the angles of the ball joint whose coordinates start at c."""
         m = self.model
         kind = int(m.limit_angles[c])
         if c < m.nv:
@@ -108,6 +110,7 @@ class ScalarRowBuilder:
                 self.add(TURN, entries, of=(c, 3 * kind + axis), q=q, link=link, acts=BOUND, lower=lower, upper=upper)
 
     def add_coupling(self, n: int) -> None:
+        """Add the row of coupling n."""
         m = self.model
         lines = [self.add_coordinate(int(c)) for c in m.coupling_coordinate[n]]
         union, places = self.combine_entries(lines)
@@ -115,7 +118,7 @@ class ScalarRowBuilder:
         self.add(COUPLING, union, of=tuple(lines), acts=BOUND, lower=0.0, upper=0.0, ratio=ratio, map=places)
 
     def add_path(self, a: int, coordinates: list[int], term: int, acts: int) -> None:
-        """The line of actuator a, whose terms start at `term`."""
+        """Add the row of actuator a, whose path terms start at `term`."""
         lines = [self.add_coordinate(c) for c in coordinates]
         union, places = self.combine_entries(lines)
         measured = int((self.model.coordinate_positions[coordinates] >= 0).all())
@@ -123,8 +126,8 @@ class ScalarRowBuilder:
         self.add(PATH, union, of=of, acts=acts, measured=measured, motor=a, map=places)
 
     def combine_entries(self, lines: list[int]) -> tuple[list[int], int]:
-        """Entries of a row that is a sum of others, and where their places in those start in the index: -1 for none.
-        These rows are then needed whether anything acts on them or not."""
+        """Entries of a row that is a sum of others, and where the places of these entries in the summands start in
+        `index` (−1: none). The summands are then needed whether anything acts on them or not."""
         entries = [self.rows[k]["entries"] for k in lines]
         for k in lines:
             self.rows[k]["needed"] = 1
@@ -132,12 +135,13 @@ class ScalarRowBuilder:
         return union, self.append_index([e.index(d) if d in e else -1 for d in union for e in entries])
 
     def add_spring(self, s: int) -> None:
+        """Add the row of spring s."""
         a, b = (int(x) for x in self.model.spring_link[s])
         self.add(SPRING, relative_dofs(self.model, a, b), of=(s, 0), acts=COMPLIANT)
 
 
 def relative_dofs(model: Model, a: int, b: int) -> list[int]:
-    """Velocity coordinates that move link a against link b, as a walk from both up the tree meets them."""
+    """Velocity coordinates that move link a relative to link b, in the order of a traversal from both up the tree."""
     out: list[int] = []
     while a >= 0 or b >= 0:
         link = max(a, b)
@@ -156,7 +160,7 @@ def loop_row_of(model: Model, lv: int) -> tuple[int, int]:
 
 
 def collect_scalars(model: Model) -> tuple[ScalarRowBuilder, list[int]]:
-    """All lines, those of loop joints first; where each joint's lines start."""
+    """Build all scalar rows, those of loop joints first. Returns the builder and where each joint's scalars start."""
     builder = ScalarRowBuilder(model)
     driven = {*(int(c) for c in model.motor_coordinate), *(int(c) for c in model.coupling_coordinate.reshape(-1))}
     driven |= coordinates_of_row_paths(model) | find_lossy_coordinates(model)
@@ -180,6 +184,7 @@ def collect_scalars(model: Model) -> tuple[ScalarRowBuilder, list[int]]:
 
 
 def _add_coordinates(builder: ScalarRowBuilder, coordinates: np.ndarray, wanted: np.ndarray, driven: set[int]) -> None:
+    """Add the scalars of some coordinates that have limits, friction, compliant forces or drives."""
     m = builder.model
     balls: set[int] = set()
     for c in (int(c) for c in coordinates):

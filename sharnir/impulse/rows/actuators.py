@@ -1,4 +1,5 @@
-"""Actuators in a step: what they ask for where it begins, what limits leave of it, what they gave (M-68..M-75)."""
+"""Implicit actuators in a step: requested force, stiffness and damping at its start, saturation, and the forces that
+acted (M-68..M-75)."""
 
 from __future__ import annotations
 
@@ -13,18 +14,20 @@ from sharnir.impulse.layout.layout import Layout
 from sharnir.kernels.columns import get, item, put, set_item
 from sharnir.kernels.types import DOUBLE, real, vec3, vec4
 
-SERIES_BELOW = wp.constant(real(1.0e-5 if DOUBLE else 1.0e-2))  # of a time constant: below, a series
-MIN_EXCESS_DENOMINATOR = wp.constant(real(1.0e-6))  # least 1 − K E: below, rounding is all there is
+# of a time constant: below, a power series replaces (1 − exp(−x))/x
+SERIES_BELOW = wp.constant(real(1.0e-5 if DOUBLE else 1.0e-2))
+MIN_EXCESS_DENOMINATOR = wp.constant(real(1.0e-6))  # least 1 − K E: below, only rounding is left
 
 
 @wp.func
 def clamp_input(d: ActuatorData, state: State, a: int, w: int):
+    """Input of actuator a within its limits."""
     return wp.clamp(item(state.actuator_input, a, w), d.input_low, d.input_high)
 
 
 @wp.func
 def measure_path(layout: Layout, d: ActuatorData, state: State, w: int):
-    """Position of an actuator's path, and its rate in the step that led here."""
+    """Position of an actuator's path and its rate in the step that led here."""
     position = real(0.0)
     rate = real(0.0)
     k = d.term_start
@@ -45,7 +48,7 @@ def measure_path(layout: Layout, d: ActuatorData, state: State, w: int):
 
 @wp.func
 def actuator_law_of(d: ActuatorData, state: State, a: int, w: int):
-    """The law's constant, and its factors of the path's position and rate, for the input there is (M-68)."""
+    """Coefficients of the force law (constant, of position, of rate) for the present input or activation (M-68)."""
     u = clamp_input(d, state, a, w)
     if d.integrates == 1 or d.input_time_constant > real(0.0):
         u = item(state.actuator_activation, a, w)
@@ -63,7 +66,8 @@ def mean_decay(x: real):
 
 @wp.func
 def saturated_side(force_now: real, force_next: real, low: real, high: real):
-    """The limit that a force stays far beyond, now and a step ahead: 1, -1, or 0 for none (M-72)."""
+    """Side on which a force stays far beyond its limits now and a step ahead: 1 upper, −1 lower, 0 none (M-72). Such an
+    actuator is saturated for the whole step and needs no row."""
     side = int(0)
     if wp.min(force_now, force_next) - high > wp.abs(high):
         side = 1
@@ -74,8 +78,8 @@ def saturated_side(force_now: real, force_next: real, low: real, high: real):
 
 @wp.func
 def request_actuator_forces(layout: Layout, state: State, h: real, dt: real, w: int):
-    """What actuators ask for at the start of a step, by actuator: force at the present position, stiffness, damping;
-    and its sum over those that are no lines, by coordinate. h: time they act."""
+    """Request of every actuator at the start of a step (force at the present position, stiffness, damping), and their
+    sums per coordinate over actuators that are no scalar rows. h: time they act, s."""
     clear_actuator_loads(layout, state, w)
     a = int(0)
     while a < layout.actuators.shape[0]:
@@ -94,6 +98,7 @@ def request_actuator_forces(layout: Layout, state: State, h: real, dt: real, w: 
 
 @wp.func
 def clear_actuator_loads(layout: Layout, state: State, w: int):
+    """Zero the loads of all coordinates that actuators act on."""
     k = int(0)
     while k < layout.actuator_terms.shape[0]:
         c = layout.actuator_terms[k].coordinate
@@ -106,8 +111,8 @@ def clear_actuator_loads(layout: Layout, state: State, w: int):
 
 @wp.func
 def request_actuator_force(layout: Layout, state: State, a: int, h: real, dt: real, w: int):
-    """Force, stiffness and damping of one actuator; on coordinates that several share, the sum of forces at the
-    present motion."""
+    """Force, stiffness and damping that actuator a requests; on coordinates several actuators share, also add its force
+    at the present motion to the coordinate's load."""
     d = layout.actuators[a]
     s, rate = measure_path(layout, d, state, w)
     law = actuator_law_of(d, state, a, w)
@@ -143,7 +148,8 @@ def request_actuator_force(layout: Layout, state: State, a: int, h: real, dt: re
 
 @wp.func
 def share_coordinate_limit(layout: Layout, state: State, a: int, w: int):
-    """Where several actuators ask for more than their coordinate may have, each gives the same share of it."""
+    """Where several actuators together exceed the largest force of a coordinate, scale each by the same factor; it is
+    then explicit."""
     d = layout.actuators[a]
     if d.shares_coordinates == 1:
         share_factor = real(1.0)
@@ -162,8 +168,8 @@ def share_coordinate_limit(layout: Layout, state: State, a: int, w: int):
 
 @wp.func
 def add_actuator_load(layout: Layout, state: State, a: int, w: int):
-    """Put what an actuator asks for on its coordinates: force, stiffness, damping, and the friction of its gear and
-    its brake (M-75)."""
+    """Add the request of an actuator to the loads of its coordinates: force, stiffness, damping; and the friction of
+    its gear losses and its brake (M-75)."""
     d = layout.actuators[a]
     if d.treatment != ACTUATOR_ROW:
         k = d.term_start
@@ -202,8 +208,8 @@ def add_actuator_load(layout: Layout, state: State, a: int, w: int):
 
 @wp.func
 def implicit_coefficients(tree: Tree, ws: Workspace, state: State, c: int, h: real, w: int):
-    """How the factor spread springs and dampers of tree coordinate c over velocities (M-31): impulse by stiffness and
-    velocity sought, by stiffness and velocity before, by damping and each of the two."""
+    """How the factor of the tree treats springs and dampers of coordinate c (M-31): impulse per stiffness and new
+    velocity, per stiffness and old velocity, per damping and new velocity, per damping and old velocity."""
     quarter = real(0.25)
     out = vec4(quarter * h * h, quarter * h * h, h, real(0.0))
     if int(state.settings[METHOD, 0]) != PAPER_TREE:
@@ -226,7 +232,8 @@ def implicit_coefficients(tree: Tree, ws: Workspace, state: State, c: int, h: re
 
 @wp.func
 def implicit_actuator_impulse(tree: Tree, ws: Workspace, layout: Layout, state: State, a: int, h: real, w: int):
-    """Impulse of an actuator in the factor at rest, along its path, and by how much it falls with the path's rate."""
+    """Impulse of an implicit actuator along its path at zero new velocity, and by how much it falls per unit of the
+    path's rate."""
     term = layout.actuator_terms[layout.actuators[a].term_start]
     c = term.coordinate
     by = implicit_coefficients(tree, ws, state, c, h, w)
@@ -240,7 +247,8 @@ def implicit_actuator_impulse(tree: Tree, ws: Workspace, layout: Layout, state: 
 def set_saturation_bounds(
     tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, l: int, h: real, w: int
 ):
-    """Speeds of the coordinate between which its actuator keeps its limits, and what it gives by speed (M-71)."""
+    """Bounds of the coordinate's velocity within which its implicit actuator is not saturated, and the slope of its
+    impulse (M-71)."""
     a = layout.scalar_motor[l]
     d = layout.actuators[a]
     gear = layout.actuator_terms[d.term_start].gear
@@ -258,13 +266,13 @@ def set_saturation_bounds(
 
 @wp.func
 def is_saturated(work: Scratch, l: int, speed: real, w: int):
-    """Whether an actuator in the factor gives more than it has, at a speed of its coordinate."""
+    """Whether an implicit actuator is beyond its force limits at this velocity of its coordinate."""
     return speed < get(work.velocity_lower, l, w) or speed > get(work.velocity_upper, l, w)
 
 
 @wp.func
 def saturation_excess_impulse(work: Scratch, l: int, free: real, K: real, w: int):
-    """What takes back what an actuator gives beyond its limits, `free` the speed without it (M-71)."""
+    """Impulse that takes back what an implicit actuator gives beyond its limits (M-71). free: velocity without it."""
     E = get(work.compliant_gamma, l, w)
     over = free - wp.clamp(free, get(work.velocity_lower, l, w), get(work.velocity_upper, l, w))
     return over * E / wp.max(real(1.0) - K * E, MIN_EXCESS_DENOMINATOR)
@@ -272,8 +280,8 @@ def saturation_excess_impulse(work: Scratch, l: int, free: real, K: real, w: int
 
 @wp.func
 def store_actuator_force_end(layout: Layout, state: State, a: int, force: real, h: real, w: int):
-    """Force of an actuator with a lag at the end of the time it acted, from its mean (M-73); how fast it changed, and
-    half the path's rate before."""
+    """Store the force at the end of the time it acted, from its mean, for an actuator whose force has a time constant
+    (M-73); how fast it changed; and half the path's rate before."""
     d = layout.actuators[a]
     change = real(0.0)
     if d.force_time_constant > real(0.0) and h > real(0.0):
@@ -291,7 +299,8 @@ def store_actuator_force_end(layout: Layout, state: State, a: int, force: real, 
 
 @wp.func
 def store_actuators(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, h: real, dt: real, w: int):
-    """Forces that actuators gave in a step, and inputs that lag or are summed at its end (M-69)."""
+    """Store the mean forces of all actuators in the step, and activations (filtered or integrated inputs) at its end
+    (M-69)."""
     a = int(0)
     while a < layout.actuators.shape[0]:
         d = layout.actuators[a]
@@ -320,7 +329,7 @@ def store_actuators(tree: Tree, ws: Workspace, layout: Layout, state: State, wor
 
 @wp.func
 def store_actuator_rates(layout: Layout, state: State, w: int):
-    """Mean rates of paths in a step whose velocities are v_next, and the lines' speeds."""
+    """Complete the mean rates of actuator paths by the new velocities: half of the rate after the step."""
     a = int(0)
     while a < layout.actuators.shape[0]:
         d = layout.actuators[a]
@@ -341,7 +350,7 @@ def store_actuator_rates(layout: Layout, state: State, w: int):
 
 @wp.func
 def actuator_friction(layout: Layout, state: State, l: int, w: int):
-    """Largest friction of gears and brakes on the coordinate of a line, N or N m."""
+    """Largest friction of gears and brakes on the coordinate of a scalar, N or N m."""
     c = layout.scalar_source[2 * l]
     if layout.scalar_source_kind[l] == LOOP_ROW:
         c = layout.dofs + layout.scalar_source[2 * l + 1]
@@ -350,7 +359,7 @@ def actuator_friction(layout: Layout, state: State, l: int, w: int):
 
 @wp.func
 def actuator_request_of(state: State, a: int, w: int):
-    """Force, stiffness and damping of an actuator along its path."""
+    """Requested force, stiffness and damping of an actuator along its path."""
     return vec3(
         item(state.actuator_request, 4 * a, w),
         item(state.actuator_request, 4 * a + 1, w),

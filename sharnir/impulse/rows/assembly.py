@@ -1,5 +1,5 @@
-"""Rows of a step: joints that close loops, lines and contacts, whitened at the start of the step, with what is sought
-of their speeds (M-35..M-39)."""
+"""Assembly of joint and scalar rows at the start of a step: whitened rows, effective masses, targets and bounds
+(M-35..M-39)."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ from sharnir.kernels.vector_ops import row_dot, row_row_dot
 
 @wp.func
 def tolerated_gap(gap: real):
-    """The error a step may keep: one so small that it is the solver's own is undone by the velocities themselves."""
+    """The part of a position error that the velocities leave alone: 0 within GAP_TOLERANCE, where it is the solver's
+    own rounding, else all of it."""
     return wp.where(wp.abs(gap) > GAP_TOLERANCE, gap, real(0.0))
 
 
 @wp.func
 def gap_correction_speed(work: Scratch, r: int, dt: real, w: int):
-    """Speed of row r of the joints that undoes, within the step, what its error has that is the solver's own."""
+    """Velocity of joint row r that undoes, within the step, an error within GAP_TOLERANCE."""
     gap = get(work.joint_gap, r, w)
     return (tolerated_gap(gap) - gap) / dt
 
 
 @wp.func
 def measure_joint_gaps(tree: Tree, ws: Workspace, loops: LoopJoints, gap: array2, w: int):
-    """Errors of the loop joints at the poses in the workspace; returns the largest."""
+    """Position errors of the loop joints at the poses in the workspace; returns the largest."""
     worst = real(0.0)
     k = int(0)
     while k < loops.count:
@@ -65,7 +66,7 @@ def displace_point(tree: Tree, ws: Workspace, link: int, y: vec3, w: int):
 
 @wp.func
 def rotate_frame(ws: Workspace, link: int, R: mat33, w: int):
-    """Axes of a frame on a link after the step."""
+    """Axes of a frame on a link after the step whose displacements are in the workspace."""
     out = R
     if link >= 0:
         u = get3(ws.Qu, link, w)
@@ -79,7 +80,7 @@ def rotate_frame(ws: Workspace, link: int, R: mat33, w: int):
 
 @wp.func
 def measure_displaced_gaps(tree: Tree, ws: Workspace, loops: LoopJoints, gap: array2, w: int):
-    """Errors of the loop joints after the step whose displacements are in the workspace."""
+    """Position errors of the loop joints after the step whose displacements are in the workspace, without new poses."""
     k = int(0)
     while k < loops.count:
         s = loop_frames_of(tree, ws, loops, k, w)
@@ -98,7 +99,7 @@ def measure_displaced_gaps(tree: Tree, ws: Workspace, loops: LoopJoints, gap: ar
 
 @wp.func
 def measure_loop_coordinates(tree: Tree, ws: Workspace, loops: LoopJoints, reference: array2, loop_q: array2, w: int):
-    """Coordinates of the loop joints at the poses in the workspace, angles counted from `near`."""
+    """Coordinates of all loop joints at the poses in the workspace, angles unwrapped from `reference`."""
     k = int(0)
     while k < loops.count:
         measure_joint_coordinates(loops, loop_q, reference, loop_frames_of(tree, ws, loops, k, w), k, loops.kind[k], w)
@@ -109,8 +110,8 @@ def measure_loop_coordinates(tree: Tree, ws: Workspace, loops: LoopJoints, refer
 def whiten_joints(
     tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, work: Scratch, at_new_poses: int, w: int
 ):
-    """W and effective masses of the loop joints' rows at the poses in the workspace, and their errors unless it is done
-    again in the same step."""
+    """Whitened rows and effective masses of the loop joints at the poses in the workspace, and their errors unless
+    at_new_poses (rows of a position correction)."""
     k = int(0)
     while k < loops.count:
         s = loop_frames_of(tree, ws, loops, k, w)
@@ -136,7 +137,8 @@ def whiten_joints(
 
 @wp.func
 def factor_joints(loops: LoopJoints, layout: Layout, work: Scratch, w: int):
-    """LDLᵀ of every joint's block W Wᵀ, inverse pivots on the diagonal; a row that the rows before it imply gets 0."""
+    """LDLᵀ of every joint's block W Wᵀ, inverse pivots on the diagonal; a row that earlier ones imply, or a dropped
+    one, gets 0."""
     k = int(0)
     while k < loops.count:
         m = loops.constraint_count[loops.kind[k]]
@@ -178,7 +180,8 @@ def assemble_scalars(
     tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, h: real, dt: real, stiffness_scale: real,
     predict_limits: int, w: int,
 ):  # fmt: skip
-    """Positions, rows and bounds of all lines. h: time over which forces act in this step; ahead: limits look ahead."""
+    """Positions, rows and bounds of all scalars. h: time over which forces act, s; predict_limits: limits act before
+    they are reached (0 in the published step)."""
     if layout.has_ball_rate_scalars == 1:
         whitened_velocity(tree, ws, state.v, work.z_before, w)
     l = int(0)
@@ -199,7 +202,8 @@ def assemble_scalars(
 
 @wp.func
 def is_scalar_idle(layout: Layout, state: State, work: Scratch, l: int, g: real, dt: real, w: int):
-    """Whether a line will hardly act in this step: its limit is out of reach, or its actuator within its own."""
+    """Whether a scalar will hardly act in this step: its limit is out of reach, or its actuator within its force
+    limits."""
     out = bool(False)
     if layout.scalar_row_kinds[l] == BOUND:
         out = is_out_of_reach(layout, g, item(state.scalar_velocity, l, w), dt, l)
@@ -214,7 +218,7 @@ def assemble_scalar(
     tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, l: int, g: real, h: real, dt: real,
     stiffness_scale: real, predict_limits: int, w: int,
 ):  # fmt: skip
-    """Row and bounds of a line at position g."""
+    """Row and bounds of scalar l at position g."""
     whiten_scalar(tree, ws, loops, layout, work.W, l, state.q, state.loop_q, w)
     start = layout.scalar_W_start[l]
     K = row_row_dot(work.W, start, start, layout.scalar_row_length[l], w)
@@ -251,7 +255,7 @@ def assemble_scalar(
 def activate_late_scalars(
     tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, h: real, dt: real, w: int
 ):
-    """Prepare limits that were out of reach and would be passed with v_next, of joints and of actuators; how many."""
+    """Assemble limits and saturated actuators that were idle and would be violated by v_next; returns how many."""
     passed_count = int(0)
     l = int(0)
     while l < layout.scalars:  # most often none, which is seen without waiting for one line after the other
@@ -272,7 +276,7 @@ def activate_late_scalars(
 
 @wp.func
 def is_bound_passed(layout: Layout, state: State, work: Scratch, l: int, dt: real, w: int):
-    """1 where a limit was out of reach and would be passed with v_next."""
+    """1 where an idle limit or force limit would be violated by v_next."""
     beyond = bool(False)
     if layout.scalar_row_kinds[l] == BOUND:
         g = get(work.scalar_position, l, w)
@@ -287,7 +291,7 @@ def is_bound_passed(layout: Layout, state: State, work: Scratch, l: int, dt: rea
 
 @wp.func
 def is_out_of_reach(layout: Layout, g: real, speed: real, dt: real, l: int):
-    """Whether a limit is too far to be met in this step, even if the speed changes much."""
+    """Whether a limit is too far to be met in this step, even if the velocity changes by MAX_SPEED_GAIN."""
     reach = dt * (real(2.0) * wp.abs(speed) + MAX_SPEED_GAIN)
     return g - layout.scalar_lower[l] > reach and layout.scalar_upper[l] - g > reach
 
@@ -304,8 +308,8 @@ def set_velocity_bounds(
     predict_limits: int,
     w: int,
 ):
-    """Bounds of a held line's speed such that its position, `here` at speed `speed`, ends within its limits, or no
-    further outside than it was at the start of the step (M-37)."""
+    """Velocity bounds of a bounded scalar such that its position, `position` at velocity `speed`, ends within its
+    limits, or no further outside than at the start of the step (M-37)."""
     lower = layout.scalar_lower[l]
     upper = layout.scalar_upper[l]
     if lower == upper:
@@ -323,7 +327,7 @@ def set_velocity_bounds(
 
 @wp.func
 def set_motor_target(layout: Layout, state: State, work: Scratch, l: int, g: real, h: real, dt: real, w: int):
-    """Speed a motor seeks and the impulse it has for that."""
+    """Target velocity of a motor and the largest impulse it has for that."""
     m = layout.scalar_motor[l]
     speed = item(state.motor_target, m, w)
     if layout.motor_mode[m] != VELOCITY:
@@ -335,7 +339,7 @@ def set_motor_target(layout: Layout, state: State, work: Scratch, l: int, g: rea
 
 @wp.func
 def armature_along_path(loops: LoopJoints, layout: Layout, l: int):
-    """Armature along the path of an actuator that drives one coordinate of a joint that closes a loop."""
+    """Armature along the path of an actuator that drives one coordinate of a loop joint."""
     inertia = real(0.0)
     term = layout.actuator_terms[layout.scalar_source[2 * l]]
     if layout.scalar_source[2 * l + 1] == 1 and term.is_loop == 1:
@@ -348,11 +352,11 @@ def set_compliant_row(
     tree: Tree, loops: LoopJoints, layout: Layout, state: State, work: Scratch, l: int, K: real, g: real, speed: real, h: real,
     dt: real, stiffness_scale: real, w: int,
 ):  # fmt: skip
-    """Rotor, spring and damper of a line, or an actuator along it (M-70), as one soft row: p = E (soft_speed − speed),
-    γ = 1/E (M-38).
+    """Rotor, spring and damper of a scalar, or an actuator along it (M-70), as one compliant row: p = E
+    (compliant_velocity − velocity), γ = 1/E (M-38).
 
-    speed: the line's in the step before, for a ball in the present axes; its rotor counts in the axes of then. swing:
-    steps that a spring's average spans, over the time forces act.
+    speed: the scalar's velocity in the previous step, for a ball joint in the present axes; its rotor counts in the
+    axes of then. stiffness_scale: steps that a spring's average spans, over the time forces act.
     """
     inertia = real(0.0)
     stiffness = real(0.0)

@@ -1,5 +1,5 @@
-"""Angles of a ball that a limit may bound, and their rates by the relative angular velocity (findings: checked by
-finite differences in the tests; M-50..M-53)."""
+"""Ball-joint angles that limits may bound (Euler angles, twist, swing cone, total angle) and their gradients
+(M-50..M-53; checked by finite differences in the tests)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sharnir.kernels.types import matrix_from_quat, real, vec3
 
 @wp.func
 def ball_angle(kind: int, axis: int, x: real, y: real, z: real, s: real, swing_x: real, swing_y: real):
-    """Angle g (rad) and its gradient a: ġ = a·w, w the angular velocity of C against P in axes of P.
+    """Angle g (rad) of a ball joint and its gradient a: ġ = a·w, w the angular velocity of C against P in axes of P.
 
-    kind EULER_LIMIT: the angle about x, y or z in R = Rx Ry Rz. CONE_LIMIT, axis 0: how far (rad) the child's z axis
-    leans beyond the elliptic cone of half-angles swing_x, swing_y. ANGLE_LIMIT: that of the whole turn, about whatever
-    axis, 0 to π. Otherwise the twist 2 atan2(q_k, q_w) about an axis.
+    kind EULER_LIMIT: angle about x, y or z in R = Rx Ry Rz. CONE_LIMIT, axis 0: angle by which the child's z axis leans
+    beyond the elliptic swing cone of half-angles swing_x, swing_y. ANGLE_LIMIT: total rotation angle, 0 to π. Otherwise
+    the twist 2 atan2(q_k, q_w) about an axis. x, y, z, s: quaternion of C in P.
     """
     R = matrix_from_quat(x, y, z, s)
     g = real(0.0)

@@ -1,7 +1,7 @@
-"""Contacts of belts: the surface of a shape round which a belt runs moves with its sprocket (M-77..M-80).
+"""Contact rows of driven belts: the surface of a shape that carries a belt moves with its sprocket (M-77..M-80).
 
-A row of such a contact acts on three links: at the point on the body that carries the shape, and, by the pull of the
-belt, as equal and opposite torques on the sprocket and on that body.
+A row of such a contact acts on three links: at the contact point on the body that carries the shape, and, through the
+tension of the belt, as equal and opposite torques on the sprocket and on that body.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from sharnir.kernels.columns import get, get3, get33, item_int
 from sharnir.kernels.types import array2, real, vec3
 from sharnir.kernels.vector_ops import indices
 
-MIN_BELT_SINE = wp.constant(
-    real(0.5)
-)  # sine of the angle between normal and axis below which a belt's edge is its flank
+# sine of the angle between normal and axis below which the belt's edge counts as its flank
+MIN_BELT_SINE = wp.constant(real(0.5))
 
 
 @wp.struct
 class BeltMotion:
-    """How a belt moves at a contact. sprocket: its link, −1 where no belt runs. axis: of the sprocket, world axes.
-    way: m/rad, how the surface moves over its shape for a turn of the sprocket, world axes."""
+    """Motion of a belt at a contact. sprocket: its link, −1 without a belt. axis: of the sprocket, world axes. way:
+    m/rad, motion of the surface over its shape per angle of the sprocket, world axes."""
 
     sprocket: int
     axis: vec3
@@ -35,7 +34,7 @@ class BeltMotion:
 
 @wp.func
 def has_belt(layout: Layout, state: State, c: int, w: int):
-    """Whether a belt runs round one of the shapes of contact c."""
+    """Whether one of the shapes of contact c carries a belt."""
     a = layout.contact_model.sprocket[item_int(state.contacts.shape, 2 * c, w)]
     b = layout.contact_model.sprocket[item_int(state.contacts.shape, 2 * c + 1, w)]
     return a >= 0 or b >= 0
@@ -43,7 +42,8 @@ def has_belt(layout: Layout, state: State, c: int, w: int):
 
 @wp.func
 def find_belt_motion(ws: Workspace, layout: Layout, shape: int, outward: vec3, w: int):
-    """The belt of a shape where its outward normal is this: along axis × normal, at the flanks less and less (M-77)."""
+    """Motion of a shape's belt where its outward normal is `outward`: along axis × normal, less and less towards the
+    flanks (M-77)."""
     out = BeltMotion()
     out.sprocket = layout.contact_model.sprocket[shape]
     if out.sprocket >= 0:
@@ -59,7 +59,8 @@ def find_belt_motion(ws: Workspace, layout: Layout, shape: int, outward: vec3, w
 
 @wp.func
 def relative_rotation(ws: Workspace, link: int, other: int, axis: vec3, w: int):
-    """rad, by which a link turns about an axis against another in the step whose displacements are in the workspace."""
+    """Angle (rad) by which a link turns about an axis relative to another one in the step whose displacements are in
+    the workspace."""
     u = get3(ws.Qu, link, w)
     s = get(ws.Qs, link, w)
     uo = vec3()
@@ -72,8 +73,8 @@ def relative_rotation(ws: Workspace, link: int, other: int, axis: vec3, w: int):
 
 @wp.func
 def measure_belt_travel(ws: Workspace, layout: Layout, state: State, c: int, normal: vec3, w: int):
-    """m, how far belts run at contact c in the step whose displacements are in the workspace: the second body's surface
-    against the first's."""
+    """Distance (m, world axes) that belts run at contact c in the step whose displacements are in the workspace:
+    surface of the second body against that of the first."""
     out = vec3()
     side = int(0)
     while side < 2:
@@ -88,9 +89,10 @@ def measure_belt_travel(ws: Workspace, layout: Layout, state: State, c: int, nor
 
 
 def _belt_rows_native(lanes: int) -> str:
-    """Rows of a contact with belts, a lane each, for up to four links: both bodies and their sprockets. Links are
-    visited from the tips inward; where walks meet they go on as one. What is visited from the first body or its
-    sprocket belongs to the first half, the rest to the second. Returns the entries of that."""
+    """Native text that whitens the rows of a contact with belts, a lane each, for up to four links: both bodies and
+    their sprockets. Links are visited from the tips inward; where paths meet they continue as one. Entries reached from
+    the first body or its sprocket belong to the first half, the others to the second. The function returns the entries
+    of the second half."""
     return climb_native(
         """
     lanes f[4][6];  // of the first body, its sprocket, the second body, its sprocket
@@ -168,8 +170,8 @@ def whiten_belt_contact(
     tree: Tree, ws: Workspace, normal: vec3, t1: vec3, t2: vec3, a: int, ra: vec3, b: int, rb: vec3, pull_a: BeltMotion,
     pull_b: BeltMotion, W: array2, start: int, length: int, rows: int, w: int,
 ):  # fmt: skip
-    """Rows as of `walk_contact`, where belts run (M-78). The first half has `length` entries a row, of the first body
-    and its sprocket; returns how many the second has."""
+    """Whitened rows of a contact with belts (M-78), laid out as by `whiten_contact_pair`. The first half has `length`
+    entries a row (first body and its sprocket); returns how many the second has."""
     if rows == 3:
         return whiten_belt_contact_3(
             tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, pull_a, pull_b, W, start, length,

@@ -1,7 +1,7 @@
-"""Where contacts are at the end of a step: what their way has beyond the speed of their rows (M-60).
+"""Chord correction of contacts (M-60): mean relative velocity of the two surfaces over the step minus W·z.
 
-Rows are linear in velocities, a body carried round on an arc is not: a grasped object would creep outward by half of
-(ω dt)² r a step. The difference, a speed called bend, is found from where the step leads; rows seek so much less.
+Rows are linear in the velocities, paths are arcs: without it a grasped body creeps outward by (ω dt)² r/2 per step. The
+difference, the contact's chord velocity, is found from where the step leads and subtracted from the rows' targets.
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ from sharnir.impulse.rows.contact_frame import contact_count, contact_frame_of, 
 from sharnir.kernels.columns import get, get3, get33, item3, item_int, put, put3
 from sharnir.kernels.types import array2, column, real, vec3
 
-SLIP_FRICTION_SHARE = wp.constant(real(0.999))  # of the friction there is
-FLAT_END_COSINE = wp.constant(real(0.999))  # a cylinder stands on its flat end
+SLIP_FRICTION_SHARE = wp.constant(real(0.999))  # of the friction bound: with more than this a contact slips
+# cosine between normal and axis above which a cylinder stands on its flat end
+FLAT_END_COSINE = wp.constant(real(0.999))
 
 
 @wp.func
 def find_curvature_centre(
     tree: Tree, ws: Workspace, layout: Layout, shape: int, x: vec3, inward: vec3, gap_share: real, w: int
 ):
-    """Centre of the curve on which a shape rolls at a point x, `off` outside its surface; x where it is flat."""
+    """Centre of curvature about which a shape rolls at point x (world, m), x itself where it is flat. gap_share:
+    distance of x from the surface, m; inward: normal into the shape."""
     kind = layout.contact_model.geo.kind[shape]
     centre = x
     if kind == SPHERE or kind == CAPSULE:
@@ -50,8 +52,8 @@ def find_curvature_centre(
 
 @wp.func
 def measure_relative_travel(tree: Tree, ws: Workspace, a: int, b: int, x: vec3, centre: vec3, w: int):
-    """How far the surface of link b at x goes against link a in the step whose displacements are in the workspace, in
-    the axes of a: as its centre goes, and as it rolls about that."""
+    """Displacement (m, axes of link a) of the surface of link b at x against link a in the step whose displacements are
+    in the workspace: that of the centre of curvature, and the rolling about it."""
     Oa = pivot_of(tree, ws, a, w)
     Ob = pivot_of(tree, ws, b, w)
     apart = displace_point(tree, ws, b, centre - Ob, w) + Ob - displace_point(tree, ws, a, centre - Oa, w) - Oa
@@ -77,8 +79,9 @@ def measure_relative_travel(tree: Tree, ws: Workspace, a: int, b: int, x: vec3, 
 def update_contact_chord(
     tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, z: array2, dt: real, w: int
 ):
-    """Bend of contact c in the step whose displacements are in the workspace, the speeds its rows then seek, and how
-    far its end was missed, where it bears."""
+    """Update the chord velocity of contact c from the step whose displacements are in the workspace (M-60):
+    `contact_chord`, the target velocities, and for a contact that bears the distance by which its end point was missed
+    (`contact_end_error`)."""
     normal, t1, t2 = contact_frame_of(state, work, c, w)
     x = item3(state.contacts.point, 3 * c, w)
     gap_share = real(0.5) * get(work.contact_gap, c, w)
@@ -120,7 +123,7 @@ def update_contact_chord(
 
 @wp.func
 def max_contact_end_error(work: Scratch, w: int):
-    """How far the end of a contact that bears was missed, at most."""
+    """Largest distance (m) by which the end point of a contact that bears was missed."""
     worst = real(0.0)
     c = int(0)
     while c < contact_count(work, w):

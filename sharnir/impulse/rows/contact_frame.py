@@ -1,6 +1,6 @@
-"""Contacts: their frames, speeds and impulses (M-54..M-58).
+"""Contact frame, velocity W·z and impulse Wᵀp of contacts (M-54..M-58).
 
-Each row of a contact is two halves, one per body, whitened over the ancestors of that body; the world has none.
+A contact row is two halves, one per body, each whitened over the ancestors of that body; the world has none.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from sharnir.kernels.columns import get, get3, get_int, item3, item_int, put
 from sharnir.kernels.types import array2, real, vec3
 from sharnir.kernels.vector_ops import row3_add, row3_dot, row_add, row_dot
 
-MAX_TOUCHING_GAP = wp.constant(real(2.0e-6))  # m, beyond what points that bear may hover at (M-55)
+MAX_TOUCHING_GAP = wp.constant(real(2.0e-6))  # m: contacts with a wider gap do not bear (M-55)
 
 
 @wp.func
 def contact_count(work: Scratch, w: int):
-    """How many points there are rows for."""
+    """How many contacts have rows."""
     return get_int(work.contact_count, 0, w)
 
 
 @wp.func
 def make_tangents(normal: vec3):
-    """Two unit vectors across the normal."""
+    """Two unit vectors that complete the normal to a right-handed frame."""
     helper = vec3(real(0.0), real(1.0), real(0.0))
     if wp.abs(normal[1]) > real(0.9):
         helper = vec3(real(0.0), real(0.0), real(1.0))
@@ -36,7 +36,7 @@ def make_tangents(normal: vec3):
 
 @wp.func
 def material_pair_of(layout: Layout, state: State, c: int, w: int):
-    """Where the table has the pair of materials that meet in contact c."""
+    """Place of the material pair of contact c in the table of pair properties."""
     a = layout.contact_model.material[item_int(state.contacts.shape, 2 * c, w)]
     b = layout.contact_model.material[item_int(state.contacts.shape, 2 * c + 1, w)]
     return (a * layout.contact_model.material_count + b) * PROPERTIES_PER_PAIR
@@ -44,7 +44,7 @@ def material_pair_of(layout: Layout, state: State, c: int, w: int):
 
 @wp.func
 def shape_pair_of(layout: Layout, state: State, c: int, w: int):
-    """A number for the two shapes of contact c, growing with c."""
+    """Key of the two shapes of contact c; contacts are sorted by it."""
     return item_int(state.contacts.shape, 2 * c, w) * layout.contact_model.geo.count + item_int(
         state.contacts.shape, 2 * c + 1, w
     )
@@ -52,7 +52,7 @@ def shape_pair_of(layout: Layout, state: State, c: int, w: int):
 
 @wp.func
 def contact_frame_of(state: State, work: Scratch, c: int, w: int):
-    """Normal and tangents of contact c."""
+    """Normal and two tangents of contact c, world axes."""
     return (
         item3(state.contacts.normal, 3 * c, w),
         get3(work.contact_tangents, 2 * c, w),
@@ -62,7 +62,8 @@ def contact_frame_of(state: State, work: Scratch, c: int, w: int):
 
 @wp.func
 def contact_velocity(layout: Layout, work: Scratch, c: int, row: int, direct: int, z: array2, w: int):
-    """Speeds of three rows of contact c from `row` on: what the second body has against the first."""
+    """Velocities of three rows of contact c from `row` on: second body relative to the first. direct: of the projected
+    rows, with their offsets."""
     s = multiply_contact_rows(layout, work, c, row, direct, z, w)
     if direct == 1:
         o = layout.scalars + CONTACT_IMPULSES * c + row
@@ -76,7 +77,7 @@ def contact_velocity(layout: Layout, work: Scratch, c: int, row: int, direct: in
 
 @wp.func
 def multiply_contact_rows(layout: Layout, work: Scratch, c: int, row: int, direct: int, z: array2, w: int):
-    """W z of three rows of contact c from `row` on."""
+    """W z of three rows of contact c from `row` on. direct: Ŵ z of the projected rows."""
     if direct == 1:
         start = layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * layout.z_size
         return row3_dot(work.W, start, layout.z_size, layout.index, layout.identity_index_start, z, w)
@@ -87,7 +88,7 @@ def multiply_contact_rows(layout: Layout, work: Scratch, c: int, row: int, direc
 
 @wp.func
 def multiply_contact_half(layout: Layout, work: Scratch, at: int, row: int, z: array2, w: int):
-    """The same of one half, which `contact_at` describes from place `at` on."""
+    """W z of three rows within one body's half, described by `contact_halves` from place `at` on."""
     length = get_int(work.contact_halves, at + 1, w)
     start = get_int(work.contact_halves, at, w) + row * length
     return row3_dot(work.W, start, length, layout.index, get_int(work.contact_halves, at + 2, w), z, w)
@@ -113,7 +114,7 @@ def apply_contact_impulse(layout: Layout, work: Scratch, c: int, row: int, direc
 
 @wp.func
 def normal_velocity(layout: Layout, work: Scratch, c: int, direct: int, z: array2, w: int):
-    """Speed of the normal row of contact c alone."""
+    """Velocity of the normal row of contact c."""
     s = real(0.0)
     if direct == 1:
         start = layout.contact_projected_start + CONTACT_IMPULSES * c * layout.z_size
@@ -146,7 +147,7 @@ def apply_normal_impulse(layout: Layout, work: Scratch, c: int, direct: int, p: 
 
 @wp.func
 def contact_impulse_of(layout: Layout, state: State, work: Scratch, c: int, w: int):
-    """Impulse and angular impulse on the second body, world axes."""
+    """Impulse (N s) and angular impulse (N m s) of contact c on the second body, world axes."""
     normal, t1, t2 = contact_frame_of(state, work, c, w)
     at = layout.contact_p_start + CONTACT_IMPULSES * c
     f = normal * get(work.p, at, w) + t1 * get(work.p, at + 1, w) + t2 * get(work.p, at + 2, w)
@@ -156,7 +157,8 @@ def contact_impulse_of(layout: Layout, state: State, work: Scratch, c: int, w: i
 
 @wp.func
 def exclude_open_contacts(work: Scratch, w: int):
-    """Contacts as they are now, not over a step: those with a gap do not act, and paths have no bend."""
+    """Contacts at this instant rather than over a step: those with a gap wider than MAX_TOUCHING_GAP get no impulse,
+    and chord velocities are taken out of the targets."""
     c = int(0)
     while c < contact_count(work, w):
         k = int(0)

@@ -1,4 +1,4 @@
-"""What the solution of one contact needs of its rows: blocks of W Wᵀ (M-56)."""
+"""Effective mass of contacts: blocks of W Wᵀ, their inverses and the steps of spin and rolling (M-56)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from sharnir.kernels.columns import get_int, put
 from sharnir.kernels.types import mat33, real
 from sharnir.kernels.vector_ops import row3_gram
 
-MAX_MASS_WEIGHT = wp.constant(real(1000.0))
-REDUNDANT_ROW_REGULARISATION = wp.constant(
-    real(1.0e-3)
-)  # of their own weight, to rows that imply each other: a step that is a little short
+MAX_MASS_WEIGHT = wp.constant(real(1000.0))  # largest factor by which changes of a light body's impulses count more
+# of their own W·W, added to rows that imply each other: the step is then a little short
+REDUNDANT_ROW_REGULARISATION = wp.constant(real(1.0e-3))
 
 
 @wp.func
 def contact_gram(layout: Layout, work: Scratch, c: int, row: int, direct: int, w: int):
-    """Products (aa, bb, cc, bc, ac, ab) of three rows of contact c from `row` on."""
+    """Gram entries (aa, bb, cc, bc, ac, ab) of three rows of contact c from `row` on. direct: of the projected rows."""
     if direct == 1:
         return row3_gram(
             work.W, layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * layout.z_size, layout.z_size, w
@@ -30,15 +29,17 @@ def contact_gram(layout: Layout, work: Scratch, c: int, row: int, direct: int, w
 
 @wp.func
 def contact_half_gram(work: Scratch, at: int, row: int, w: int):
-    """The same of one half, which `contact_at` describes from place `at` on."""
+    """Gram entries (aa, bb, cc, bc, ac, ab) of three rows within one body's half, described by `contact_halves` from
+    place `at` on."""
     length = get_int(work.contact_halves, at + 1, w)
     return row3_gram(work.W, get_int(work.contact_halves, at, w) + row * length, length, w)
 
 
 @wp.func
 def compute_contact_mass(layout: Layout, state: State, work: Scratch, c: int, direct: int, w: int):
-    """What the solve of contact c needs of its block W Wᵀ; and how many times lighter than the mean of all bodies what
-    it moves is: that many times more its changes count."""
+    """Store what the block solve of contact c needs of W Wᵀ in `contact_mass`, and how many times lighter than the mean
+    of all bodies is what the contact moves (mean mass times K_nn): its impulse changes count so many times more, at
+    most MAX_MASS_WEIGHT. direct: of the projected rows."""
     k = contact_gram(layout, work, c, 0, direct, w)
     K = mat33(k[0], k[5], k[4], k[5], k[1], k[3], k[4], k[3], k[2])
     inverse = mat33()
@@ -72,6 +73,7 @@ def compute_contact_mass(layout: Layout, state: State, work: Scratch, c: int, di
 
 @wp.func
 def inverse_or_zero(weight: real):
+    """1/weight, 0 for a row that moves nothing."""
     return wp.where(weight > MIN_ROW_K, real(1.0) / weight, real(0.0))
 
 

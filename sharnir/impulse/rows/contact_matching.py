@@ -1,4 +1,5 @@
-"""What contacts keep from step to step: impulses and bends, found again by the features that meet (M-60, M-66)."""
+"""Contact matching for warm starts (M-60, M-66): a contact inherits impulse and chord velocity of the previous step's
+contact with the same shape pair and feature id, or else of the nearest unmatched one with a similar normal (M-84)."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ from sharnir.impulse.rows.extrapolation import extrapolation_order_of
 from sharnir.kernels.columns import get, get3, item, item3, item_int, put, put3, set_item, set_item3, set_item_int
 from sharnir.kernels.types import real, vec3
 
-MIN_NORMAL_COSINE = wp.constant(real(0.9))  # cosine, between the normals of a contact in steps that follow each other
-UNMATCHED_DISTANCE2 = wp.constant(real(1.0e30))  # m²
+MIN_NORMAL_COSINE = wp.constant(real(0.9))  # least cosine between the normals of a contact in successive steps
+UNMATCHED_DISTANCE2 = wp.constant(real(1.0e30))  # m²: distance of contacts whose normals differ
 
 
 @wp.func
 def rotate_with_normal(normal_before: vec3, normal_now: vec3, x: vec3):
-    """x turned as a normal has turned, by the least rotation; not where that is no small one."""
+    """Rotate x as the normal has turned, by the least rotation; unchanged where the normals differ much."""
     c = wp.dot(normal_before, normal_now)
     out = x
     if c > MIN_NORMAL_COSINE:
@@ -29,8 +30,8 @@ def rotate_with_normal(normal_before: vec3, normal_now: vec3, x: vec3):
 
 @wp.func
 def predict_contact_chord(layout: Layout, state: State, work: Scratch, c: int, previous: int, chord: vec3, w: int):
-    """Bend of contact c in the step to come, where it was contact `before` (−1: none) of the last step and had the bend
-    `bent`: extrapolated by the order of the joints' aims, so that what is sought of both fits together (M-66)."""
+    """Predict the chord velocity of contact c: `chord` of its previous step, extrapolated by the order that the joints'
+    chord terms have, so that both fit together (M-66). previous: its number in the previous step, −1 for none."""
     change = vec3()
     curve = vec3()
     known = real(0.0)
@@ -54,7 +55,7 @@ def predict_contact_chord(layout: Layout, state: State, work: Scratch, c: int, p
 
 @wp.func
 def store_chord_differences(state: State, work: Scratch, c: int, chord: vec3, w: int):
-    """Differences of the bend of contact c."""
+    """Store first and second differences of the chord velocity of contact c."""
     known = get(work.contact_chord_known, c, w)
     change = vec3()
     curve = vec3()
@@ -69,7 +70,7 @@ def store_chord_differences(state: State, work: Scratch, c: int, chord: vec3, w:
 
 @wp.func
 def find_current(layout: Layout, state: State, c: int, pair: int, feature: int, w: int):
-    """Which contact of the pair of contact c has some features; −1: none."""
+    """Which present contact of the shape pair of contact c has this feature id; −1: none."""
     found = int(-1)
     k = int(c)
     while k > 0 and shape_pair_of(layout, state, k - 1, w) == pair:
@@ -83,7 +84,7 @@ def find_current(layout: Layout, state: State, c: int, pair: int, feature: int, 
 
 @wp.func
 def find_previous(state: State, first: int, pair: int, feature: int, w: int):
-    """Which contact of a pair, of those of the step before from place `first` on, had some features; −1: none."""
+    """Which previous contact of a shape pair, from place `first` on, had this feature id; −1: none."""
     found = int(-1)
     k = int(first)
     while (
@@ -99,8 +100,8 @@ def find_previous(state: State, first: int, pair: int, feature: int, w: int):
 
 @wp.func
 def contact_distance2(state: State, previous: int, c: int, w: int):
-    """How far contact c is from where contact `before` of the step before was, squared; much where they look different
-    ways."""
+    """Squared distance (m²) of contact c from contact `previous` of the previous step; UNMATCHED_DISTANCE2 if their
+    normals differ."""
     x = item3(state.contacts.point, 3 * c, w) - item3(state.prev_contact_geometry, 10 * previous, w)
     cosine = wp.dot(item3(state.contacts.normal, 3 * c, w), item3(state.prev_contact_geometry, 10 * previous + 3, w))
     return wp.where(cosine > MIN_NORMAL_COSINE, wp.dot(x, x), UNMATCHED_DISTANCE2)
@@ -108,8 +109,8 @@ def contact_distance2(state: State, previous: int, c: int, w: int):
 
 @wp.func
 def match_by_position(layout: Layout, state: State, c: int, first: int, pair: int, w: int):
-    """Which contact of the step before contact c, whose features did not meet then, goes on with: of those of its pair
-    whose features meet no more the nearest one, if no other new contact is nearer to that; −1: none (M-84)."""
+    """Match contact c, whose feature id is new, by position (M-84): nearest previous contact of its pair whose feature
+    id is gone, unless another new contact is nearer to that one; −1: none."""
     found = int(-1)
     nearest = UNMATCHED_DISTANCE2
     k = int(first)
@@ -138,8 +139,9 @@ def match_by_position(layout: Layout, state: State, c: int, first: int, pair: in
 def match_contact(
     layout: Layout, state: State, work: Scratch, c: int, match_cursor: int, warm_factor: real, chord_scale: real, w: int
 ):
-    """Impulses of contact c ← those the same features had in the step before, from place `last` of its contacts on,
-    which are in the same order; its bend ← what is expected of it. Returns the place of this pair."""
+    """Warm-start contact c: impulses ← warm_factor times those of its match in the previous step, chord velocity ←
+    chord_scale times its prediction. match_cursor: previous contacts are sorted by shape pair as the present ones are;
+    search starts there. Returns the first place of this pair."""
     pair = shape_pair_of(layout, state, c, w)
     feature = item_int(state.contacts.feature, c, w)
     count = item_int(state.prev_contact_keys, 0, w)
@@ -172,7 +174,7 @@ def match_contact(
 
 @wp.func
 def find_pair_start(state: State, pair: int, w: int):
-    """Place among the contacts of the step before from which on those of a pair are."""
+    """First place of a shape pair among the previous contacts, by bisection."""
     low = int(0)
     high = item_int(state.prev_contact_keys, 0, w)
     while low < high:
@@ -186,7 +188,7 @@ def find_pair_start(state: State, pair: int, w: int):
 
 @wp.func
 def store_contact(layout: Layout, state: State, work: Scratch, c: int, w: int):
-    """Impulse and bend of contact c, for the step to come."""
+    """Store key, impulse, geometry and chord velocity of contact c for the next step."""
     set_item_int(state.prev_contact_keys, 1 + 2 * c, w, shape_pair_of(layout, state, c, w))
     set_item_int(state.prev_contact_keys, 2 + 2 * c, w, item_int(state.contacts.feature, c, w))
     f, n = contact_impulse_of(layout, state, work, c, w)
@@ -205,7 +207,7 @@ def store_contact(layout: Layout, state: State, work: Scratch, c: int, w: int):
 
 @wp.func
 def store_contacts(layout: Layout, state: State, work: Scratch, w: int):
-    """The same of all."""
+    """Store all contacts for the next step."""
     c = int(0)
     while c < contact_count(work, w):
         store_contact(layout, state, work, c, w)

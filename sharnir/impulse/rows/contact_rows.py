@@ -1,7 +1,7 @@
-"""Rows of contacts: what two bodies do to each other where they touch (M-54..M-58).
+"""Contact rows: whitened Jacobians, target velocities and friction coefficients (M-54..M-58).
 
-A contact has a normal row, two tangents and, where materials ask for it, spin about the normal and rolling about the
-tangents.
+A contact has a normal row, two tangential rows and, where its materials ask for it, a torsional row about the normal
+and two rolling rows about the tangents.
 """
 
 from __future__ import annotations
@@ -32,15 +32,14 @@ from sharnir.impulse.rows.whitened_rows import whiten_contact_pair
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put, put3, put_int, set_item
 from sharnir.kernels.types import array2, real, vec3
 
-MAX_RESTING_GAP = wp.constant(
-    real(1.0e-6)
-)  # m: wider gaps are closed; points that bear and are nearer stay as they are
-MAX_STICK_SPEED = wp.constant(real(1.0e-4))  # m/s, slower than this does not count as sliding
+# m: wider gaps are closed; contacts that bear and have less stay as they are
+MAX_RESTING_GAP = wp.constant(real(1.0e-6))
+MAX_STICK_SPEED = wp.constant(real(1.0e-4))  # m/s: slower slip counts as sticking (static friction)
 
 
 @wp.func
 def find_contacts(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, dt: real, w: int):
-    """Points that touch or may touch within the step, unless a kernel of its own has found them."""
+    """Detect contacts, unless a collision kernel has done so before the step."""
     if layout.detects_contacts == 1:
         link_velocities(tree, ws, state.v, w)
         export_contacts(
@@ -53,7 +52,7 @@ def find_contacts(tree: Tree, ws: Workspace, layout: Layout, state: State, work:
 
 @wp.func
 def found_contact_count(layout: Layout, state: State, w: int):
-    """How many points were found to touch or may touch within the step."""
+    """How many contacts detection found (touching, or possibly within the step)."""
     count = int(0)
     if layout.contact_model.has_pairs == 1:
         count = item_int(state.contacts.count, 0, w)
@@ -62,7 +61,7 @@ def found_contact_count(layout: Layout, state: State, w: int):
 
 @wp.func
 def store_contact_count(layout: Layout, state: State, work: Scratch, w: int):
-    """From here on there are rows for all of them."""
+    """Store and report the number of contacts: from here on all of them have rows."""
     put_int(work.contact_count, 0, w, found_contact_count(layout, state, w))
     if layout.contact_model.has_pairs == 1:
         set_item(state.report, CONTACT_POINTS, w, real(item_int(state.contacts.count, 1, w)))
@@ -73,8 +72,9 @@ def assemble_contact(
     tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, match_cursor: int, warm_factor: real, chord_scale: real,
     dt: real, w: int,
 ):  # fmt: skip
-    """Rows, block and speeds sought of contact c, and impulses to start from, those of the step before times `scale`;
-    its bends times `bend` are expected. last, and returned: see `recall_contact`."""
+    """Assemble contact c: rows, effective mass, target velocities and warm-start impulses, those of the previous step
+    times `warm_factor`. chord_scale: factor of the predicted chord velocity; match_cursor, and returned: see
+    `match_contact`."""
     whiten_contact(tree, ws, layout, state, work, c, w)
     compute_contact_mass(layout, state, work, c, 0, w)
     match_cursor = match_contact(layout, state, work, c, match_cursor, warm_factor, chord_scale, w)
@@ -84,8 +84,8 @@ def assemble_contact(
 
 @wp.func
 def whiten_contact(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, w: int):
-    """Both halves of the rows of contact c. Where both bodies belong to one tree, what they share is in the first half:
-    rows of halves that cancel would lose their digits."""
+    """Whiten the rows of contact c in two halves, one per body. Where both bodies belong to one tree the shared
+    ancestors are in the first half only: two halves that cancel would lose digits."""
     normal = item3(state.contacts.normal, 3 * c, w)
     t1, t2 = make_tangents(normal)
     put3(work.contact_tangents, 2 * c, w, t1)
@@ -122,6 +122,8 @@ def whiten_contact(tree: Tree, ws: Workspace, layout: Layout, state: State, work
 
 @wp.func
 def store_contact_half(layout: Layout, work: Scratch, half: int, shape: int, start: int, length: int, w: int):
+    """Store where the rows of one body's half are: start in W, entries a row, start of their coordinates in `index`,
+    root of the tree."""
     put_int(work.contact_halves, 3 * half, w, start)
     put_int(work.contact_halves, 3 * half + 1, w, length)
     link = layout.contact_model.geo.link[shape]
@@ -136,7 +138,7 @@ def store_contact_half(layout: Layout, work: Scratch, half: int, shape: int, sta
 
 @wp.func
 def row_length_of(layout: Layout, link: int):
-    """Entries of a walk from a link to its root; 0 for the world."""
+    """Velocity coordinates between a link and its root; 0 for the world."""
     length = int(0)
     if link >= 0:
         length = layout.link_row_length[link]
@@ -145,7 +147,7 @@ def row_length_of(layout: Layout, link: int):
 
 @wp.func
 def common_ancestor(tree: Tree, a: int, b: int):
-    """The link, or the world, −1, that walks up from two links meet in."""
+    """Nearest common ancestor of two links; −1, the world, if there is none."""
     while a != b:
         if a > b:
             a = tree.parent[a]
@@ -159,9 +161,12 @@ def set_contact_targets(
     ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, z_free: array2,
     dt: real, w: int,
 ):  # fmt: skip
-    """Speeds sought of contact c and its coefficients. A point that would be reached in this step, `free` of impulses,
-    and that comes faster than the threshold, leaves with −k_r of its present speed (M-58), halfway between those before
-    and after the forces of the step; another one may close its gap, no more."""
+    """Set the target velocities and friction coefficients of contact c.
+
+    A point that would be reached within the step without impulses (velocities of z_free) and approaches faster than the
+    material's threshold leaves with −e times its present velocity (M-58), the mean of those before and after the step's
+    forces. Any other one may close its gap, no more. Static friction applies below MAX_STICK_SPEED.
+    """
     pair = material_pair_of(layout, state, c, w)
     gap = item(state.contacts.gap, c, w)
     restitution = real(0.0)
@@ -209,7 +214,7 @@ def set_contact_targets(
 
 @wp.func
 def root_of_shape(plan: Layout, shape: int):
-    """Root link of the tree of the body of a shape; −1 for the world."""
+    """Root link of the tree that carries a shape; −1 for the world."""
     link = plan.contact_model.geo.link[shape]
     if link < 0:  # a belt round what is fixed moves its sprocket
         link = plan.contact_model.sprocket[shape]

@@ -1,7 +1,7 @@
-"""Values that change smoothly from step to step, and where they will be next.
+"""Adaptive-order extrapolation of values that change smoothly from step to step.
 
 A series of n values is stored as the last values, their first and second differences, and the order of extrapolation
-that would have met the last values best: 0, 1 or 2. Noise makes it fall back by itself.
+that would have met the last values best: 0, 1 or 2. With noise the order falls back by itself.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from sharnir.kernels.vector_ops import batched_loop_native, lane_sum_native
 
 @wp.func
 def extrapolation_order_of(history: array2, n: int, w: int):
-    """Order of extrapolation of n values."""
+    """Order of extrapolation of a series of n values."""
     return item(history, 3 * n, w)
 
 
 @wp.func
 def predict_value(history: array2, i: int, n: int, w: int):
-    """Value i of n in the step to come."""
+    """Predict value i of n in the next step."""
     order = extrapolation_order_of(history, n, w)
     value = item(history, i, w)
     if order > real(0.5):
@@ -64,13 +64,14 @@ _DIFFERENCES_AND_STORE_NATIVE = "REAL y[1], v[1], u[1]; const int j = 0;" + _DIF
     return wp::vec_t<3,{C_REAL}>(a, b, c);"""
 )
 def record_values(series: array2, values: array2, n: int, w: int) -> vec3:
-    """Take note of values; how far extrapolations of order 0, 1 and 2 were from them, squared."""
+    """Store new values and differences; returns the squared errors that extrapolations of order 0, 1 and 2 would have
+    had."""
     ...
 
 
 @wp.func
 def update_series(history: array2, values: array2, n: int, w: int):
-    """Take note of the values of a step."""
+    """Store the values of a step and choose the order of extrapolation."""
     misses = record_values(history, values, n, w)
     order = real(0.0)
     if misses[1] < misses[0]:
@@ -82,7 +83,7 @@ def update_series(history: array2, values: array2, n: int, w: int):
 
 @wp.func
 def reset_series(history: array2, size: int, w: int):
-    """Start anew."""
+    """Reset a series."""
     i = int(0)
     while i < size:
         set_item(history, i, w, real(0.0))

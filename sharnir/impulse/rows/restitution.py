@@ -1,4 +1,5 @@
-"""Impacts: speeds before and after, and what they do to the energy (M-58, M-59)."""
+"""Newton restitution with an energy check: velocities before and after impacts, and the work of their impulses (M-58,
+M-59)."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from sharnir.kernels.types import array2, real, vec3
 
 @wp.func
 def has_restitution(work: Scratch, w: int):
-    """1 if anything is about to bounce."""
+    """1 if any contact has a restitution velocity."""
     found = int(0)
     c = int(0)
     while c < contact_count(work, w):
@@ -28,7 +29,7 @@ def has_restitution(work: Scratch, w: int):
 
 @wp.func
 def whiten_momenta_before(tree: Tree, ws: Workspace, state: State, work: Scratch, w: int):
-    """zv: of the momenta before the forces of this step."""
+    """z_before ← whitened momenta before the forces of this step, rotors included."""
     i = int(0)
     while i < tree.links:
         put3(ws.C, 2 * i, w, item3(state.P, 6 * i, w))
@@ -43,8 +44,8 @@ def whiten_momenta_before(tree: Tree, ws: Workspace, state: State, work: Scratch
 
 @wp.func
 def velocity_gain_after_impact(layout: Layout, work: Scratch, c: int, w: int):
-    """What the speed of contact c in the step has beyond the one right after an impact: half of the step's forces, and
-    the way from tangent to chord momenta."""
+    """What the velocity of contact c over the step has beyond the one right after the impact: half of the step's
+    forces, and the chord minus tangent momenta."""
     chord = contact_velocity(layout, work, c, 0, 0, work.z_base, w) - contact_velocity(
         layout, work, c, 0, 0, work.z_momentum, w
     )
@@ -53,8 +54,8 @@ def velocity_gain_after_impact(layout: Layout, work: Scratch, c: int, w: int):
 
 @wp.func
 def impact_work(layout: Layout, work: Scratch, z: array2, w: int):
-    """Σ p·s of bouncing contacts (J), with the speeds s after and before the impact; half the sum of both is the energy
-    that the impacts add."""
+    """Σ p·s (J) over contacts with restitution, with the velocities s after and before the impact; half the sum of both
+    is the energy the impacts add."""
     after = real(0.0)
     before = real(0.0)
     c = int(0)
@@ -72,7 +73,7 @@ def impact_work(layout: Layout, work: Scratch, z: array2, w: int):
 
 @wp.func
 def set_restitution_targets(layout: Layout, work: Scratch, share: real, dt: real, w: int):
-    """Let what bounces leave with a share of its speed."""
+    """Set the normal targets of contacts with restitution to `share` of their restitution velocity."""
     c = int(0)
     while c < contact_count(work, w):
         restitution = get(work.restitution_velocity, c, w)

@@ -1,4 +1,4 @@
-"""Lines: rows on joint coordinates, angles of balls, couplings, springs and paths; positions and whitened rows."""
+"""Scalar rows: position and whitened row of joint coordinates, ball angles, couplings, springs and actuator paths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sharnir.kernels.types import array2, column, matrix_from_quat, real, vec3
 
 @wp.func
 def coordinate_position(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
-    """Position of a joint coordinate's line."""
+    """Position of the joint coordinate of scalar l."""
     position = item(q, 0, w)
     if layout.scalar_source_kind[l] == LOOP_ROW:
         position = item(loop_q, layout.scalar_q[l], w)
@@ -28,7 +28,7 @@ def coordinate_position(layout: Layout, l: int, q: array2, loop_q: array2, w: in
 
 @wp.func
 def ball_angle_of(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
-    """Angle and gradient of a ball's line."""
+    """Angle (rad) of a ball joint's scalar and its gradient with respect to the angular velocity in child axes."""
     i = layout.scalar_q[l]
     code = layout.scalar_source[2 * l + 1]
     kind = code / 3
@@ -55,7 +55,7 @@ def ball_angle_of(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
 
 @wp.func
 def path_position(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
-    """Position of an actuator's path; of rotations given by a quaternion, nothing."""
+    """Position of an actuator's path; rotations given by a quaternion do not count."""
     g = real(0.0)
     k = layout.scalar_source[2 * l]
     end = k + layout.scalar_source[2 * l + 1]
@@ -70,7 +70,7 @@ def path_position(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
 
 @wp.func
 def measure_scalar(tree: Tree, ws: Workspace, layout: Layout, l: int, q: array2, loop_q: array2, w: int):
-    """What the line measures, at the poses in the workspace and the coordinates q, loop_q."""
+    """Position that scalar l measures, at the poses in the workspace and the coordinates q, loop_q."""
     kind = layout.scalar_source_kind[l]
     g = real(0.0)
     if kind == TREE_DOF or kind == LOOP_ROW:
@@ -93,7 +93,7 @@ def measure_scalar(tree: Tree, ws: Workspace, layout: Layout, l: int, q: array2,
 def whiten_scalar(
     tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, W: array2, l: int, q: array2, loop_q: array2, w: int
 ):
-    """The line's row in W."""
+    """Store the whitened row of scalar l in W."""
     kind = layout.scalar_source_kind[l]
     start = layout.scalar_W_start[l]
     if kind == TREE_DOF:
@@ -116,7 +116,7 @@ def whiten_scalar(
 
 @wp.func
 def combine_coupling(layout: Layout, W: array2, l: int, w: int):
-    """Row of a coupling: the follower's less ratio times the leader's."""
+    """Row of a coupling: the follower's minus ratio times the leader's."""
     leader = layout.scalar_W_start[layout.scalar_source[2 * l]]
     follower = layout.scalar_W_start[layout.scalar_source[2 * l + 1]]
     k = int(0)
@@ -133,7 +133,7 @@ def combine_coupling(layout: Layout, W: array2, l: int, w: int):
 
 @wp.func
 def combine_path(layout: Layout, W: array2, l: int, w: int):
-    """Row of an actuator's path: those of its coordinates, times the gears."""
+    """Row of an actuator's path: sum of its coordinates' rows times their gears."""
     first = layout.scalar_source[2 * l]
     count = layout.scalar_source[2 * l + 1]
     k = int(0)
@@ -170,7 +170,7 @@ def whiten_spring(tree: Tree, ws: Workspace, W: array2, s: int, start: int, w: i
 def whiten_ball_angle(
     tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, W: array2, l: int, q: array2, loop_q: array2, w: int
 ):
-    """Row of a ball's angle: a torque on the child, its opposite on the parent."""
+    """Row of a ball joint's angle: a torque on the child, its opposite on the parent."""
     g, a = ball_angle_of(layout, l, q, loop_q, w)
     c = layout.scalar_source[2 * l]
     link = layout.scalar_link[l]

@@ -1,4 +1,5 @@
-"""Whitened rows by walks up the ancestors: w_d = Ŝ_d·p, p ← p − Û_d w_d (M-10), each entry in the order it is met."""
+"""Whitened Jacobian rows by traversal of the ancestors: w_d = Ŝ_d·p, p ← p − Û_d w_d (M-10), entries in the order in
+which coordinates are met."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from sharnir.kernels.vector_ops import indices
 def whiten_pair_row(
     tree: Tree, ws: Workspace, a: int, fa: vec3, na: vec3, b: int, fb: vec3, nb: vec3, W: array2, start: int, w: int
 ):
-    """Row of the impulses (fa, na) on link a and (fb, nb) on link b, each about its own pivot; −1 for none."""
+    """Whitened row of the impulses (fa, na) on link a and (fb, nb) on link b, each about its own pivot; link −1: none."""
     k = int(start)
     while a >= 0 or b >= 0:
         link = wp.max(a, b)
@@ -60,7 +61,7 @@ def whiten_pair_row(
 
 @wp.func
 def whiten_dof_row(tree: Tree, ws: Workspace, link: int, coordinate: int, W: array2, start: int, w: int):
-    """Row of a unit impulse on velocity coordinate `coordinate` of a link: from there to the root."""
+    """Whitened row of a unit impulse on one velocity coordinate of a link: entries from there to the root."""
     w_d = get(ws.rsD, coordinate, w)
     put(W, start, w, w_d)
     f = -get3(ws.U, 2 * coordinate, w) * w_d
@@ -149,14 +150,16 @@ _CLIMB_NATIVE = """
 
 
 def climb_native(code: str, lanes: int) -> str:
-    """Code over `lanes`, that many rows side by side, with `climb(f, link, to, step)`: wrenches f on a link go inward
-    over its coordinates and leave their entries from `to` on, rows `step` apart."""
+    """Native text over some `lanes`, that many rows side by side, preceded by the lambda `climb(f, link, to, step)`:
+    wrenches f on a link are propagated inward over its coordinates and leave their entries from `to` on, rows `step`
+    apart."""
     return (_CLIMB_NATIVE + code).replace("LANES", str(lanes)).replace("REAL", "double" if DOUBLE else "float")
 
 
 def _whiten_block_native(lanes: int, of_contact: bool = False) -> str:
-    """Some rows at once, a lane each: axes are read once, and on the CPU lanes are vector registers (measured: half the
-    time of a joint's rows). of_contact: entries of b before the walks meet have rows of their own, after those of a."""
+    """Native text that whitens some rows at once, a lane each: axes are read once, and on the CPU lanes are vector
+    registers (measured: half the time of a joint's rows). of_contact: entries of b below the common ancestor are stored
+    apart, after those of a."""
     load, where = _LOAD_CONTACT_NATIVE, ("out + rows * next", "length_b", "other, other_next")
     if not of_contact:
         load, where = _LOAD_WRENCHES_NATIVE, ("out", "length", "out, next")
@@ -208,7 +211,7 @@ def whiten_contact_6(
 
 @wp.func
 def store_row_wrenches(wrench: array2, row: int, rows: int, fa: vec3, na: vec3, fb: vec3, nb: vec3, w: int):
-    """Impulses of one of `rows` rows on links a and b, for `walk_rows`."""
+    """Store the impulses of one of `rows` rows on links a and b as input of `whiten_joint_rows`."""
     lanes = wp.where(rows <= LANES_4, LANES_4, LANES_8)
     c = int(0)
     while c < 3:
@@ -223,7 +226,7 @@ def store_row_wrenches(wrench: array2, row: int, rows: int, fa: vec3, na: vec3, 
 def whiten_joint_rows(
     tree: Tree, ws: Workspace, wrench: array2, a: int, b: int, W: array2, start: int, length: int, rows: int, w: int
 ):
-    """At most MANY rows, one after the other, of the wrenches put on link a and on link b; −1 for none."""
+    """Whiten at most LANES_8 rows from the wrenches stored for links a and b; link −1: none."""
     if rows <= LANES_4:
         whiten_joint_rows_4(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, rows, w)
     else:
@@ -235,9 +238,9 @@ def whiten_contact_pair(
     tree: Tree, ws: Workspace, normal: vec3, t1: vec3, t2: vec3, a: int, ra: vec3, b: int, rb: vec3, W: array2,
     start: int, length: int, length_b: int, rows: int, w: int,
 ):  # fmt: skip
-    """Rows of a contact at ra from the pivot of link a and rb from that of b: sliding along its axes and, with six
-    rows, turning about them. In two halves: entries of a up to the root, rows × `length`, then those of b up to where
-    the walks meet, rows × `length_b`."""
+    """Whiten the rows of a contact at ra from the pivot of link a and rb from that of b: translation along its axes
+    and, with six rows, rotation about them. Two halves: entries of a up to the root, rows × `length`, then those of b
+    up to the common ancestor, rows × `length_b`."""
     if rows == 3:
         whiten_contact_3(
             tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, W, start, length, length_b, rows, w

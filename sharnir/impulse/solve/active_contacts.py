@@ -1,5 +1,5 @@
-"""Where impulses still change among many contacts: there sweeps go on, the others rest and are looked at now and then
-(M-85)."""
+"""Active contact set within one solve: contacts whose trees' impulses still change are swept, the others are frozen and
+checked from time to time (M-85)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sharnir.kernels.vector_ops import clear
 
 @wp.func
 def deactivate_trees(plan: Layout, work: Scratch, w: int):
-    """No tree of bodies is stirred."""
+    """Mark all kinematic trees inactive."""
     i = int(0)
     while i < plan.links:
         put_int(work.active_tree, i, w, 0)
@@ -28,7 +28,7 @@ def deactivate_trees(plan: Layout, work: Scratch, w: int):
 
 @wp.func
 def freeze_contacts(plan: Layout, work: Scratch, w: int):
-    """Nor does any contact take part in sweeps."""
+    """Mark all trees inactive and exclude (freeze) all contacts from sweeps."""
     deactivate_trees(plan, work, w)
     c = int(0)
     while c < contact_count(work, w):
@@ -44,7 +44,7 @@ def freeze_contacts(plan: Layout, work: Scratch, w: int):
 
 @wp.func
 def activate_trees(work: Scratch, c: int, w: int):
-    """The trees of both bodies of contact c are stirred. Returns how many were not yet."""
+    """Mark the trees of both bodies of contact c active. Returns how many were not yet."""
     newly_active = int(0)
     side = int(0)
     while side < 2:
@@ -59,7 +59,7 @@ def activate_trees(work: Scratch, c: int, w: int):
 
 @wp.func
 def activate_scalar_trees(plan: Layout, work: Scratch, l: int, w: int):
-    """All trees that line l moves are stirred."""
+    """Mark all trees that scalar row l moves active."""
     k = int(0)
     while k < plan.scalar_row_length[l]:
         put_int(work.active_tree, root_of_scalar(plan, l, k), w, 1)
@@ -68,7 +68,7 @@ def activate_scalar_trees(plan: Layout, work: Scratch, l: int, w: int):
 
 @wp.func
 def has_active_tree(work: Scratch, c: int, w: int):
-    """1 if one of the trees of contact c is."""
+    """1 if a tree of one of the bodies of contact c is active."""
     active = int(0)
     side = int(0)
     while side < 2:
@@ -81,7 +81,7 @@ def has_active_tree(work: Scratch, c: int, w: int):
 
 @wp.func
 def sweep_frozen(plan: Layout, work: Scratch, z: array2, p: array2, w: int):
-    """Contacts that rest, once. Returns the largest change of an impulse."""
+    """Sweep the frozen contacts once. Returns the largest change of an impulse, N s."""
     worst = real(0.0)
     c = int(0)
     while c < contact_count(work, w):
@@ -95,7 +95,8 @@ def sweep_frozen(plan: Layout, work: Scratch, z: array2, p: array2, w: int):
 
 @wp.func
 def activate_changed_frozen(plan: Layout, work: Scratch, threshold: real, w: int):
-    """What changed by more than `least` when contacts that rest were looked at stirs its bodies. Returns how many."""
+    """Activate the trees of frozen contacts that changed by more than `threshold` in `sweep_frozen`. Returns how many
+    trees."""
     newly_active = int(0)
     c = int(0)
     while c < contact_count(work, w):
@@ -107,7 +108,8 @@ def activate_changed_frozen(plan: Layout, work: Scratch, threshold: real, w: int
 
 @wp.func
 def unfreeze_contacts(plan: Layout, work: Scratch, p: array2, w: int):
-    """Contacts of stirred bodies take part from now on."""
+    """Unfreeze the contacts of active trees: add them to the active list with zero search directions, and their trees'
+    coordinates to those touched."""
     count = get_int(work.active_contacts, 0, w)
     c = int(0)
     while c < contact_count(work, w):
@@ -130,7 +132,8 @@ def unfreeze_contacts(plan: Layout, work: Scratch, p: array2, w: int):
 
 @wp.func
 def touch_tree_dofs(plan: Layout, work: Scratch, c: int, side: int, w: int):
-    """Coordinates of the tree of one of the bodies of contact c are among those that sweeps move."""
+    """Add the coordinates of the tree of body `side` (0, 1) of contact c to those that sweeps touch, with zero search
+    directions."""
     root = get_int(work.contact_trees, 2 * c + side, w)
     if root >= 0:
         if get_int(work.tree_untouched, root, w) == 1:
@@ -147,8 +150,8 @@ def touch_tree_dofs(plan: Layout, work: Scratch, c: int, side: int, w: int):
 
 @wp.func
 def sweep_active(plan: Layout, work: Scratch, threshold: real, z: array2, p: array2, w: int):
-    """Contacts that take part, once; those that change by more than `least` stir their bodies. Returns the largest
-    change, the sum of squares of all, and how many bodies were not yet stirred."""
+    """Sweep the active contacts once; those that change by more than `threshold` activate their trees (M-85). Returns
+    the largest change, the sum of squares of all changes, and how many trees became active."""
     worst = real(0.0)
     change2 = real(0.0)
     newly_active = int(0)
@@ -156,12 +159,12 @@ def sweep_active(plan: Layout, work: Scratch, threshold: real, z: array2, p: arr
     while i <= get_int(work.active_contacts, 0, w):
         c = get_int(work.active_contacts, i, w)
         at = plan.contact_p_start + CONTACT_IMPULSES * c
-        old = save_impulse_triple(work, p, at, w)
+        old = save_impulse3(work, p, at, w)
         d = solve_contact_cone(plan, work, c, 0, old, z, p, w)
         change = max_abs3(d)
         change2 = change2 + wp.dot(d, d)
         if get_int(work.contact_row_count, c, w) == 6:
-            save_impulse_triple(work, p, at + 3, w)
+            save_impulse3(work, p, at + 3, w)
             d = solve_torsional_rolling(plan, work, c, get(p, at, w), 0, z, p, w)
             change = wp.max(change, max_abs3(d))
             change2 = change2 + wp.dot(d, d)
@@ -175,8 +178,8 @@ def sweep_active(plan: Layout, work: Scratch, threshold: real, z: array2, p: arr
 
 
 @wp.func
-def save_impulse_triple(work: Scratch, p: array2, at: int, w: int):
-    """Three impulses, before a sweep."""
+def save_impulse3(work: Scratch, p: array2, at: int, w: int):
+    """Save three impulses from p[at …] on as those before the sweep, and return them."""
     old = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
     put(work.p_old, at, w, old[0])
     put(work.p_old, at + 1, w, old[1])
@@ -186,7 +189,7 @@ def save_impulse_triple(work: Scratch, p: array2, at: int, w: int):
 
 @wp.func
 def extrapolate_active(plan: Layout, work: Scratch, beta: real, z: array2, p: array2, w: int):
-    """`spans.extrapolate` of contacts that take part and of what they move."""
+    """Accelerate (`extrapolate`) the impulses of active contacts and the coordinates they touch by β."""
     extrapolate_indexed_blocks(
         p,
         work.p_old,
@@ -203,7 +206,8 @@ def extrapolate_active(plan: Layout, work: Scratch, beta: real, z: array2, p: ar
 
 @wp.func
 def restart_acceleration(plan: Layout, work: Scratch, z: array2, p: array2, w: int):
-    """Directions ← 0: what impulses and coordinates are now they were before the sweep."""
+    """Restart the acceleration: zero search directions, and take present impulses and coordinates as those before the
+    sweep."""
     clear(work.p_direction, plan.impulses, w)
     clear(work.z_direction, plan.z_size, w)
     copy_indexed_blocks(

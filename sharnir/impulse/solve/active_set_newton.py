@@ -1,7 +1,8 @@
-"""Newton's method on few rows, where sweeps are slow: all that sticks, slides or is held at once (M-64).
+"""Semismooth Newton steps on the contact problem in Delassus form (M-64).
 
-What each row does, open, sticking, sliding or held, is taken from the law that sweeps follow (M-55, M-56), which says
-how its impulse must change with all others; one linear system, and a sweep looks whether it was right.
+The active set (open, stick, slip, at a bound) is taken from the last sweep, that is from the law the sweeps follow
+(M-55, M-56); it says how each impulse must change with all others. One linear system is solved, and the next sweep
+accepts or rejects the step.
 """
 
 from __future__ import annotations
@@ -21,14 +22,13 @@ from sharnir.kernels.dense import add_column, add_columns, extract_submatrix, fa
 from sharnir.kernels.types import real, vec3
 
 FREE, LOWER, UPPER, RUBS = range(4)  # what a line does: moves, with friction or without; held at a bound; by friction
-NEWTON_REGULARISATION = wp.constant(
-    real(1.0e-5)
-)  # of a row's weight, to its change of impulse: rows that imply each other share it
+# of a row's diagonal, added to it: dependent rows share
+NEWTON_REGULARISATION = wp.constant(real(1.0e-5))  # of a row's diagonal, added to it: dependent rows share
 
 
 @wp.func
 def newton_applies(plan: Layout, work: Scratch, w: int):
-    """Whether limits and dry friction are all that acts on the lines."""
+    """Whether bounds and dry friction are the only kinds on the active scalar rows."""
     applies = int(1)
     k = int(0)
     while k < active_scalar_count(work, w):
@@ -40,7 +40,8 @@ def newton_applies(plan: Layout, work: Scratch, w: int):
 
 @wp.func
 def unprojected_impulse(work: Scratch, c: int, p: vec3, s: vec3, w: int):
-    """Normal impulse of contact c alone, and what its tangents would have without the cone."""
+    """Trial impulse of contact c: its normal impulse solved alone and clamped at 0, and tangential impulses after one
+    step, before projection onto the cone. p: present impulses; s: velocities minus targets."""
     k = CONTACT_MASS_SIZE * c
     normal = wp.max(p[0] - s[0] * get(work.contact_mass, k + 9, w), real(0.0))
     change = normal - p[0]
@@ -52,7 +53,8 @@ def unprojected_impulse(work: Scratch, c: int, p: vec3, s: vec3, w: int):
 
 @wp.func
 def scalar_mode(plan: Layout, work: Scratch, l: int, row: int, at: int, w: int):
-    """What line l does, and the impulse of its friction where that is known."""
+    """Mode of scalar row l, and its friction impulse where the mode determines it. row: its place among rows; at: where
+    its impulses start in row_impulse."""
     kinds = plan.scalar_row_kinds[l]
     K = get(work.scalar_K, l, w)
     friction_bound = real(0.0)
@@ -87,7 +89,8 @@ def scalar_mode(plan: Layout, work: Scratch, l: int, row: int, at: int, w: int):
 
 @wp.func
 def deactivate_row(work: Scratch, row: int, at: int, n: int, w: int):
-    """A row that does not act has no impulse."""
+    """Remove a row from the active set: zero its impulse and subtract its effect from all row velocities. n: padded
+    column length of A."""
     p = get(work.row_impulse, at, w)
     if p != real(0.0):
         add_column(work.delassus, row * n, n, -p, work.row_velocity, w)
@@ -96,8 +99,8 @@ def deactivate_row(work: Scratch, row: int, at: int, n: int, w: int):
 
 @wp.func
 def split_scalar_impulse(work: Scratch, mode: int, friction: real, at: int, w: int):
-    """Impulses of a line with friction: of friction that is known, and the rest of their sum in the place of what is
-    yet to be found."""
+    """Split the impulse of a scalar row with friction by its mode: stick puts the sum on friction, otherwise friction
+    gets its known value and the bound the rest."""
     bound = get(work.row_impulse, at, w)
     friction_before = get(work.row_impulse, at + 1, w)
     if mode == RUBS:
@@ -110,8 +113,8 @@ def split_scalar_impulse(work: Scratch, mode: int, friction: real, at: int, w: i
 
 @wp.func
 def update_active_set(plan: Layout, work: Scratch, n: int, w: int):
-    """What every row does; those that do not act give up their impulses. Returns whether all do what they did when the
-    system was last factored."""
+    """Update the active set from the last sweep: modes of all contacts and scalar rows; impulses of inactive rows are
+    removed. Returns 1 if no mode differs from those of the last factorisation, so that its LU is still valid."""
     contacts = contact_count(work, w)
     unchanged = get_int(work.status, LU_VALID, w)
     c = int(0)
@@ -149,7 +152,7 @@ def update_active_set(plan: Layout, work: Scratch, n: int, w: int):
 
 @wp.func
 def list_active_rows(work: Scratch, w: int):
-    """Rows that act; how many."""
+    """List the rows of the active set; returns how many."""
     contacts = contact_count(work, w)
     m = int(0)
     c = int(0)
@@ -171,7 +174,8 @@ def list_active_rows(work: Scratch, w: int):
 
 @wp.func
 def assemble_active_system(work: Scratch, m: int, n: int, w: int):
-    """The system of the rows that act, by columns padded to fours."""
+    """Assemble the matrix of the Newton system over the m active rows, columns padded to fours: the submatrix of A,
+    slightly regularised, with slip rows linearised (M-64). n: padded column length of A."""
     contacts = contact_count(work, w)
     stride = pad_to_four(m)
     contact_row_total = int(0)
@@ -196,8 +200,8 @@ def assemble_active_system(work: Scratch, m: int, n: int, w: int):
 
 @wp.func
 def linearise_slip_rows(work: Scratch, c: int, i: int, m: int, stride: int, w: int):
-    """The rows of the tangents of contact c, which slides, at i + 1 and i + 2 of the system: the change of
-    p_t − μ p_n y/|y|, over the tangents' step."""
+    """Replace the two tangential rows i + 1, i + 2 of slipping contact c in the Newton matrix by the derivative of p_t
+    − μ p_n y/|y|, divided by the tangential step (M-64)."""
     p = get3(work.row_impulse, c, w)
     s = get3(work.row_velocity, c, w) - get3(work.contact_target, c, w)
     y = unprojected_impulse(work, c, p, s, w)
@@ -229,12 +233,14 @@ def linearise_slip_rows(work: Scratch, c: int, i: int, m: int, stride: int, w: i
 
 @wp.func
 def add_entry(work: Scratch, at: int, value: real, w: int):
+    """Add a value to an entry of the Newton matrix."""
     put(work.island_H, at, w, get(work.island_H, at, w) + value)
 
 
 @wp.func
 def set_newton_rhs(work: Scratch, m: int, w: int):
-    """What the rows that act lack."""
+    """Right-hand side of the Newton system: velocity errors of the active rows, and for slip the distance from the cone
+    (M-64)."""
     contacts = contact_count(work, w)
     i = int(0)
     while i < m:
@@ -267,7 +273,8 @@ def set_newton_rhs(work: Scratch, m: int, w: int):
 
 @wp.func
 def newton_step(plan: Layout, work: Scratch, w: int):
-    """Impulses and speeds of all rows ← after a step of Newton's method."""
+    """One semismooth Newton step: impulses and velocities of all rows ← those of the linear system of the active set
+    (M-64). The LU factors are kept while the active set does not change."""
     n = pad_to_four(row_count(work, w))
     contacts = contact_count(work, w)
     unchanged = update_active_set(plan, work, n, w)

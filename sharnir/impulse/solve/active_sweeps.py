@@ -1,4 +1,4 @@
-"""Sweeps over many contacts, most of which rest (M-85)."""
+"""Projected Gauss–Seidel loop over the active ones of many contacts, most of which do not change (M-85)."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from sharnir.kernels.columns import get, get_int
 from sharnir.kernels.indexed_blocks import copy_indexed_blocks
 from sharnir.kernels.types import DOUBLE, array2, real
 
-ACTIVATE_SHARE_OF_LARGEST = wp.constant(real(0.03))  # of the largest change: less need not be followed yet
-ACTIVATE_SHARE_OF_EPSILON = wp.constant(real(0.1))  # of ε: less need not be followed at all
+ACTIVATE_SHARE_OF_LARGEST = wp.constant(real(0.03))  # of the largest change of a sweep: less activates nothing
+ACTIVATE_SHARE_OF_EPSILON = wp.constant(real(0.1))  # of ε: less never activates anything
 
 
 @wp.func
 def activation_threshold(work: Scratch, epsilon: real, worst: real, w: int):
-    """Change of an impulse that wakes the neighbours of a contact, after a sweep that changed one by `worst`; none does
-    where all are awake."""
+    """Change of an impulse, N s, above which a contact activates its trees, after a sweep with largest change `worst`
+    (M-85); infinite where all contacts are active."""
     all_active = get_int(work.active_contacts, 0, w) == contact_count(work, w)
     return wp.where(
         all_active, real(wp.inf), wp.max(ACTIVATE_SHARE_OF_EPSILON * epsilon, ACTIVATE_SHARE_OF_LARGEST * worst)
@@ -45,8 +45,9 @@ def activation_threshold(work: Scratch, epsilon: real, worst: real, w: int):
 
 @wp.func
 def run_pgs_active(plan: Layout, state: State, work: Scratch, z: array2, end: wp.float64, w: int):
-    """`sweeps` of contacts alone: those rest whose bodies others leave as they are, but for the first sweep, each tenth
-    and the last one, which look at all."""
+    """Projected Gauss–Seidel of contacts alone, over active ones (M-85). Contacts of trees whose impulses do not change
+    are frozen; the first sweep, each tenth and the last include them, and only these may end the loop. Returns the
+    number of sweeps, the last change, N s, and the `StopReason`."""
     max_sweeps = int(state.settings[MAX_SWEEPS, 0])
     epsilon = get(work.status_real, SWEEP_TOLERANCE, w)
     worst = real(0.0)

@@ -1,7 +1,8 @@
-"""Direct solution of the rows that bind both ways: LDLᵀ within an envelope, rank-revealing (M-46..M-48).
+"""Direct solution of the bilateral rows B: rank-revealing LDLᵀ within an envelope (M-46..M-48).
 
-The rows B are those of loop joints, couplings, soft forces and motors without a bound. (W_B W_Bᵀ + Γ) p = r is factored
-once a step, in an order fixed by the model; a row that the rows before it imply does not act: it gets no impulse.
+B are the rows of loop joints, couplings, compliant forces and motors without a bound. (W_B W_Bᵀ + Γ) p = r is factored
+once a step, in an elimination order fixed by the model; a row that is linearly dependent on the rows before it is left
+out: it gets no impulse.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from sharnir.kernels.vector_ops import column_add, column_dot, row_add, row_dot,
 
 @wp.func
 def scatter(plan: Layout, work: Scratch, start: int, length: int, first: int, factor: real, w: int):
-    """Add a row to the dense scratch."""
+    """Add a sparse row of W, times `factor`, to the dense scratch row."""
     row_add(work.W, start, length, plan.index, first, factor, work.dense_row, w)
 
 
 @wp.func
 def wipe(plan: Layout, work: Scratch, length: int, first: int, w: int):
-    """Clear the dense scratch where a row has entries."""
+    """Clear the dense scratch row where a sparse row has entries."""
     k = int(0)
     while k < length:
         put(work.dense_row, plan.index[first + k], w, real(0.0))
@@ -44,7 +45,7 @@ def wipe(plan: Layout, work: Scratch, length: int, first: int, w: int):
 
 @wp.func
 def compliance_of(plan: Layout, work: Scratch, b: int, w: int):
-    """γ of a soft row, else 0."""
+    """γ of compliant bilateral row b, 1/kg; 0 for a rigid one."""
     gamma = real(0.0)
     if plan.bilateral_kind[b] == COMPLIANT_ROW:
         gamma = get(work.compliant_gamma, plan.bilateral_source[b], w)
@@ -53,7 +54,9 @@ def compliance_of(plan: Layout, work: Scratch, b: int, w: int):
 
 @wp.func
 def filter_pivot_ratio(ratio: real, previous: real):
-    """How firmly a row is held, fading slowly; negative while it is too loose to count, until it is clearly firm."""
+    """Running pivot ratio of a row from the present one and the remembered one: the larger of the present and the
+    slowly fading past, or the present one after a negative past. Negative while the row is too loose to act (at most
+    MIN_PIVOT_RATIO), until the present ratio exceeds PIVOT_RATIO_RESUME."""
     filtered = wp.max(ratio, PIVOT_RATIO_DECAY * wp.abs(previous))
     if previous < real(0.0):
         filtered = ratio
@@ -64,9 +67,11 @@ def filter_pivot_ratio(ratio: real, previous: real):
 
 @wp.func
 def factor_bilateral(plan: Layout, state: State, work: Scratch, update_history: int, w: int):
-    """LDLᵀ of W_B W_Bᵀ + Γ over the rows that act: each row of L within the envelope, inverse pivots apart.
+    """Factor W_B W_Bᵀ + Γ = L D Lᵀ over the independent rows (M-46, M-47): each row of L within the envelope, inverse
+    pivots apart.
 
-    Returns how weak the weakest joint is against its own past; learn: this is the past of the steps to come.
+    Returns the smallest pivot ratio of a joint's row relative to its own past, 1 at most. update_history: 1 if the
+    ratios found become the past of the steps to come.
     """
     weakest = real(1.0)
     rank = int(0)
@@ -101,7 +106,8 @@ def factor_bilateral(plan: Layout, state: State, work: Scratch, update_history: 
 
 @wp.func
 def eliminate_row(plan: Layout, work: Scratch, b: int, rank: int, diagonal: real, w: int):
-    """Row of L that b would have among the `rank` rows acting before it; returns its pivot."""
+    """Compute the row of L that bilateral row b has after the `rank` active rows before it, and return its pivot.
+    diagonal: its entry of W_B W_Bᵀ + Γ, 1/kg."""
     left = get_int(work.rank_before, plan.envelope_first_column[b], w)
     at = plan.envelope_row_start[b] - left
     c = int(left)
@@ -147,7 +153,8 @@ def eliminate_row(plan: Layout, work: Scratch, b: int, rank: int, diagonal: real
 
 @wp.func
 def track_pivot_ratio(plan: Layout, state: State, b: int, diagonal: real, pivot: real, update_history: int, w: int):
-    """How weakly row b is held against its own past, 1 for what is no joint's; with `learn` the past takes note."""
+    """Pivot ratio of row b relative to its remembered one; 1 for rows that are not a joint's. The ratio is the pivot
+    over the diagonal the row would have between free bodies. With `update_history` the remembered ratio is updated."""
     free_diagonal = plan.bilateral_free_K[b]
     if plan.bilateral_kind[b] == MOTOR_ROW:
         free_diagonal = diagonal
@@ -164,11 +171,12 @@ def track_pivot_ratio(plan: Layout, state: State, b: int, diagonal: real, pivot:
 
 @wp.func
 def inverse_pivot(plan: Layout, state: State, b: int, diagonal: real, pivot: real, w: int):
-    """1/pivot of a row that acts, else 0.
+    """1/pivot of a row that acts, else 0 (M-47).
 
-    A row of a joint that has long been held by others but for less than LOOSE of its weight gets no impulse: a planar
-    linkage whose axes are a little off keeps moving, and its errors are reported. A motor without bound gives up where
-    loops run into a dead end. In maximal coordinates a row that is held less than ever, as at a fold, gives way.
+    A joint's row whose running pivot ratio is at most MIN_PIVOT_RATIO gets no impulse: a planar linkage whose axes are
+    a little off keeps moving, and its errors are reported. A motor without bound is dropped where loops run into a dead
+    end. In maximal coordinates a row whose pivot falls far below its past, as at a fold, is regularised: pivot/(pivot²
+    + ε²).
     """
     pivot_ratio = real(1.0)
     min_pivot = TOL_DEPENDENT * diagonal
@@ -187,13 +195,13 @@ def inverse_pivot(plan: Layout, state: State, b: int, diagonal: real, pivot: rea
 
 @wp.func
 def bilateral_rank(plan: Layout, work: Scratch, w: int):
-    """How many rows of B act."""
+    """Rank of B: number of bilateral rows that act."""
     return get_int(work.rank_before, plan.bilaterals, w)
 
 
 @wp.func
 def solve_ldl(plan: Layout, work: Scratch, w: int):
-    """x ← (W_B W_Bᵀ + Γ)⁻¹ x, over the rows that act."""
+    """x ← (W_B W_Bᵀ + Γ)⁻¹ x over the rows that act, by the LDLᵀ factors."""
     rank = bilateral_rank(plan, work, w)
     c = int(0)
     while c < rank:
@@ -222,7 +230,7 @@ def solve_ldl(plan: Layout, work: Scratch, w: int):
 
 @wp.func
 def bilateral_velocity_error(plan: Layout, work: Scratch, b: int, z: array2, p: array2, w: int):
-    """What a bound row's speed lacks."""
+    """Target velocity of bilateral row b minus its velocity W z (and minus γ p of a compliant row)."""
     kind = plan.bilateral_kind[b]
     source = plan.bilateral_source[b]
     target = real(0.0)
@@ -244,7 +252,9 @@ def bilateral_velocity_error(plan: Layout, work: Scratch, b: int, z: array2, p: 
 
 @wp.func
 def solve_bilateral(plan: Layout, work: Scratch, z: array2, p: array2, positions_only: int, w: int):
-    """Give all bound rows the speeds sought; positions: only joints and equalities, the others hold no position."""
+    """Solve all bilateral rows directly for their target velocities: p += Δp, z += W_Bᵀ Δp (M-46). positions_only: 1
+    for split impulses, where only joints and equalities take part, since motors and compliant forces hold no position.
+    """
     rank = bilateral_rank(plan, work, w)
     c = int(0)
     while c < rank:
@@ -275,7 +285,7 @@ def solve_bilateral(plan: Layout, work: Scratch, z: array2, p: array2, positions
 
 @wp.func
 def bilateral_residual(plan: Layout, work: Scratch, z: array2, p: array2, w: int):
-    """The largest impulse that bound rows, each by itself, still lack."""
+    """Largest residual of a bilateral row as an impulse: |velocity error| over the row's own diagonal, N s."""
     worst = real(0.0)
     c = int(0)
     while c < bilateral_rank(plan, work, w):

@@ -1,6 +1,7 @@
-"""Rows that act one way or within bounds, swept with the rows B that bind both ways held (M-48).
+"""Unilateral and bounded rows projected onto the null space of the bilateral rows B: Ŵ_u = W_u − W_u W_Bᵀ (W_B W_Bᵀ +
+Γ)⁻¹ W_B (M-48).
 
-Ŵ_u = W_u − W_u W_Bᵀ (W_B W_Bᵀ + Γ)⁻¹ W_B: a change of their impulses never disturbs B, which answers at the end.
+Sweeping Ŵ_u leaves the velocities of B unchanged; the impulses of B follow once at the end.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from sharnir.kernels.vector_ops import row_dot, row_row_dot
 
 @wp.func
 def solve_bilateral_response(plan: Layout, work: Scratch, w: int):
-    """x ← (W_B W_Bᵀ + Γ)⁻¹ W_B d of the dense scratch d."""
+    """x ← (W_B W_Bᵀ + Γ)⁻¹ W_B d for the dense scratch row d: impulses of B that cancel what d does to B, but for the
+    sign."""
     c = int(0)
     while c < bilateral_rank(plan, work, w):
         b = get_int(work.active_bilateral, c, w)
@@ -41,8 +43,8 @@ def solve_bilateral_response(plan: Layout, work: Scratch, w: int):
 
 @wp.func
 def project_dense_row(plan: Layout, work: Scratch, target: int, w: int):
-    """W[target…] ← Ŵ of the row in the dense scratch: dense over the velocity coordinates and one slack per soft row of
-    B; the scratch is cleared."""
+    """W[target …] ← Ŵ of the row in the dense scratch: dense over the velocity coordinates and one slack per compliant
+    row of B. The scratch is cleared."""
     solve_bilateral_response(plan, work, w)
     c = int(0)
     while c < bilateral_rank(plan, work, w):
@@ -69,7 +71,8 @@ def project_dense_row(plan: Layout, work: Scratch, target: int, w: int):
 
 @wp.func
 def project_rows(plan: Layout, state: State, work: Scratch, w: int):
-    """Ŵ of all lines and contacts that act one way or within bounds."""
+    """Project all unilateral and bounded scalar rows and all contact rows onto the null space of B, and compute their
+    effective masses (M-48). A projected row with next to nothing left of its diagonal gets 0 and does not act."""
     l = int(0)
     while l < plan.scalars:
         if get(work.scalar_K, l, w) > real(0.0) and plan.scalar_bounded_kinds[l] != 0:
@@ -96,7 +99,7 @@ def project_rows(plan: Layout, state: State, work: Scratch, w: int):
 
 @wp.func
 def scatter_contact_row(plan: Layout, work: Scratch, c: int, row: int, factor: real, w: int):
-    """Add a row of a contact to the dense scratch."""
+    """Add one row of a contact, both halves, times `factor` to the dense scratch row. row: 0 to 5."""
     at = 6 * c
     side = int(0)
     while side < 2:
@@ -109,7 +112,7 @@ def scatter_contact_row(plan: Layout, work: Scratch, c: int, row: int, factor: r
 
 @wp.func
 def set_velocity_offsets(plan: Layout, work: Scratch, z: array2, w: int):
-    """What the speed of a projected row is beyond Ŵ·z, now that B has the speeds sought; slacks start at 0."""
+    """Set the velocity of every projected row beyond Ŵ·z, once B has its target velocities; slacks of z start at 0."""
     d = plan.dofs
     while d < plan.z_size:
         put(z, d, w, real(0.0))
@@ -149,8 +152,8 @@ def set_velocity_offsets(plan: Layout, work: Scratch, z: array2, w: int):
 
 @wp.func
 def update_bilateral_impulses(plan: Layout, work: Scratch, p: array2, w: int):
-    """p of B ← with what it answered to the change of the loose impulses since p_start:
-    (W_B W_Bᵀ + Γ) Δp_B = −W_B Σ W_uᵀ Δp_u."""
+    """Add to p_B the response of the bilateral rows to the change of the swept impulses since p_initial: (W_B W_Bᵀ + Γ)
+    Δp_B = −W_B Σ W_uᵀ Δp_u (M-48)."""
     l = int(0)
     while l < plan.scalars:
         bounded_kinds = plan.scalar_bounded_kinds[l]

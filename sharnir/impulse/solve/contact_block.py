@@ -1,4 +1,5 @@
-"""Solving one contact: normal, circular cone of friction, spin and rolling (M-56..M-58)."""
+"""One contact block of a Gauss–Seidel sweep: normal and circular friction cone, torsional and rolling friction
+(M-56..M-58)."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from sharnir.kernels.types import array2, real, vec3
 
 @wp.func
 def solve_contact_cone(plan: Layout, work: Scratch, c: int, direct: int, old: vec3, z: array2, p: array2, w: int):
-    """Within the cone: the change of impulses from the old ones."""
+    """Solve normal and friction of contact c within its cone, and apply the change to z; returns the change of the
+    three impulses. direct: 1 if rows are projected (bilateral rows solved directly); old: its impulses."""
     at = plan.contact_p_start + CONTACT_IMPULSES * c
     s = contact_velocity(plan, work, c, 0, direct, z, w) - get3(work.contact_target, c, w)
     new = solve_cone(work.contact_mass, CONTACT_MASS_SIZE * c, get(work.contact_mu, 3 * c, w), old, s, w)
@@ -35,8 +37,9 @@ def solve_contact_cone(plan: Layout, work: Scratch, c: int, direct: int, old: ve
 
 @wp.func
 def sweep_contact(plan: Layout, work: Scratch, c: int, direct: int, z: array2, p: array2, w: int):
-    """Within the cone, then spin and rolling within what the normal impulse allows. Returns the largest change of an
-    impulse, more where what it moves is light."""
+    """Gauss–Seidel update of contact c: the cone, then torsional and rolling friction within what the normal impulse
+    allows. Returns the largest change of an impulse, N s, times the contact's change weight (more where what it moves
+    is light)."""
     at = plan.contact_p_start + CONTACT_IMPULSES * c
     d = solve_contact_cone(plan, work, c, direct, vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w)), z, p, w)
     worst = max_abs3(d)
@@ -47,6 +50,7 @@ def sweep_contact(plan: Layout, work: Scratch, c: int, direct: int, z: array2, p
 
 @wp.func
 def max_abs3(d: vec3):
+    """Largest absolute component."""
     return wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
 
 
@@ -54,7 +58,8 @@ def max_abs3(d: vec3):
 def solve_torsional_rolling(
     plan: Layout, work: Scratch, c: int, normal: real, direct: int, z: array2, p: array2, w: int
 ):
-    """Spin about the normal and rolling about the tangents, bounded by the normal impulse: the change of impulses."""
+    """Solve torsional friction about the normal and rolling friction about the tangents of contact c, bounded by the
+    normal impulse; returns the change of the three angular impulses."""
     at = plan.contact_p_start + CONTACT_IMPULSES * c + 3
     old = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
     new = torsional_rolling_impulse(work, c, normal, old, contact_velocity(plan, work, c, 3, direct, z, w), w)
@@ -68,7 +73,8 @@ def solve_torsional_rolling(
 
 @wp.func
 def torsional_rolling_impulse(work: Scratch, c: int, normal: real, old: vec3, s: vec3, w: int):
-    """Angular impulses of contact c that had `old` and turns by s, under a normal impulse."""
+    """Angular impulses (torsional, two of rolling) of contact c that replace `old`, at angular velocities s, clamped by
+    the lengths c_s, c_r times the normal impulse (M-57)."""
     bound = get(work.contact_mu, 3 * c + 1, w) * normal
     spin = wp.clamp(old[0] - s[0] * get(work.contact_mass, CONTACT_MASS_SIZE * c + 13, w), -bound, bound)
     roll_step = get(work.contact_mass, CONTACT_MASS_SIZE * c + 14, w)
@@ -84,6 +90,7 @@ def torsional_rolling_impulse(work: Scratch, c: int, normal: real, old: vec3, s:
 
 @wp.func
 def sweep_contacts(plan: Layout, work: Scratch, direct: int, z: array2, p: array2, w: int):
+    """Sweep all contacts once and record the change of each; returns the largest, N s."""
     worst = real(0.0)
     c = int(0)
     while c < contact_count(work, w):
@@ -96,7 +103,7 @@ def sweep_contacts(plan: Layout, work: Scratch, direct: int, z: array2, p: array
 
 @wp.func
 def warm_start_contacts(plan: Layout, work: Scratch, z: array2, w: int):
-    """z += Wᵀ p of the impulses that contacts start a step with, once."""
+    """z += Wᵀ p of the contacts' warm-start impulses, once in a step."""
     if get_int(work.status, WARM_STARTED, w) == 0:
         apply_contact_impulses(plan, work, z, work.p, w)
         put_int(work.status, WARM_STARTED, w, 1)
@@ -120,8 +127,8 @@ def apply_contact_impulses(plan: Layout, work: Scratch, z: array2, p: array2, w:
 def sweep_normal(
     plan: Layout, work: Scratch, c: int, target: real, compliance: real, direct: int, z: array2, p: array2, w: int
 ):
-    """The normal row of contact c alone, one-sided, to a speed; give: share of its weight by which it yields to its
-    impulse."""
+    """Gauss–Seidel update of the normal row of contact c alone, p ≥ 0, towards the velocity `target`; returns the
+    change, N s. compliance: share of its diagonal by which it yields to its impulse."""
     at = plan.contact_p_start + CONTACT_IMPULSES * c
     s = normal_velocity(plan, work, c, direct, z, w)
     before = get(p, at, w)

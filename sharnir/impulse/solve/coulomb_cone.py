@@ -1,4 +1,5 @@
-"""The law of one contact, native: roots and divisions are left out where nothing slides (M-55, M-56)."""
+"""Solve of one contact block under Coulomb's law, native (M-55, M-56): roots and divisions are skipped where nothing
+slips."""
 
 from __future__ import annotations
 
@@ -10,10 +11,10 @@ from sharnir.kernels.types import C_REAL, SIMD4_NATIVE, array2, real, vec3
 # New impulse (p0, p1, p2) from the old one (o0, o1, o2) and the speeds (s0, s1, s2) beyond those sought: sticking if
 # the cone allows it; otherwise open, if the normal alone would pull, or sliding (M-82). k: see `block_of_contact`.
 OPEN, STICKS, SLIDES = range(3)  # what a contact does
-MAX_CONE_ITERATIONS = 8  # of Newton's method on λ, at most; one is usual
-TOL_CONE = 0.2  # of |p_t|²: so near the cone one more is the last
-# Sliding: p_t = (E + λ M)⁻¹ p_t of sticking, M the tangents' block of the inverse, and λ = |s_t|/|p_t| so that
-# |p_t| = μ p_n. x, y and `normal` are these impulses times det(E + λ M): polynomials in λ.
+MAX_CONE_ITERATIONS = 8  # of Newton's method on λ; one is usual
+TOL_CONE = 0.2  # of |p_t|²: so close to the cone, the next iteration is the last
+# Slip: p_t = (E + λ M)⁻¹ p_t of sticking, M the tangential block of the inverse, and λ = |s_t|/|p_t| so that |p_t| = μ
+# p_n; x, y and `normal` are these impulses times det(E + λ M): polynomials in λ.
 _SLIP_NATIVE = f"""
             const {C_REAL} a = k[4*n], b = k[5*n], c = k[8*n], trace = a + c, det = a*c - b*b;
             const {C_REAL} dx = c*p1 - b*p2, dy = a*p2 - b*p1, square = alone*det;
@@ -45,8 +46,8 @@ _SLIP_NATIVE = f"""
                 slides = done = true;
             }}
 """
-# Where that fails, or the block has no inverse since bodies cannot move along all three rows: the normal, then the
-# tangents with the step 1/λ_max of their block.
+# Fallback where Newton on λ fails or the block is singular because bodies cannot move along all three rows: solve the
+# normal, then project the tangents after a step 1/λ_max of their block.
 _SEQUENTIAL_NATIVE = f"""
         const {C_REAL} along = o0 - s0*k[9*n];
         p0 = along > 0 ? along : 0;
@@ -61,6 +62,9 @@ _SEQUENTIAL_NATIVE = f"""
             p2 *= scale;
         }}
 """
+# New impulse (p0, p1, p2) from the old one (o0, o1, o2) and the velocities minus targets (s0, s1, s2): stick if the
+# cone allows it; otherwise open, if the normal alone would pull, or slip (M-82). k: the contact's effective-mass
+# slots.
 _CONE_NATIVE = f"""
     bool slides = mu == 0;
     {C_REAL} p0 = o0 - (k[0]*s0 + k[n]*s1 + k[2*n]*s2);
@@ -83,6 +87,7 @@ _CONE_NATIVE = f"""
         {_SEQUENTIAL_NATIVE}
     }}
 """
+# Pointer k and stride n to the effective-mass slots of a contact.
 _BLOCK_POINTER_NATIVE = f"""
 #if defined(__CUDA_ARCH__)
     const long long n = K.shape[1];
@@ -101,7 +106,8 @@ _BLOCK_POINTER_NATIVE = f"""
     return wp::vec_t<3,{C_REAL}>(p0, p1, p2);
 """)
 def solve_cone(K: array2, first: int, mu: real, old: vec3, s: vec3, w: int) -> vec3:
-    """Impulse of a contact instead of the old one, for speeds s beyond those sought."""
+    """Impulse (normal, two tangents) of a contact that replaces `old`. K[first …]: its effective-mass slots; mu:
+    coefficient of friction; s: row velocities minus targets, m/s."""
     ...
 
 
@@ -113,7 +119,8 @@ def solve_cone(K: array2, first: int, mu: real, old: vec3, s: vec3, w: int) -> v
     return wp::vec_t<3,{C_REAL}>(p0, p1, p2);
 """)
 def solve_cone_shared(pool: array2, first: int, old: vec3, s: vec3) -> vec3:
-    """The same by a block and a coefficient of friction in memory that a team of threads shares."""
+    """Impulse of a contact that replaces `old`, from an effective-mass block and a coefficient of friction in GPU
+    shared memory. pool[first …]: the block; s: row velocities minus targets, m/s."""
     ...
 
 
@@ -157,6 +164,7 @@ def solve_cone_dense(
     A: array2, rows: int, K: array2, first: int, mu: real, target: array2, c: int, row_s: array2, row_p: array2,
     deeds: ints2, w: int,
 ) -> real:  # fmt: skip
-    """Impulses of contact c and what they do to the speeds of all rows, by the columns of A; returns the largest change
-    of an impulse, more where what it moves is light. deeds: what it does, OPEN, STICKS or SLIDES."""
+    """Solve contact c on the Delassus matrix: update its impulses in row_p and, by three columns of A, the velocities
+    row_s of all rows. Returns the largest change of an impulse, N s, times the contact's change weight (more where what
+    it moves is light), or 1e30 if it is not finite. rows: padded column length of A; deeds[c] ← its `ContactMode`."""
     ...

@@ -1,8 +1,9 @@
-"""Sweeps over few rows: their speeds answer impulses by the matrix A = W Wᵀ, z follows at the end (M-63).
+"""Projected Gauss–Seidel on the dense Delassus matrix A = W Wᵀ = J M⁻¹ Jᵀ, for at most MAX_DELASSUS_ROWS rows (M-63).
 
-A sweep through z waits for every row's product with it. Of some twenty contacts at most A is small, its columns are
-contiguous, and a row's speed is there when its turn comes: three times as fast. Rows are those of the contacts, three
-each, then the lines that act, one each; impulses stand in the same order, four of each line.
+Row velocities are updated by columns of A, and z is recovered once at the end. A sweep through z has to wait for every
+row's product with it; for some twenty contacts A is small, its columns are contiguous and a row's velocity is known
+when its turn comes: three times as fast. Rows are those of the contacts, three each, then the active scalar rows, one
+each; impulses stand in the same order, four for each scalar row.
 """
 
 from __future__ import annotations
@@ -21,29 +22,32 @@ from sharnir.kernels.dense import add_column, dot_interleaved, put_contact_delas
 from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import row_add, row_dot
 
-TOL_SELF_STRESS = wp.constant(real(1.0e-5))
+TOL_SELF_STRESS = wp.constant(real(1.0e-5))  # of Σ A_ii Δp_i² (M-83): a change of less energy is self-stress
 UNKNOWN, KNOWN, MANY = range(3)  # of A: rows have changed; it is there; there are too many rows for it
 
 
 @wp.func
 def active_scalar_count(work: Scratch, w: int):
+    """Number of active scalar rows."""
     return get_int(work.active_scalars, 0, w)
 
 
 @wp.func
 def row_count(work: Scratch, w: int):
+    """Number of rows of the Delassus matrix: three per contact and one per active scalar row."""
     return 3 * contact_count(work, w) + active_scalar_count(work, w)
 
 
 @wp.func
 def pad_to_four(rows: int):
-    """Rows of a column of A: a multiple of four."""
+    """Round a number of rows up to a multiple of four: entries of a column of A."""
     return (rows + 3) & ~3
 
 
 @wp.func
 def ensure_delassus(plan: Layout, work: Scratch, w: int):
-    """Whether the rows are few enough; A ← W Wᵀ if they are and it is not known yet."""
+    """Build the Delassus matrix if it is stale and fits, and return whether it is ready. It does not fit where there
+    are no contacts, more than MAX_DELASSUS_ROWS rows, or contacts with torsional or rolling friction (six rows)."""
     if get_int(work.status, DELASSUS_STATE, w) == UNKNOWN:
         list_active_scalars(plan, work, 0, w)
         contacts = contact_count(work, w)
@@ -66,7 +70,7 @@ def ensure_delassus(plan: Layout, work: Scratch, w: int):
 
 @wp.func
 def scatter_contact_interleaved(plan: Layout, work: Scratch, c: int, sign: real, w: int):
-    """Rows of contact c, side by side, to the dense scratch; sign 0 clears it."""
+    """Write the three rows of contact c, interleaved, into the dense scratch, times `sign`; sign 0 clears the entries."""
     side = int(0)
     while side < 2:
         at = 6 * c + 3 * side
@@ -79,6 +83,7 @@ def scatter_contact_interleaved(plan: Layout, work: Scratch, c: int, sign: real,
 
 @wp.func
 def scatter_scalar_interleaved(plan: Layout, work: Scratch, l: int, sign: real, w: int):
+    """Write scalar row l into the first lane of the interleaved dense scratch, times `sign`; sign 0 clears the entries."""
     scatter_interleaved(
         work.W,
         plan.scalar_W_start[l],
@@ -94,6 +99,8 @@ def scatter_scalar_interleaved(plan: Layout, work: Scratch, l: int, sign: real, 
 
 @wp.func
 def dot_scalar_interleaved(plan: Layout, work: Scratch, l: int, w: int):
+    """Dot products of scalar row l with the rows in the interleaved dense scratch: three entries of A, of which only
+    the first counts where the scratch holds a scalar row."""
     return dot_interleaved(
         work.W, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.index, plan.scalar_index_start[l], work.dense_row, w
     )  # fmt: skip
@@ -101,7 +108,7 @@ def dot_scalar_interleaved(plan: Layout, work: Scratch, l: int, w: int):
 
 @wp.func
 def build_delassus(plan: Layout, work: Scratch, contacts: int, rows: int, w: int):
-    """A ← W Wᵀ, by columns."""
+    """Build A ← W Wᵀ by columns; contacts and rows: how many there are."""
     n = pad_to_four(rows)
     c = int(0)
     while c < contacts:
@@ -125,7 +132,7 @@ def build_delassus(plan: Layout, work: Scratch, contacts: int, rows: int, w: int
 
 @wp.func
 def build_scalar_delassus(plan: Layout, work: Scratch, contacts: int, n: int, w: int):
-    """A of lines to each other."""
+    """Fill the entries of A between scalar rows. n: padded column length of A."""
     k = int(0)
     while k < active_scalar_count(work, w):
         l = get_int(work.active_scalars, 1 + k, w)
@@ -143,7 +150,8 @@ def build_scalar_delassus(plan: Layout, work: Scratch, contacts: int, n: int, w:
 
 @wp.func
 def gather_delassus_rows(plan: Layout, work: Scratch, z: array2, p: array2, w: int):
-    """Speeds and impulses of all rows; how many impulses."""
+    """Gather row velocities W z and impulses of all rows, and remember the impulses; returns the number of impulses.
+    Padding of the velocities is set to zero."""
     contacts = contact_count(work, w)
     c = int(0)
     while c < contacts:
@@ -179,7 +187,7 @@ def gather_delassus_rows(plan: Layout, work: Scratch, z: array2, p: array2, w: i
 
 @wp.func
 def scatter_delassus_rows(plan: Layout, work: Scratch, z: array2, p: array2, w: int):
-    """Impulses of all rows, and what they did to z."""
+    """Scatter the impulses of all rows back to p, and add Wᵀ of their change since `gather_delassus_rows` to z."""
     contacts = contact_count(work, w)
     c = int(0)
     while c < contacts:
@@ -216,7 +224,8 @@ def scatter_delassus_rows(plan: Layout, work: Scratch, z: array2, p: array2, w: 
 
 @wp.func
 def sweep_delassus(plan: Layout, work: Scratch, w: int):
-    """All lines, then all contacts once; returns the largest change of an impulse (M-42)."""
+    """One projected Gauss–Seidel sweep on the Delassus matrix: all active scalar rows, then all contacts. Returns the
+    largest change of an impulse, N s (M-42)."""
     contacts = contact_count(work, w)
     n = pad_to_four(row_count(work, w))
     worst = real(0.0)
@@ -255,9 +264,12 @@ def sweep_delassus(plan: Layout, work: Scratch, w: int):
 
 @wp.func
 def change_is_self_stress(work: Scratch, w: int):
-    """Whether the last sweep shifted impulses among rows that imply each other and hardly changed speeds: the energy of
-    the change is next to nothing against that of each row's change alone. What is then sought of their speeds
-    contradicts, and sweeps would go on until something else gives. Not where something is light: there sweeps crawl."""
+    """Whether the last sweep changed impulses only within the null space of Wᵀ (self-stress, M-83): the energy Δpᵀ A Δp
+    of the change is next to nothing against Σ A_ii Δp_i², that of each row's change alone.
+
+    Target velocities of linearly dependent rows then contradict each other, and sweeps would go on until something else
+    gives. Not applied where a contact moves something light: there slow convergence looks the same.
+    """
     contacts = contact_count(work, w)
     n = pad_to_four(row_count(work, w))
     coupled_energy = real(0.0)

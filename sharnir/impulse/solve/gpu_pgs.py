@@ -1,4 +1,5 @@
-"""Sweeps by a team of threads, on a GPU (M-67): as those of one thread, up to the order of sums."""
+"""Projected Gauss–Seidel loop by the lanes of a CUDA warp (M-67): iterates as those of one thread, up to the order of
+sums."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ from sharnir.kernels.types import array2, real, vec2, vec4
 
 @wp.func
 def run_pgs_gpu(plan: Layout, state: State, work: Scratch, z: array2, end: wp.float64, w: int):
-    """Sweeps, the last change of an impulse and the reason of stopping; −1 where a team cannot keep all rows."""
+    """Assign rows to lanes and run the loop in registers. Returns the number of sweeps, the last change, N s, and the
+    `StopReason`, TOO_LARGE where the rows do not fit into registers."""
     n = int(0)
     worst = real(0.0)
     reason = int(CONVERGED)
@@ -60,7 +62,8 @@ def run_pgs_gpu(plan: Layout, state: State, work: Scratch, z: array2, end: wp.fl
 def run_pgs_registers(
     plan: Layout, state: State, work: Scratch, lane_rows: LaneRows, z: array2, end: wp.float64, w: int
 ):
-    """The same where all rows are kept."""
+    """Projected Gauss–Seidel in registers, all rows assigned to lanes. Restarts where the CPU does, after its first
+    QUIET_SWEEPS sweeps. Returns the number of sweeps, the last change, N s, and the `StopReason`."""
     max_sweeps = int(state.settings[MAX_SWEEPS, 0])
     epsilon = get(work.status_real, SWEEP_TOLERANCE, w)
     restart_at = int(0)  # sweeps after which one thread, too, begins anew: it has first tried whether a few are enough

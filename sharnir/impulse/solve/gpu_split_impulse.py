@@ -1,4 +1,5 @@
-"""Pseudo-impulses by a team of threads on a GPU, a team for a world (M-43, M-67): the iterates of `sweep_positions`."""
+"""Split impulses by the 32 lanes of a CUDA warp, one warp per world (M-43, M-67): the iterates of
+`sweep_split_impulses`."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ def sweep_split_impulses_registers(
     bound_impulse0: real,
     w: int,
 ):
-    """Limits, then normals of contacts; the largest change of a pseudo-impulse, z, those of the rows and limits that
-    this thread keeps."""
+    """One sweep of pseudo-impulses in registers: limits, then normals of contacts. Returns the largest change, z, and
+    this lane's pseudo-impulses of contact rows and of its limit. compliance: see `sweep_normal`."""
     wide = dense_width(plan)
     worst = real(0.0)
     z = z0

@@ -1,7 +1,7 @@
-"""Sweeps of a team of threads on a GPU, a team for a world (M-67).
+"""Projected Gauss–Seidel sweep by the 32 lanes of a CUDA warp, one warp per world (M-67).
 
-A thread keeps z of some coordinates, one in 32, and the impulses of two rows in its registers, and tells the others
-when they need them; rows are laid out dense. The iterates are those of `sweep`.
+Each lane keeps in registers z of up to two coordinates (lane and lane + 32) and the impulses of up to two contact rows,
+and broadcasts them when the others need them; rows are dense. The iterates are those of `pgs_sweep`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from sharnir.kernels.types import array2, real, vec2, vec3, vec4
 
 @wp.func
 def list_active_scalars_lanes(plan: Layout, work: Scratch, w: int):
-    """`list_lines` of a team."""
+    """`list_active_scalars` by the lanes of a warp, in the same order (ballot and prefix count)."""
     n = int(0)
     first = int(0)
     while first < plan.scalars:
@@ -63,21 +63,23 @@ def list_active_scalars_lanes(plan: Layout, work: Scratch, w: int):
 
 @wp.struct
 class LaneRows:
-    """What a thread knows of its world's rows: a contact of its own, and whose the two rows are that it keeps."""
+    """Rows of a world as one lane sees them: a contact of its own, and the owners of the two rows whose impulses it
+    keeps."""
 
-    scalars: int  # how many come first
-    contacts: int
-    rows: int  # of all of them
-    contact_first_row: int  # row of its contact
-    contact_row_count: int  # rows of its contact
-    contact_halves: vec6i  # of both halves: where rows start in W, entries of a row, where these are in `index`
-    impulse_at: vec2i  # of its rows: where their impulse is among all, -1 for lines
-    target_at: vec2i  # and the speed sought, -1 for none
+    scalars: int  # number of active scalar rows, which come first
+    contacts: int  # number of contacts
+    rows: int  # number of all rows; MAX_LANE_ROWS + 1 if they do not fit
+    contact_first_row: int  # first row of this lane's contact
+    contact_row_count: int  # rows of this lane's contact, 3 or 6
+    contact_halves: vec6i  # of both halves of its contact: start of rows in W, entries of a row, start in `index`
+    impulse_at: vec2i  # of its two rows: place of their impulse in p, -1 for scalar rows
+    target_at: vec2i  # of its two rows: place of their target velocity, -1 for none
 
 
 @wp.func
 def assign_lane_rows(plan: Layout, work: Scratch, w: int):
-    """The rows of lively lines and contacts, dealt to a team."""
+    """Assign active scalar rows and contacts of world w to lanes. `rows` is MAX_LANE_ROWS + 1 where they do not fit
+    into registers."""
     lane_rows = LaneRows()
     lane_rows.scalars = get_int(work.active_scalars, 0, w)
     lane_rows.contacts = contact_count(work, w)
@@ -114,7 +116,7 @@ def assign_lane_rows(plan: Layout, work: Scratch, w: int):
 
 @wp.func
 def scatter_dense_rows(plan: Layout, work: Scratch, lane_rows: LaneRows, w: int):
-    """All rows, dense, one after the other, so that a thread finds its coordinates in them at once."""
+    """Write all rows dense, one after the other, so that each lane reads its coordinates of a row without an index."""
     wide = dense_width(plan)
     k = lane_index()
     while k < lane_rows.rows * wide:
@@ -146,7 +148,7 @@ def scatter_dense_rows(plan: Layout, work: Scratch, lane_rows: LaneRows, w: int)
 
 @wp.func
 def scatter_sparse_rows(plan: Layout, work: Scratch, start: int, length: int, first: int, count: int, to: int, w: int):
-    """Dense rows, which begin at `to`, ← `count` sparse ones that follow each other in W."""
+    """Write `count` consecutive sparse rows of W into dense rows that begin at `to`."""
     k = lane_index()
     while k < length:
         at = to + plan.index[first + k]
@@ -159,24 +161,25 @@ def scatter_sparse_rows(plan: Layout, work: Scratch, start: int, length: int, fi
 
 @wp.func
 def dense_width(plan: Layout):
-    """Entries of a dense row: as many for every thread."""
+    """Entries of a dense row: z_size rounded up to a multiple of the lanes."""
     return (plan.z_size + LANES - 1) // LANES * LANES
 
 
 @wp.func
 def broadcast_row(x: vec2, r: int):
-    """What the thread that keeps row r has of it."""
+    """Value of row r, broadcast from the lane that keeps it. x: this lane's two values."""
     return read_lane(wp.where(r < LANES, x[0], x[1]), r % LANES)
 
 
 @wp.func
-def broadcast_row_triple(x: vec2, r: int):
+def broadcast_row3(x: vec2, r: int):
+    """Values of rows r, r + 1, r + 2, broadcast from the lanes that keep them."""
     return vec3(broadcast_row(x, r), broadcast_row(x, r + 1), broadcast_row(x, r + 2))
 
 
 @wp.func
 def replace_row(x: vec2, r: int, value: real):
-    """x, where this thread keeps row r, with it."""
+    """This lane's two values x, with `value` in place of row r if it keeps that row."""
     a = x[0]
     b = x[1]
     if lane_index() == r:
@@ -187,8 +190,8 @@ def replace_row(x: vec2, r: int, value: real):
 
 
 @wp.func
-def replace_row_triple(x: vec2, r: int, three: vec3):
-    """x, where this thread keeps one of three rows from r on, with it."""
+def replace_row3(x: vec2, r: int, three: vec3):
+    """This lane's two values x, with those of `three` (rows r to r + 2) that it keeps in place."""
     low = lane_index() - r
     high = low + LANES
     a = x[0]
@@ -202,7 +205,7 @@ def replace_row_triple(x: vec2, r: int, three: vec3):
 
 @wp.func
 def load_row_impulses(plan: Layout, work: Scratch, lane_rows: LaneRows, p: array2, w: int):
-    """Impulses of the rows this thread keeps: of contacts, and the four of a line."""
+    """Load this lane's impulses from p: of its two contact rows, and the four of its scalar row."""
     scalar_impulses = vec4()
     if lane_index() < lane_rows.scalars:
         l = get_int(work.active_scalars, 1 + lane_index(), w)
@@ -222,7 +225,7 @@ def load_row_impulses(plan: Layout, work: Scratch, lane_rows: LaneRows, p: array
 def store_row_impulses(
     plan: Layout, work: Scratch, lane_rows: LaneRows, contact_impulses: vec2, scalar_impulses: vec4, p: array2, w: int
 ):
-    """The same, back to where they came from."""
+    """Store this lane's impulses to p: of its two contact rows, and the four of its scalar row."""
     if lane_index() < lane_rows.scalars:
         l = get_int(work.active_scalars, 1 + lane_index(), w)
         kinds = plan.scalar_row_kinds[l]
@@ -238,7 +241,7 @@ def store_row_impulses(
 
 @wp.func
 def load_z_registers(plan: Layout, z: array2, w: int):
-    """z of the coordinates of this thread."""
+    """z of the two coordinates this lane keeps."""
     n = lane_index()
     z_own = vec2()
     if n < plan.z_size:
@@ -250,6 +253,7 @@ def load_z_registers(plan: Layout, z: array2, w: int):
 
 @wp.func
 def store_z_registers(plan: Layout, z_own: vec2, z: array2, w: int):
+    """Store z of the two coordinates this lane keeps."""
     n = lane_index()
     if n < plan.z_size:
         put_unsynced(z, n, w, z_own[0])
@@ -260,8 +264,8 @@ def store_z_registers(plan: Layout, z_own: vec2, z: array2, w: int):
 
 @wp.func
 def fill_shared_memory(plan: Layout, work: Scratch, lane_rows: LaneRows, shared: array2, w: int):
-    """What sweeps need of contacts and lines, where the team has it at hand: blocks, friction, strictness; weight,
-    bounds, and whether only these act."""
+    """Fill shared memory with what sweeps need: effective-mass block, friction and change weight of contacts; W·W,
+    bounds and whether nothing but a bound acts, of scalar rows."""
     c = lane_index()
     if c < lane_rows.contacts:
         at = SHARED_CONTACT_SIZE * c
@@ -283,7 +287,7 @@ def fill_shared_memory(plan: Layout, work: Scratch, lane_rows: LaneRows, shared:
 
 @wp.func
 def load_row_targets(work: Scratch, lane_rows: LaneRows, w: int):
-    """Speeds sought of the rows this thread keeps."""
+    """Target velocities of the two contact rows this lane keeps, m/s."""
     targets = vec2()
     if lane_rows.target_at[0] >= 0:
         targets[0] = get(work.contact_target, lane_rows.target_at[0], w)
@@ -293,19 +297,19 @@ def load_row_targets(work: Scratch, lane_rows: LaneRows, w: int):
 
 
 @wp.func
-def next_row_triple(r: int):
-    """Three rows after those from r on, or others that exist."""
+def next_row3(r: int):
+    """First of the three rows after those from r on, clamped to rows that exist: what is fetched ahead."""
     return wp.min(r + 3, MAX_LANE_ROWS - 3)
 
 
 @wp.func
 def apply_warm_start(plan: Layout, work: Scratch, lane_rows: LaneRows, z0: vec2, p: vec2, w: int):
-    """z + Wᵀ p of the impulses that contacts start a step with."""
+    """z + Wᵀ p of the contacts' warm-start impulses, in registers."""
     wide = dense_width(plan)
     z = z0
     r = lane_rows.scalars
     while r < lane_rows.rows:
-        z = dense_row3_add(load_dense_row3(work.gpu_dense_rows, wide, r, w), broadcast_row_triple(p, r), z)
+        z = dense_row3_add(load_dense_row3(work.gpu_dense_rows, wide, r, w), broadcast_row3(p, r), z)
         r += 3
     return z
 
@@ -314,7 +318,8 @@ def apply_warm_start(plan: Layout, work: Scratch, lane_rows: LaneRows, z0: vec2,
 def sweep_scalars_registers(
     plan: Layout, work: Scratch, lane_rows: LaneRows, shared: array2, z0: vec2, scalar_impulses0: vec4, w: int
 ):
-    """Lively lines once; the largest change of an impulse, z, impulses."""
+    """Sweep the active scalar rows once in registers. Returns the largest change of an impulse, N s, z and this lane's
+    impulses."""
     wide = dense_width(plan)
     worst = real(0.0)
     z = z0
@@ -356,6 +361,7 @@ def sweep_scalars_registers(
 
 @wp.func
 def max_abs3(d: vec3):
+    """Largest absolute component."""
     return wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
 
 
@@ -371,7 +377,9 @@ def sweep_registers(
     scalar_impulses0: vec4,
     w: int,
 ):
-    """All rows once, in the order of `sweep`; those of the next contact are fetched while one is solved."""
+    """One sweep over all rows in registers, in the order of `sweep`; the rows of the next contact are fetched while one
+    is solved. Returns the largest change of an impulse, N s, z, and this lane's impulses of contacts and scalar rows.
+    """
     wide = dense_width(plan)
     rows = load_dense_row3(work.gpu_dense_rows, wide, wp.min(lane_rows.scalars, MAX_LANE_ROWS - 3), w)
     worst, z, scalar_impulses = sweep_scalars_registers(plan, work, lane_rows, shared, z0, scalar_impulses0, w)
@@ -379,20 +387,20 @@ def sweep_registers(
     r = lane_rows.scalars
     c = int(0)
     while c < lane_rows.contacts:
-        prefetched = load_dense_row3(work.gpu_dense_rows, wide, next_row_triple(r), w)
-        old = broadcast_row_triple(p, r)
-        s = dense_row3_dot(rows, z) - broadcast_row_triple(targets, r)
+        prefetched = load_dense_row3(work.gpu_dense_rows, wide, next_row3(r), w)
+        old = broadcast_row3(p, r)
+        s = dense_row3_dot(rows, z) - broadcast_row3(targets, r)
         new = solve_cone_shared(shared, SHARED_CONTACT_SIZE * c, old, s)
-        p = replace_row_triple(p, r, new)
+        p = replace_row3(p, r, new)
         z = dense_row3_add(rows, new - old, z)
         change = max_abs3(new - old)
         rows = prefetched
         r += 3
         if read_lane_int(lane_rows.contact_row_count, c) == 6:
-            prefetched = load_dense_row3(work.gpu_dense_rows, wide, next_row_triple(r), w)
-            old = broadcast_row_triple(p, r)
+            prefetched = load_dense_row3(work.gpu_dense_rows, wide, next_row3(r), w)
+            old = broadcast_row3(p, r)
             torsional = torsional_rolling_impulse(work, c, new[0], old, dense_row3_dot(rows, z), w)
-            p = replace_row_triple(p, r, torsional)
+            p = replace_row3(p, r, torsional)
             z = dense_row3_add(rows, torsional - old, z)
             change = wp.max(change, max_abs3(torsional - old))
             rows = prefetched

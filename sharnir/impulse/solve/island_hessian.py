@@ -1,4 +1,4 @@
-"""The linear system of a step of Newton's method on an island (M-61)."""
+"""Gradient and Hessian of an island's convex Newton step, and its Cholesky solve (M-61)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from sharnir.kernels.vector_ops import row_add, row_dot
 
 @wp.func
 def regularisation_of(work: Scratch, c: int, w: int):
-    """R of contact c."""
+    """Regularisation R of contact c, 1/kg: ISLAND_REGULARISATION of the diagonal of its normal row."""
     effective_mass = get(work.contact_mass, CONTACT_MASS_SIZE * c + 9, w)
     return ISLAND_REGULARISATION * wp.where(effective_mass > real(0.0), real(1.0) / effective_mass, real(1.0))
 
 
 @wp.func
 def evaluate_island_velocities(plan: Layout, work: Scratch, z: array2, direction: int, w: int):
-    """Speeds of all rows of the island beyond those sought; or, of a direction, their change."""
+    """Evaluate velocities of all rows of the island at z, of contacts minus their targets; with direction = 1, z is a
+    search direction and the change of the velocities along it is stored."""
     i = int(1)
     while i <= get_int(work.island_contacts, 0, w):
         c = get_int(work.island_contacts, i, w)
@@ -49,6 +50,7 @@ def evaluate_island_velocities(plan: Layout, work: Scratch, z: array2, direction
 
 @wp.func
 def put3_at(target: array2, at: int, value: vec3, w: int):
+    """target[at …] ← three values."""
     put(target, at, w, value[0])
     put(target, at + 1, w, value[1])
     put(target, at + 2, w, value[2])
@@ -56,7 +58,7 @@ def put3_at(target: array2, at: int, value: vec3, w: int):
 
 @wp.func
 def contact_velocity_along(work: Scratch, c: int, alpha: real, w: int):
-    """Speeds of contact c some way along the direction, with what sliding lifts."""
+    """Velocity of contact c minus its target at z + alpha · direction, with the slip lift μ|s_t| on its normal (M-62)."""
     at = 7 * c
     s = vec3(
         get(work.island_velocity, at, w), get(work.island_velocity, at + 1, w), get(work.island_velocity, at + 2, w)
@@ -68,14 +70,14 @@ def contact_velocity_along(work: Scratch, c: int, alpha: real, w: int):
 
 
 @wp.func
-def row_triple_at(W: array2, at: int, length: int, w: int):
-    """Entries of three rows that follow each other."""
+def row3_at(W: array2, at: int, length: int, w: int):
+    """Entries at one coordinate of three consecutive rows of W."""
     return vec3(get(W, at, w), get(W, at + length, w), get(W, at + 2 * length, w))
 
 
 @wp.func
 def add_contact_hessian(plan: Layout, work: Scratch, c: int, G: mat33, n: int, w: int):
-    """H += Wᵀ G W of contact c."""
+    """H += Wᵀ G W of contact c, lower triangle. n: coordinates of the island."""
     side = int(0)
     while side < 2:
         at = 6 * c + 3 * side
@@ -84,7 +86,7 @@ def add_contact_hessian(plan: Layout, work: Scratch, c: int, G: mat33, n: int, w
         first = get_int(work.contact_halves, at + 2, w)
         i = int(0)
         while i < length:
-            Ga = G * row_triple_at(work.W, start + i, length, w)
+            Ga = G * row3_at(work.W, start + i, length, w)
             row = get_int(work.dof_in_island, plan.index[first + i], w)
             other_side = int(0)
             while other_side < 2:
@@ -94,7 +96,7 @@ def add_contact_hessian(plan: Layout, work: Scratch, c: int, G: mat33, n: int, w
                 first_b = get_int(work.contact_halves, other_at + 2, w)
                 j = int(0)
                 while j < length_b:
-                    b = row_triple_at(work.W, start_b + j, length_b, w)
+                    b = row3_at(work.W, start_b + j, length_b, w)
                     column = get_int(work.dof_in_island, plan.index[first_b + j], w)
                     if column <= row:
                         k = row * n + column
@@ -107,7 +109,7 @@ def add_contact_hessian(plan: Layout, work: Scratch, c: int, G: mat33, n: int, w
 
 @wp.func
 def add_scalar_hessian(plan: Layout, work: Scratch, l: int, G: real, n: int, w: int):
-    """H += Wᵀ G W of a line."""
+    """H += Wᵀ G W of scalar row l, lower triangle. n: coordinates of the island."""
     start = plan.scalar_W_start[l]
     length = plan.scalar_row_length[l]
     first = plan.scalar_index_start[l]
@@ -127,7 +129,8 @@ def add_scalar_hessian(plan: Layout, work: Scratch, l: int, G: real, n: int, w: 
 
 @wp.func
 def assemble_newton_system(plan: Layout, work: Scratch, n: int, z: array2, w: int):
-    """H and minus the gradient at z, whose speeds have been measured; the direction is used as scratch."""
+    """Assemble the Hessian H = 1 + Σ Wᵀ G W and minus the gradient at z, at which velocities have been evaluated
+    (M-61). z_direction is used as scratch. n: coordinates of the island."""
     k = int(0)
     while k < n * n:
         put(work.island_H, k, w, real(0.0))
@@ -172,7 +175,7 @@ def assemble_newton_system(plan: Layout, work: Scratch, n: int, z: array2, w: in
 
 @wp.func
 def solve_newton_direction(work: Scratch, n: int, w: int):
-    """z_way ← H⁻¹ g by Cholesky's factors, in place."""
+    """z_direction ← H⁻¹ g by Cholesky factorisation in place. n: coordinates of the island."""
     i = int(0)
     while i < n:
         j = int(0)

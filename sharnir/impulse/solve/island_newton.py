@@ -1,9 +1,9 @@
-"""An island solved at once by Newton's method, where sweeps crawl: heavy on light (M-61, M-62).
+"""Convex Newton solve of one island at large mass ratios, where sweeps converge slowly (M-61, M-62).
 
     min over z of ½|z − z₀|² + Σ φ(W z − target)
 
-with the potentials of `laws`. Contacts that slide would be lifted by μ times their speed; that much less is sought of
-them, and the whole is solved again until it does not change.
+with the regularised potentials of `regularised_laws`. The convex problem lifts slipping contacts by μ times their slip
+velocity; their target is lowered by as much, and the problem is solved again until that does not change.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from sharnir.kernels.columns import get, get_int, put
 from sharnir.kernels.types import array2, real, vec3
 from sharnir.kernels.vector_ops import row_add
 
-MAX_NEWTON_STEPS = 30  # of Newton's method, at most
-MAX_SLIP_LIFT_ROUNDS = 8  # of corrections for what slides
-MAX_LINE_SEARCH_TRIALS = 40  # trials along a direction
-MAX_ISLANDS_SOLVED = 8  # solved after each other, at most
-TOL_NEWTON_STEP = wp.constant(real(1.0e-9))  # of the impulses' effect: steps that end it
+MAX_NEWTON_STEPS = 30  # of Newton's method on an island
+MAX_SLIP_LIFT_ROUNDS = 8  # of corrections of the slip lift (M-62)
+MAX_LINE_SEARCH_TRIALS = 40  # of a line search
+MAX_ISLANDS_SOLVED = 8  # in one call
+TOL_NEWTON_STEP = wp.constant(real(1.0e-9))  # of |z − z₀|: a full step shorter than this ends Newton's method
 
 
 @wp.func
 def apply_island_impulses(plan: Layout, work: Scratch, sign: real, z: array2, p: array2, w: int):
-    """z += sign Wᵀ p of its contacts, without spin and rolling, and of its lines."""
+    """z += sign · Wᵀ p of the island's contacts, without torsional and rolling friction, and of its scalar rows."""
     i = int(1)
     while i <= get_int(work.island_contacts, 0, w):
         c = get_int(work.island_contacts, i, w)
@@ -75,7 +75,8 @@ def apply_island_impulses(plan: Layout, work: Scratch, sign: real, z: array2, p:
 
 @wp.func
 def directional_derivative(plan: Layout, work: Scratch, inner: real, direction2: real, alpha: real, w: int):
-    """Derivative of the whole along the direction; inner: (z − z₀)·d, square: |d|²."""
+    """Derivative of the objective along the search direction at step alpha. inner: (z − z₀)·direction; direction2: its
+    squared length."""
     total = inner + alpha * direction2
     i = int(1)
     while i <= get_int(work.island_contacts, 0, w):
@@ -103,7 +104,8 @@ def directional_derivative(plan: Layout, work: Scratch, inner: real, direction2:
 
 @wp.func
 def line_search(plan: Layout, work: Scratch, inner: real, direction2: real, w: int):
-    """How far to go along the direction: where the derivative vanishes, by halving and chords."""
+    """Step length along the search direction, at most 1: root of the directional derivative by regula falsi and
+    bisection in turn."""
     low = real(0.0)
     high = real(1.0)
     at_low = directional_derivative(plan, work, inner, direction2, low, w)
@@ -130,8 +132,8 @@ def line_search(plan: Layout, work: Scratch, inner: real, direction2: real, w: i
 
 @wp.func
 def store_island_impulses(plan: Layout, work: Scratch, p: array2, w: int):
-    """Impulses of the island after a step of Newton's method, by slopes: what rounding leaves of the speeds is nothing
-    to tell such stiff impulses from."""
+    """Store the island's impulses from the last linear system, p − G·Δs, with contacts projected onto their cones: rows
+    are so stiff that −s/R from the velocities alone would be rounding."""
     i = int(1)
     while i <= get_int(work.island_contacts, 0, w):
         c = get_int(work.island_contacts, i, w)
@@ -168,7 +170,8 @@ def store_island_impulses(plan: Layout, work: Scratch, p: array2, w: int):
 
 @wp.func
 def minimise_island(plan: Layout, work: Scratch, n: int, z: array2, p: array2, w: int):
-    """Newton's method at fixed lifts; z and p of its end, if it has come to one."""
+    """Newton's method with line search at fixed slip lifts; z is moved, and impulses are stored if it converges. n:
+    coordinates of the island."""
     step = int(0)
     while step < MAX_NEWTON_STEPS:
         evaluate_island_velocities(plan, work, z, 0, w)
@@ -201,7 +204,7 @@ def minimise_island(plan: Layout, work: Scratch, n: int, z: array2, p: array2, w
 
 @wp.func
 def update_slip_lift(plan: Layout, work: Scratch, z: array2, w: int):
-    """What sliding would lift contacts by at the speeds of z; returns the largest impulse its change is worth."""
+    """Update the slip lift μ|s_t| of every contact at z (M-62); returns the largest change as an impulse, N s."""
     worst = real(0.0)
     evaluate_island_velocities(plan, work, z, 0, w)
     i = int(1)
@@ -220,7 +223,8 @@ def update_slip_lift(plan: Layout, work: Scratch, z: array2, w: int):
 
 @wp.func
 def solve_islands(plan: Layout, state: State, work: Scratch, epsilon: real, z: array2, p: array2, w: int):
-    """Solve every island at once in which a contact has not settled, if it is small enough."""
+    """Solve every island that holds a light contact not converged to ε, if it has at most MAX_ISLAND_DOFS coordinates,
+    by convex Newton (M-61, M-62); z and p are updated."""
     build_islands(plan, state, work, w)
     skip_large_islands(plan, state, work, w)
     solved = int(0)

@@ -1,4 +1,5 @@
-"""Which bodies a contact holds together with which: an island, where the sweeps have not settled (M-61)."""
+"""Islands: kinematic trees joined by contacts and scalar rows, by union–find, for the islands in which sweeps have not
+converged (M-61)."""
 
 from __future__ import annotations
 
@@ -10,12 +11,13 @@ from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.kernels.columns import get, get_int, put, put_int
 from sharnir.kernels.types import real
 
-MASS_RATIO = wp.constant(real(30.0))  # times lighter than the mean of all bodies: there sweeps crawl
+MASS_RATIO = wp.constant(real(30.0))  # mean body mass over a contact's effective mass: above it sweeps converge slowly
 
 
 @wp.func
 def find_worst_light_contact(work: Scratch, epsilon: real, w: int):
-    """The contact of something light whose impulse changed most in the last sweep, if that is more than ε; else −1."""
+    """Contact with a mass ratio above MASS_RATIO whose impulse changed most in the last sweep, if by more than ε; else
+    −1."""
     worst = epsilon
     found = int(-1)
     c = int(0)
@@ -32,7 +34,7 @@ def find_worst_light_contact(work: Scratch, epsilon: real, w: int):
 
 @wp.func
 def find_island(work: Scratch, root: int, w: int):
-    """The first of the trees that are joined with one; paths to it are halved on the way."""
+    """Union–find representative of the island that tree `root` belongs to, with path halving."""
     i = int(root)
     while get_int(work.island_parent, i, w) != i:
         parent = get_int(work.island_parent, i, w)
@@ -43,7 +45,7 @@ def find_island(work: Scratch, root: int, w: int):
 
 @wp.func
 def unite_trees(work: Scratch, a: int, b: int, w: int):
-    """Two trees belong together; −1 is the world, which joins nothing."""
+    """Union of the islands of two trees; −1 is the world, which joins nothing."""
     if a >= 0 and b >= 0:
         first = find_island(work, a, w)
         second = find_island(work, b, w)
@@ -52,13 +54,13 @@ def unite_trees(work: Scratch, a: int, b: int, w: int):
 
 @wp.func
 def root_of_scalar(plan: Layout, l: int, k: int):
-    """Root link of the tree that entry k of line l belongs to."""
+    """Root link of the tree that entry k of scalar row l belongs to."""
     return plan.dof_root[plan.index[plan.scalar_index_start[l] + k]]
 
 
 @wp.func
 def build_islands(plan: Layout, state: State, work: Scratch, w: int):
-    """Which trees contacts and lines join, and how many velocity coordinates they have together."""
+    """Build the islands: union of trees over contacts and scalar rows, and the number of velocity coordinates of each."""
     i = int(0)
     while i < plan.links:
         put_int(work.island_parent, i, w, i)
@@ -84,6 +86,7 @@ def build_islands(plan: Layout, state: State, work: Scratch, w: int):
 
 @wp.func
 def find_contact_island(plan: Layout, state: State, work: Scratch, c: int, w: int):
+    """Representative of the island that contact c belongs to."""
     return find_island(
         work, wp.max(get_int(work.contact_trees, 2 * c, w), get_int(work.contact_trees, 2 * c + 1, w)), w
     )
@@ -91,7 +94,7 @@ def find_contact_island(plan: Layout, state: State, work: Scratch, c: int, w: in
 
 @wp.func
 def skip_large_islands(plan: Layout, state: State, work: Scratch, w: int):
-    """Contacts of islands that are too large count as seen to."""
+    """Mark the contacts of islands larger than MAX_ISLAND_DOFS coordinates as handled, by zeroing their impulse change."""
     c = int(0)
     while c < contact_count(work, w):
         if get_int(work.island_size, find_contact_island(plan, state, work, c, w), w) > MAX_ISLAND_DOFS:
@@ -101,8 +104,8 @@ def skip_large_islands(plan: Layout, state: State, work: Scratch, w: int):
 
 @wp.func
 def list_island(plan: Layout, state: State, work: Scratch, seed: int, w: int):
-    """Coordinates, contacts and lines of the island of contact `seed`; returns how many coordinates there are. The
-    contacts count as seen to."""
+    """List coordinates, contacts and scalar rows of the island of contact `seed`, and mark its contacts as handled.
+    Returns the number of velocity coordinates."""
     island = find_contact_island(plan, state, work, seed, w)
     c = int(0)
     n = int(0)

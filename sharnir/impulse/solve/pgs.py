@@ -1,5 +1,5 @@
-"""Sweeps over all rows until impulses settle (M-42): through z or, where rows are few, by how they answer each other,
-with leaps between them (M-63, M-64)."""
+"""Projected Gauss–Seidel loops until impulses converge (M-42): through z or, where rows are few, on the dense Delassus
+matrix with semismooth Newton steps in between (M-63, M-64). Accelerated sweeps are nonsmooth conjugate gradients."""
 
 from __future__ import annotations
 
@@ -42,23 +42,26 @@ from sharnir.kernels.columns import get, item, put_int, set_item
 from sharnir.kernels.types import DOUBLE, array2, read_ticks, real
 from sharnir.kernels.vector_ops import clear, column_distance2, copy, extrapolate
 
-DENSE_NEWTON_AFTER, DENSE_NEWTON_BACK_OFF = 1, 10  # sweeps before the first leap, after leaps that failed
-MAX_DENSE_NEWTON_TRIES = 3  # that may go by before the change of impulses is less than half of what it was
-LU_REUSE_RATIO = wp.constant(real(0.3))  # of the change of impulses: leaps go on with the same factors
-SELF_STRESS_AFTER = 4  # sweeps after which it is looked whether only impulses still change
-QUIET_SWEEPS = 3  # sweeps of a step at rest: less work than how rows answer each other
-ISLAND_NEWTON_EVERY = 50  # sweeps after which small islands of contacts are solved at once
-PGS_CHECK_EVERY = 200  # sweeps after which some progress must have been made
-PGS_CHECK_EVERY_ACCEPTED = 10  # the same where all is settled but for what is light among many
-PGS_CHECK_EVERY_CONTACT = 100  # the same where bodies touch: the next step goes on with what this one leaves
-PGS_CHECK_EVERY_DENSE = 50  # the same where there are leaps between sweeps
-PGS_STALL_RATIO_CONTACT = wp.constant(real(0.5))
-PGS_STALL_RATIO = wp.constant(real(0.9))  # of the change of impulses then
+# DENSE_NEWTON_AFTER: sweeps before the first Newton step; DENSE_NEWTON_BACK_OFF: sweeps, at least, after Newton steps
+# that failed
+DENSE_NEWTON_AFTER, DENSE_NEWTON_BACK_OFF = 1, 10
+MAX_DENSE_NEWTON_TRIES = 3  # Newton steps within which the change of impulses must halve
+LU_REUSE_RATIO = wp.constant(real(0.3))  # of the last change: a Newton step that leaves less keeps its LU
+SELF_STRESS_AFTER = 4  # sweeps before changes are tested for self-stress (M-83)
+QUIET_SWEEPS = 3  # sweeps of a step at rest: less work than the Delassus matrix
+ISLAND_NEWTON_EVERY = 50  # sweeps: small islands are then solved by convex Newton
+PGS_CHECK_EVERY = 200  # sweeps between progress checks, without contacts
+PGS_CHECK_EVERY_ACCEPTED = 10  # where changes are acceptable already, and frozen contacts are swept
+PGS_CHECK_EVERY_CONTACT = 100  # with contacts: the next step continues from what this one leaves
+PGS_CHECK_EVERY_DENSE = 50  # on the Delassus matrix, with Newton steps in between
+PGS_STALL_RATIO_CONTACT = wp.constant(real(0.5))  # of the change at the last check, with contacts: more is a stall
+PGS_STALL_RATIO = wp.constant(real(0.9))  # of the change at the last check, without contacts: more is a stall
 
 
 @wp.func
 def is_out_of_time(state: State, unreported: real, end: wp.float64, w: int):
-    """Whether the clock has passed `end`, or the step replayed was late then; more: sweeps not yet reported."""
+    """Whether the clock has passed `end`, or a replayed step ran out of time at this sweep; the sweep is reported.
+    unreported: sweeps not yet in the report."""
     total_sweeps = item(state.report, SWEEP_COUNT, w) + unreported
     late = read_ticks() > end or total_sweeps >= state.settings[REPLAY_CUT, 0]
     if late and total_sweeps < item(state.report, CUT_AFTER, w):
@@ -68,6 +71,7 @@ def is_out_of_time(state: State, unreported: real, end: wp.float64, w: int):
 
 @wp.func
 def has_nothing_to_sweep(plan: Layout, work: Scratch, direct: int, w: int):
+    """Whether no row is left for sweeps. direct: 1 if joints and other bilateral rows are solved directly."""
     rows = contact_count(work, w)
     if direct == 0:
         rows = rows + plan.joints
@@ -81,7 +85,7 @@ def has_nothing_to_sweep(plan: Layout, work: Scratch, direct: int, w: int):
 
 @wp.func
 def island_newton_applies(plan: Layout, state: State):
-    """Whether islands may be solved at once: there are no rows that bind both ways."""
+    """Whether islands may be solved by convex Newton: default method, and no bilateral rows."""
     return int(state.settings[METHOD, 0]) == PREDICTIVE and plan.island_newton == 1
 
 
@@ -96,8 +100,13 @@ def check_convergence(
     end: wp.float64,
     w: int,
 ):
-    """After n sweeps, the last of which changed impulses by `worst`: 0 converged, 1 go on, 2 out of time, 3 stalled;
-    checked: change when progress was last looked at; touching: 1 where bodies touch, 2 where their rows are few."""
+    """Decide after `sweeps_done` sweeps whether to continue. Returns a `SweepStatus` and the change at the last
+    progress check.
+
+    worst: largest impulse change of this sweep, N s; change_at_check: that of the last check; progress_rule: without
+    contacts, with contacts, or on the Delassus matrix. Stalled: less than half (contacts) or 10 % (no contacts)
+    progress between checks; if the change is acceptable already, a stall counts as convergence.
+    """
     check_every = int(PGS_CHECK_EVERY)
     stall_ratio = PGS_STALL_RATIO
     stall_status = int(3)
@@ -122,7 +131,7 @@ def check_convergence(
 
 @wp.func
 def stop_reason(state: State, status: int, worst: real, epsilon: real):
-    """Why sweeps have ended."""
+    """`StopReason` for the report from the `SweepStatus` a loop ended with; worst: last change of an impulse, N s."""
     reason = int(CONVERGED)
     if status == 2:
         reason = int(OUT_OF_TIME)
@@ -133,7 +142,8 @@ def stop_reason(state: State, status: int, worst: real, epsilon: real):
 
 @wp.func
 def acceleration_factor(last_change2: real, change2: real):
-    """By how much the last direction is followed; 0: start anew."""
+    """Fletcher–Reeves factor β = |d|²/|d₋|² by which the last search direction is followed; 0, a restart, unless the
+    change decreased. last_change2, change2: squared changes of the previous and the present sweep."""
     beta = real(0.0)
     if last_change2 > real(0.0) and change2 < last_change2:
         beta = change2 / last_change2
@@ -145,9 +155,13 @@ def run_pgs(
     loops: LoopJoints, plan: Layout, state: State, work: Scratch, direct: int, sweeps_before: int, max_sweeps: int, islands_first: int, z: array2,
     end: wp.float64, w: int,
 ):  # fmt: skip
-    """Sweep until impulses change by less than ε, `most` sweeps are made or the clock passes `end` (M-42); made: sweeps
-    there were before; crawl: islands are to be solved at once. Returns how many, the last change and the reason of
-    stopping, −1 where more sweeps than `most` are allowed."""
+    """Projected Gauss–Seidel through z until impulses change by less than ε, `max_sweeps` sweeps are made or the clock
+    passes `end` (M-42).
+
+    sweeps_before: sweeps made already; islands_first: 1 to solve islands by convex Newton after the first sweep.
+    Returns the number of sweeps, the last change, N s, and the `StopReason`, MORE_SWEEPS where the settings allow more
+    than `max_sweeps`.
+    """
     accelerate = state.settings[ACCELERATE, 0] > real(0.0)
     impulses = plan.contact_p_start + CONTACT_IMPULSES * contact_count(work, w)
     epsilon = get(work.status_real, SWEEP_TOLERANCE, w)
@@ -199,7 +213,12 @@ def run_pgs(
 
 @wp.func
 def run_pgs_dense(plan: Layout, state: State, work: Scratch, sweeps_before: int, z: array2, end: wp.float64, w: int):
-    """The same where rows are few (M-63); reason −1: islands are to be solved at once."""
+    """Projected Gauss–Seidel on the dense Delassus matrix, with semismooth Newton steps in between (M-63, M-64).
+
+    Newton steps begin after the first sweep. If the change has not halved after MAX_DENSE_NEWTON_TRIES of them they are
+    undone, and the next waits for as many sweeps as there were, at least DENSE_NEWTON_BACK_OFF. Returns the number of
+    sweeps, the last change, N s, and the `StopReason`, USE_NEWTON where islands are to be solved by convex Newton.
+    """
     accelerate = state.settings[ACCELERATE, 0] > real(0.0)
     impulses = gather_delassus_rows(plan, work, z, work.p, w)
     rows = row_count(work, w)

@@ -1,7 +1,7 @@
-"""One Gauss–Seidel sweep of sequential impulses over all blocks, in whitened coordinates (M-39..M-42).
+"""One projected Gauss–Seidel sweep (sequential impulses) over all blocks, in whitened coordinates (M-39..M-42).
 
-The speed of a row is W·z, an impulse p moves z by Wᵀp. Impulses are accumulated, and bounds hold for the accumulated
-impulse; every function returns the largest change of an impulse.
+The velocity of a row is W·z, an impulse p moves z by Wᵀp. Impulses are accumulated, and bounds hold for the accumulated
+impulse; every function returns the largest change of an impulse, N s.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from sharnir.kernels.columns import get, get_int, put, put_int
 from sharnir.kernels.types import array2, real, vec4, vec6
 from sharnir.kernels.vector_ops import row_add, row_dot
 
-UNBOUNDED_IMPULSE = wp.constant(real(1.0e30))  # N s
+UNBOUNDED_IMPULSE = wp.constant(real(1.0e30))  # N s: a motor with more has no bound and yields to a limit
 
 
 @wp.func
 def sweep_joint(loops: LoopJoints, plan: Layout, work: Scratch, k: int, z: array2, p: array2, w: int):
-    """Solve the block of a loop joint (L15-14)."""
+    """Gauss–Seidel update of the block of loop joint k by its LDLᵀ factors (M-39, L15-14)."""
     m = loops.constraint_count[loops.kind[k]]
     length = plan.joint_row_length[k]
     first = plan.joint_index_start[k]
@@ -58,8 +58,8 @@ def sweep_joint(loops: LoopJoints, plan: Layout, work: Scratch, k: int, z: array
 
 @wp.func
 def update_scalar(plan: Layout, work: Scratch, l: int, kinds: int, s: real, K: real, p: array2, at: int, w: int):
-    """What acts on a line of speed s, on that speed; impulses p from place `at` on. Returns by how much their sum and,
-    at most, one of them changes."""
+    """Solve the impulses of scalar row l at row velocity s and store them in p[at …]; returns the change of their sum
+    and the largest change of one. kinds: set of row kinds that act; K: W·W of the row, 1/kg."""
     total = real(0.0)
     worst = real(0.0)
     if kinds == BOUND:
@@ -104,7 +104,8 @@ def update_scalar(plan: Layout, work: Scratch, l: int, kinds: int, s: real, K: r
 
 @wp.func
 def sweep_scalar(plan: Layout, work: Scratch, l: int, direct: int, z: array2, p: array2, w: int):
-    """What acts on a line, on its one speed; held: B is solved directly."""
+    """Gauss–Seidel update of scalar row l: velocity, impulses, z. direct: 1 if bilateral rows are solved directly, so
+    that the projected row and only its unilateral and bounded kinds are swept."""
     K = get(work.scalar_K, l, w)
     worst = real(0.0)
     kinds = plan.scalar_row_kinds[l]
@@ -131,7 +132,7 @@ def sweep_scalar(plan: Layout, work: Scratch, l: int, direct: int, z: array2, p:
 
 @wp.func
 def saturated_impulse(x: real, target: real, bound: real):
-    """Impulse of what pushes towards a speed with all it has, at another speed."""
+    """Impulse of friction or a motor that pushes towards velocity `target` with all of its bound, at velocity x."""
     impulse = real(0.0)
     if x < target:
         impulse = bound
@@ -142,7 +143,8 @@ def saturated_impulse(x: real, target: real, bound: real):
 
 @wp.func
 def solve_scalar(plan: Layout, work: Scratch, l: int, kinds: int, free_velocity: real, K: real, w: int):
-    """Impulses (hold, friction, motor, soft) of a line whose speed without them is `free`."""
+    """Impulses (bound, friction, motor, compliant) of scalar row l (M-40). free_velocity: its velocity without its own
+    impulses, m/s or rad/s; K: W·W, 1/kg."""
     out = vec4()
     if (kinds & SATURATION_EXCESS) != 0:
         out[0] = saturation_excess_impulse(work, l, free_velocity, K, w)
@@ -156,10 +158,11 @@ def solve_scalar(plan: Layout, work: Scratch, l: int, kinds: int, free_velocity:
 
 @wp.func
 def solve_scalar_combined(plan: Layout, work: Scratch, l: int, kinds: int, free_velocity: real, K: real, w: int):
-    """The same of what may act on one line with others, solved together (M-41).
+    """Impulses (bound, friction, motor, compliant) of scalar row l for the kinds that may share a row, solved exactly
+    together (M-41).
 
-    Their sum falls as the speed x grows: friction and motor jump where x passes 0 and the motor's target, the soft
-    force is linear, and the hold takes what is missing at its bounds. A motor without bound yields to a limit.
+    Their sum falls as the velocity x grows: friction and motor jump where x passes 0 and the motor's target, the
+    compliant force is linear, and the bound takes the rest at its limits. A motor without bound yields to a limit.
     """
     friction_bound = real(0.0)
     motor_bound = real(0.0)
@@ -216,14 +219,15 @@ def solve_scalar_combined(plan: Layout, work: Scratch, l: int, kinds: int, free_
 
 @wp.func
 def sweep(loops: LoopJoints, plan: Layout, work: Scratch, direct: int, z: array2, p: array2, w: int):
-    """All blocks once, in L15's order: each joint's block, then what acts on its coordinates; the tree's; contacts."""
+    """One sweep over all blocks in L15's order: each loop joint's block, then its scalar rows; scalar rows of the tree;
+    contacts (M-42)."""
     worst = sweep_model(loops, plan, work, direct, z, p, w)
     return wp.max(worst, sweep_contacts(plan, work, direct, z, p, w))
 
 
 @wp.func
 def sweep_model(loops: LoopJoints, plan: Layout, work: Scratch, direct: int, z: array2, p: array2, w: int):
-    """The same without contacts."""
+    """One sweep over joint blocks and active scalar rows, without contacts."""
     worst = real(0.0)
     k = int(0)
     l = int(0)
@@ -243,7 +247,8 @@ def sweep_model(loops: LoopJoints, plan: Layout, work: Scratch, direct: int, z: 
 
 @wp.func
 def list_active_scalars(plan: Layout, work: Scratch, direct: int, w: int):
-    """Lines that a sweep visits after the joints and their lines: most limits are out of reach."""
+    """List the active scalar rows that a sweep visits after the joints and their scalar rows: most limits are out of
+    reach. direct: 1 if joints are solved directly, and all active scalar rows are listed."""
     l = int(0)
     if direct == 0:
         l = plan.joint_scalar_start[plan.joints]
@@ -258,14 +263,14 @@ def list_active_scalars(plan: Layout, work: Scratch, direct: int, w: int):
 
 @wp.func
 def apply_impulses(loops: LoopJoints, plan: Layout, work: Scratch, z: array2, p: array2, w: int):
-    """z += Wᵀ p."""
+    """z += Wᵀ p of all rows."""
     apply_model_impulses(loops, plan, work, z, p, w)
     apply_contact_impulses(plan, work, z, p, w)
 
 
 @wp.func
 def apply_model_impulses(loops: LoopJoints, plan: Layout, work: Scratch, z: array2, p: array2, w: int):
-    """The same of joints and lines."""
+    """z += Wᵀ p of loop joints and scalar rows, without contacts."""
     k = int(0)
     while k < plan.joints:
         j = int(0)

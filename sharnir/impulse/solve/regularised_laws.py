@@ -1,7 +1,5 @@
-"""Impulses of contacts and lines as functions of speed, a little soft (M-61, M-62): what Newton's method needs.
-
-φ is their potential: p = −φ′(s), and G = φ″ ≥ 0. R, 1/kg, is how much speed an impulse costs.
-"""
+"""Regularised force laws of contacts and scalar rows: potential φ, impulse p = −φ′(s) and Hessian G = φ″ ≥ 0, for the
+convex Newton solve of an island (M-61, M-62). R, 1/kg: regularisation, velocity per impulse."""
 
 from __future__ import annotations
 
@@ -14,13 +12,14 @@ from sharnir.impulse.rows.actuators import is_saturated
 from sharnir.kernels.columns import get
 from sharnir.kernels.types import DOUBLE, mat33, real, vec3
 
-MIN_NORM = wp.constant(real(1.0e-200 if DOUBLE else 1.0e-30))  # so that there is a direction where nothing slides
-ISLAND_REGULARISATION = wp.constant(real(1.0e-10))  # R of the weight of a row
+MIN_NORM = wp.constant(real(1.0e-200 if DOUBLE else 1.0e-30))  # N s, added to norms: avoids 0/0 where nothing slips
+ISLAND_REGULARISATION = wp.constant(real(1.0e-10))  # R as a share of the row's diagonal W·W
 
 
 @wp.func
 def cone_impulse(s: vec3, mu: real, R: real):
-    """Of a contact: the point of the cone |p_t| ≤ μ p_n nearest to −s/R; s: normal and two tangential speeds."""
+    """Impulse of a contact: projection of −s/R onto the cone |p_t| ≤ μ p_n (M-61). s: normal and two tangential
+    velocities minus targets, m/s."""
     y = s * (real(-1.0) / R)
     t = wp.sqrt(y[1] * y[1] + y[2] * y[2]) + MIN_NORM
     p = vec3()
@@ -34,7 +33,7 @@ def cone_impulse(s: vec3, mu: real, R: real):
 
 @wp.func
 def cone_hessian(s: vec3, mu: real, R: real):
-    """G = −dp/ds of the same."""
+    """G = −dp/ds of `cone_impulse`, the Hessian of its potential, kg."""
     y = s * (real(-1.0) / R)
     t = wp.sqrt(y[1] * y[1] + y[2] * y[2]) + MIN_NORM
     G = mat33()
@@ -62,7 +61,8 @@ def cone_hessian(s: vec3, mu: real, R: real):
 
 @wp.func
 def scalar_impulse(plan: Layout, work: Scratch, l: int, s: real, kind: int, w: int):
-    """One of the impulses on a line at speed s, and its slope −dp/ds."""
+    """Regularised impulse of one row kind on scalar row l at velocity s, N s, and its slope −dp/ds. kind: BOUND,
+    FRICTION, MOTOR or COMPLIANT."""
     R = ISLAND_REGULARISATION * get(work.scalar_K, l, w)
     p = real(0.0)
     G = real(0.0)
@@ -102,7 +102,7 @@ def scalar_impulse(plan: Layout, work: Scratch, l: int, s: real, kind: int, w: i
 
 @wp.func
 def scalar_total_impulse(plan: Layout, work: Scratch, l: int, s: real, w: int):
-    """All impulses on a line together, and their slope."""
+    """Sum of the regularised impulses of all kinds on scalar row l at velocity s, and of their slopes −dp/ds."""
     bound, G0 = scalar_impulse(plan, work, l, s, BOUND, w)
     friction, G1 = scalar_impulse(plan, work, l, s, FRICTION, w)
     motor, G2 = scalar_impulse(plan, work, l, s, MOTOR, w)

@@ -1,4 +1,4 @@
-"""Position errors by split impulses: pseudo-velocities that move positions and are then forgotten (M-43, M-44)."""
+"""Split impulses for position errors: pseudo-velocities move positions and are then discarded (M-43, M-44)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from sharnir.kernels.columns import get, put
 from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import row_add, row_dot
 
-SLOP = wp.constant(real(1.0e-6))  # m, of contact that is left alone, so that touching points keep touching
-MAX_PUSH_SPEED = wp.constant(real(3.0))  # m/s, the most that penetration is undone with
+SLOP = wp.constant(real(1.0e-6))  # m, penetration that is left, so that touching points keep touching
+MAX_PUSH_SPEED = wp.constant(real(3.0))  # m/s, at which penetration is removed
 
 
 @wp.func
 def set_position_targets(loops: LoopJoints, plan: Layout, work: Scratch, dt: real, erp: real, w: int):
-    """Pseudo-speeds that leave 1 − ERP of the errors there were at the start and nothing of those the step made;
-    returns the largest distance sought."""
+    """Set target pseudo-velocities that leave 1 − ERP of the position errors of the step's start and nothing of those
+    the step added (M-43); returns the largest correction, m or rad."""
     worst = real(0.0)
     kept_share = real(1.0) - erp
     k = int(0)
@@ -64,7 +64,8 @@ def set_position_targets(loops: LoopJoints, plan: Layout, work: Scratch, dt: rea
 
 @wp.func
 def sweep_scalar_bound(plan: Layout, work: Scratch, l: int, direct: int, z: array2, p: array2, w: int):
-    """A limit or equality alone."""
+    """Gauss–Seidel update of the limit or equality of scalar row l alone, pseudo-impulse; returns its change. direct: 1
+    if rows are projected."""
     K = get(work.scalar_K, l, w)
     change = real(0.0)
     kinds = plan.scalar_row_kinds[l]
@@ -96,7 +97,8 @@ def sweep_scalar_bound(plan: Layout, work: Scratch, l: int, direct: int, z: arra
 
 @wp.func
 def contact_push_speed(work: Scratch, c: int, dt: real, erp: real, w: int):
-    """Pseudo-speed that contact c is to leave with, at most PUSH."""
+    """Target pseudo-velocity of contact c along its normal, m/s, at most MAX_PUSH_SPEED; negative while a gap may
+    close."""
     gap = get(work.contact_gap, c, w) + SLOP
     target = wp.min(-erp * gap / dt, MAX_PUSH_SPEED)
     if gap > real(0.0):
@@ -109,8 +111,9 @@ def sweep_split_impulses(
     loops: LoopJoints, plan: Layout, work: Scratch, compliance: real, direct: int, dt: real, erp: real, threshold: real, z: array2, p: array2,
     w: int,
 ):  # fmt: skip
-    """All blocks once, pseudo-impulses; give: see `sweep_normal`. Contacts that need not be parted are left out while
-    no pseudo-impulse of their bodies has changed by more than `least`."""
+    """One Gauss–Seidel sweep of pseudo-impulses over all blocks; returns the largest change. compliance: see
+    `sweep_normal`. Contacts that need not be separated are skipped until a pseudo-impulse of one of their trees has
+    changed by more than `threshold`."""
     worst = real(0.0)
     k = int(0)
     while k < plan.joints and direct == 0:

@@ -1,5 +1,5 @@
-"""Impulses of all rows for the speeds sought: sweeps to ε, a cap or the end of time, some rows solved directly
-(M-39..M-42, M-48)."""
+"""Impulses of all rows for their target velocities: choice among PGS, dense PGS with Newton steps, active contacts and
+GPU lanes, with bilateral rows optionally solved directly (M-39..M-42, M-48)."""
 
 from __future__ import annotations
 
@@ -43,12 +43,15 @@ from sharnir.kernels.vector_ops import copy, load_state
 
 @wp.func
 def load_previous_impulses(plan: Layout, state: State, work: Scratch, scale: real, w: int):
+    """Warm start: impulses of joints and scalar rows ← those of the previous step times `scale`."""
     load_state(state.p, work.p, plan.contact_p_start, scale, w)
 
 
 @wp.func
 def active_sweep_applies(plan: Layout, state: State, work: Scratch, direct: int, dense: bool, w: int):
-    """Whether contacts are all there is to sweep, and only those are to be whose impulses change (M-85)."""
+    """Whether `run_pgs_active` applies: contacts are the only rows, too many for the dense Delassus matrix, in the
+    accelerated default method (M-85). direct: 1 if bilateral rows are solved directly; dense: the Delassus matrix may
+    be used."""
     applies = (
         plan.island_newton == 1
         and plan.joints + plan.scalars == 0
@@ -71,8 +74,9 @@ def solve_rows(
     end: wp.float64,
     w: int,
 ):
-    """Impulses of all rows for the speeds now sought: by sweeps alone, or with the rows that bind both ways held by a
-    direct solution (M-42, M-48). Returns sweeps, the last change of an impulse and the reason of stopping."""
+    """Solve for the impulses of all rows at their present target velocities: by sweeps alone or, with direct = 1,
+    bilateral rows by LDLᵀ and the others by sweeps in their null space (M-42, M-48). end: clock ticks at which to stop.
+    Returns the number of sweeps, the last change of an impulse, N s, and the `StopReason`."""
     if direct == 1:
         solve_bilateral(plan, work, z, work.p, 0, w)
         if has_nothing_to_sweep(plan, work, 1, w):
@@ -126,7 +130,7 @@ def solve_and_report(
     end: wp.float64,
     w: int,
 ):
-    """The same, reported."""
+    """Solve for the impulses of all rows (`solve_rows`) and add sweeps, residual and stop reason to the report."""
     n, worst, reason = solve_rows(loops, plan, state, work, direct, z, dt, end, w)
     set_item(state.report, SWEEP_COUNT, w, item(state.report, SWEEP_COUNT, w) + real(n))
     set_item(state.report, SWEEP_RESIDUAL, w, worst)
@@ -139,9 +143,13 @@ def assemble_all_rows(
     tree: Tree, ws: Workspace, loops: LoopJoints, plan: Layout, state: State, work: Scratch, direct: int, h: real, dt: real,
     scale: real, stiffness_scale: real, predict_limits: int, update_history: int, at_new_poses: int, w: int,
 ):  # fmt: skip
-    """All rows at the start of a step, and the factors of their blocks; or again, at the poses it led to: those of
-    joints and equalities, limits and contacts wait for the next step. ahead: limits look ahead; learn: see
-    `factor_bound`. Returns how weak the loops are against their past."""
+    """Assemble all rows at the start of a step and factor their blocks; or, with at_new_poses = 1, only joints and
+    equalities at the poses the step led to, since limits and contacts wait for the next step.
+
+    h: time forces act, s; scale: of the warm-start impulses; stiffness_scale: see `set_compliant_row`; predict_limits:
+    1 if limits look ahead to the end of the step; update_history: see `factor_bilateral`. Returns the smallest pivot
+    ratio of the loops relative to their past.
+    """
     assemble_model_rows(tree, ws, loops, plan, state, work, h, dt, stiffness_scale, predict_limits, at_new_poses, w)
     if at_new_poses == 0:
         chord_scale = real(0.0)
@@ -157,7 +165,7 @@ def assemble_all_rows(
 
 @wp.func
 def step_ratio(state: State, dt: real, w: int):
-    """A step dt over the one before it; 0 where there was none."""
+    """dt over the previous step's dt; 0 where there was none."""
     ratio = real(0.0)
     if item(state.prev_step, 0, w) > real(0.0):
         ratio = dt / item(state.prev_step, 0, w)
@@ -169,7 +177,8 @@ def assemble_model_rows(
     tree: Tree, ws: Workspace, loops: LoopJoints, plan: Layout, state: State, work: Scratch, h: real, dt: real, stiffness_scale: real,
     predict_limits: int, at_new_poses: int, w: int,
 ):  # fmt: skip
-    """Rows of joints and lines, and what contacts need to know of the motion before the step."""
+    """Assemble the rows of joints and scalar constraints, mark the Delassus matrix stale, and compute the momenta
+    before the step where restitution needs them. h: time forces act, s."""
     put(work.status_real, SWEEP_TOLERANCE, w, state.settings[EPSILON, 0])
     put_int(work.status, DELASSUS_STATE, w, UNKNOWN)
     whiten_joints(tree, ws, loops, plan, work, at_new_poses, w)
@@ -190,7 +199,8 @@ def factor_row_blocks(
     at_new_poses: int,
     w: int,
 ):
-    """Which rows act, and the factors of their blocks; how weak the loops are."""
+    """Choose the rows that act and factor their blocks: bilateral LDLᵀ, joint blocks, or projection of the others.
+    Returns the smallest pivot ratio of the loops relative to their past."""
     if at_new_poses == 0:
         store_contact_count(plan, state, work, w)
     else:
@@ -207,7 +217,7 @@ def factor_row_blocks(
 
 @wp.func
 def drop_unilateral_rows(plan: Layout, work: Scratch, w: int):
-    """Limits and contacts are left out."""
+    """Drop limits and contacts, so that only joints and equalities act."""
     put_int(work.contact_count, 0, w, 0)
     l = int(0)
     while l < plan.scalars:
@@ -219,7 +229,7 @@ def drop_unilateral_rows(plan: Layout, work: Scratch, w: int):
 
 @wp.func
 def use_direct(plan: Layout, state: State, w: int):
-    """1 if rows that bind both ways exist and are to be solved directly, and contacts are few enough for that."""
+    """1 if there are bilateral rows, they are to be solved directly, and there is room to project all contacts."""
     direct = int(0)
     if plan.bilaterals > 0 and state.settings[BILATERAL_DIRECT, 0] > real(0.0):
         direct = 1

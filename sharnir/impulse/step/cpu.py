@@ -1,4 +1,4 @@
-"""Kernels of steps on the CPU, where all of a step is one; those of a GPU are in `sharnir.impulse.step.gpu`."""
+"""CPU kernels: a whole step is one kernel; those of a GPU are in `sharnir.impulse.step.gpu`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from sharnir.kernels.columns import item, item_int, put, put_int, set_item, set_
 from sharnir.kernels.types import KERNEL_OPTIONS, read_ticks, real
 from sharnir.kernels.vector_ops import clear
 
-NO_CUT = wp.constant(real(1.0e9))  # sweeps
+NO_CUT = wp.constant(real(1.0e9))  # sweeps: the step was not cut
 wp.set_module_options(KERNEL_OPTIONS)
 
 
 @wp.func
 def begin_report(state: State, start_ticks: wp.float64, w: int):
-    """Clear the report; the counter at which the step must end."""
+    """Clear the report; returns the tick at which the step must end."""
     budget = state.settings[TICK_BUDGET, 0]
     tail = wp.min(item(state.prev_step, 2, w), real(0.5) * budget)
     end = start_ticks + wp.float64(budget - tail)
@@ -40,7 +40,7 @@ def begin_report(state: State, start_ticks: wp.float64, w: int):
 
 @wp.func
 def finish_report(state: State, start_ticks: wp.float64, end: wp.float64, w: int):
-    """Report the time a step took, in its turn."""
+    """Report the ticks a step took, and update the ticks to reserve after the last sweep."""
     now = read_ticks()
     tail = wp.min(item(state.prev_step, 2, w), real(0.5) * state.settings[TICK_BUDGET, 0])
     set_item(state.report, STEP_TICKS, w, real(now - start_ticks))
@@ -50,7 +50,7 @@ def finish_report(state: State, start_ticks: wp.float64, end: wp.float64, w: int
 
 @wp.func
 def store_report(state: State, w: int):
-    """The report of a step goes to the history, in its turn."""
+    """Append the step's report to the history of the launch."""
     n = item_int(state.launch_step, 0, w)
     i = int(0)
     while i < REPORT_SIZE:
@@ -60,8 +60,8 @@ def store_report(state: State, w: int):
 
 
 def _make_step_kernel(name: str, step: Any) -> Any:
-    """Some steps of every world by one of the methods; their reports go to the history. Each is a module of its own:
-    who uses one does not wait for the other to compile."""
+    """Kernel that makes some steps of every world by one method; reports go to the history. Each kernel is a module of
+    its own: who uses one does not wait for the other to compile."""
 
     def steps_kernel(
         tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch,
@@ -88,7 +88,8 @@ published_step_kernel = _make_step_kernel("published_kernel", published_step)
 
 @wp.kernel
 def initialise_kernel(tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch):
-    """Momenta, loop coordinates and line speeds of a state that has only positions and velocities."""
+    """Initialise momenta, loop coordinates and scalar velocities of a state of which only positions and velocities are
+    set."""
     w = wp.tid()
     poses(tree, ws, state.q, state.q, w)
     measure_loop_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
@@ -123,4 +124,5 @@ def initialise_kernel(tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layo
 
 @wp.kernel
 def ticks_kernel(out: wp.array(dtype=wp.float64)):
+    """Read the tick counter."""
     out[0] = read_ticks()

@@ -1,4 +1,5 @@
-"""Motion of a step without rows: momenta, known forces, and the factor they are seen through (M-30, M-31)."""
+"""Unconstrained motion of a step: momenta after the known forces, and the factor of M⁻¹ with implicit springs and
+dampers (M-30, M-31)."""
 
 from __future__ import annotations
 
@@ -21,14 +22,14 @@ from sharnir.kernels.types import real, vec3
 
 @wp.func
 def load_momenta_after_forces(tree: Tree, ws: Workspace, loops: LoopJoints, state: State, h: real, w: int):
-    """F: momenta of the links after external forces have acted for h, as wrenches about the pivots (M-30)."""
+    """F ← momenta of the links after external forces have acted for h, as wrenches about the pivots (M-30)."""
     load_link_momenta(tree, ws, state, tree.gravity, real(1.0), h, w)
     load_loop_forces(tree, ws, loops, state, h, w)
 
 
 @wp.func
 def load_link_momenta(tree: Tree, ws: Workspace, state: State, gravity: vec3, momentum_share: real, h: real, w: int):
-    """F: a share of the momenta, and gravity and applied wrenches times h, as wrenches about the pivots."""
+    """F ← momentum_share of the momenta plus h times gravity and applied wrenches, as wrenches about the pivots."""
     i = int(0)
     while i < tree.links:
         r = get3(ws.x, i, w) + get33(ws.R, i, w) * tree.com[i]
@@ -44,7 +45,7 @@ def load_link_momenta(tree: Tree, ws: Workspace, state: State, gravity: vec3, mo
 
 @wp.func
 def load_loop_forces(tree: Tree, ws: Workspace, loops: LoopJoints, state: State, h: real, w: int):
-    """Add constant efforts and control of the loop joints, and plain actuators of them, times h, to F."""
+    """Add h times constant efforts, control and explicit actuators of the loop joints to F."""
     k = int(0)
     while k < loops.count:
         kind = loops.kind[k]
@@ -70,9 +71,9 @@ def load_loop_forces(tree: Tree, ws: Workspace, loops: LoopJoints, state: State,
 
 @wp.func
 def compute_joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, dt_before: real, w: int):
-    """tau: joint impulses of efforts, control, actuators and springs, with the momenta of rotors; E, hc: what rotors,
-    springs, dampers and actuators add to the joints' inertia (M-31, M-70). h: time the forces act, dt: the step,
-    before: the one that led here."""
+    """tau ← joint impulses of efforts, control, actuators and springs, with the momenta of rotors; E, hc, hk, hb ← what
+    rotors, dampers and springs (also of actuators) add to the joints' inertia (M-31, M-70). h: time the forces act, dt:
+    the step, dt_before: the previous one, s."""
     acting_time = h
     dt_since = dt_before
     if dt_before == real(0.0):  # half a kick from rest, but the spring swings over a whole step
@@ -117,7 +118,7 @@ def compute_joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt:
 def load_free_motion(
     tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, h: real, dt: real, w: int
 ):
-    """All that acts in a step, for the inward pass that finds the motion without rows from momenta."""
+    """Load all known forces of a step for the inward pass that finds the free motion from momenta."""
     request_actuator_forces(layout, state, h, dt, w)
     load_momenta_after_forces(tree, ws, loops, state, h, w)
     compute_joint_impulses(tree, ws, state, h, dt, item(state.prev_step, 0, w), w)

@@ -1,8 +1,9 @@
-"""Kernels of a step on a GPU, a stage in each.
+"""GPU kernels of a step, one per stage.
 
-As one kernel a step is too large for the CUDA compiler (more than ten minutes against one), and stages of their own let
-worlds that have finished rest. A thread works on a world, a team of threads does (`press`), or a thread on one contact
-of a world: worlds touch with different links, and one thread would wait for each in turn.
+As one kernel a step is too large for the CUDA compiler (more than ten minutes against one), and separate stages let
+worlds that have finished rest. A world is worked on by one thread, by the lanes of a warp (`solve_stage`,
+`position_stage`), or by a thread per contact: contacts of different worlds meet different links, and one thread would
+wait for each in turn.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from sharnir.impulse.step.velocity_phase import (
 from sharnir.kernels.columns import CONTACTS_PER_WORLD, LANES, LANES_BLOCK_DIM, WORLDS_PER_BLOCK, get_int
 from sharnir.kernels.launch import DEFAULT_BLOCK_DIM
 
-NO_DEADLINE = wp.constant(wp.float64(1.0e300))  # ticks
+NO_DEADLINE = wp.constant(wp.float64(1.0e300))  # ticks: a GPU has no time budget
 
 
 def _make_gpu_kernel(name: str, function: Any, registers: int) -> Any:
@@ -55,8 +56,8 @@ def _make_gpu_kernel(name: str, function: Any, registers: int) -> Any:
 
 
 def _world_stage(name: str, stage: Any, lanes: int = 1, registers: int = 128) -> Any:
-    """A stage of a step, for every world; a GPU knows no budget. lanes: threads that work on a world; registers: of a
-    thread at most, so that enough of them are at work to hide how long memory takes (measured, not reasoned)."""
+    """Kernel of a stage for every world; a GPU has no time budget. lanes: threads per world; registers: of a thread at
+    most, so that enough threads run to hide memory latency (measured, not reasoned)."""
 
     def stage_kernel(
         tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch,
@@ -69,8 +70,8 @@ def _world_stage(name: str, stage: Any, lanes: int = 1, registers: int = 128) ->
 
 
 def _contact_stage(name: str, stage: Any, registers: int = 128) -> Any:
-    """A stage for every contact of every world; a block of threads has CREW worlds and SLOTS contacts of each at a
-    time."""
+    """Kernel of a stage for every contact of every world; a block of threads has CREW worlds and SLOTS contacts of each
+    at a time."""
 
     def stage_kernel(
         tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch,
@@ -91,7 +92,7 @@ def update_poses(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Poses of states that may have been set from outside."""
+    """Poses of a state that may have been set from outside."""
     poses(tree, ws, state.q, state.q, w)
 
 
@@ -100,6 +101,7 @@ def begin_step_with_rows(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
+    """Begin a step: clear the report, free motion, rows of joints and scalars."""
     begin_report(state, wp.float64(0.0), w)
     begin_step(tree, ws, trial, loops, layout, state, work, end, w)
     free_motion_with_rows(tree, ws, trial, loops, layout, state, work, end, w)
@@ -110,12 +112,14 @@ def free_motion_with_rows(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
+    """Free motion (or inertias at corrected positions), then rows of joints and scalars."""
     compute_free_motion(tree, ws, trial, loops, layout, state, work, end, w)
     assemble_joints_and_scalars(tree, ws, trial, loops, layout, state, work, end, w)
 
 
 @wp.func
 def assemble_one_contact(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, w: int):
+    """Assemble contact c; its shape pair is found among the previous contacts by bisection."""
     assemble_contact_rows(
         tree, ws, layout, state, work, c, find_pair_start(state, shape_pair_of(layout, state, c, w), w), w
     )
@@ -126,8 +130,8 @@ def evaluate_motion_unless_end(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """`find_motion`, but a look at the end is left for all worlds to take together. Whether any world goes on is for
-    `find_next_before` to say."""
+    """`evaluate_motion` except in END_POSE, which all worlds evaluate together in `end_pose_stage`; resets the flag
+    that any world iterates."""
     if w == 0:
         work.any_iterating[0] = 0
     if get_int(work.status, PHASE, w) != PHASE_END_POSE:
@@ -136,6 +140,7 @@ def evaluate_motion_unless_end(
 
 @wp.func
 def update_one_contact_chord(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, w: int):
+    """Update the chord velocity of contact c while iterating."""
     if get_int(work.status, PHASE, w) == PHASE_ITERATE:
         update_contact_chord(tree, ws, layout, state, work, c, ws.z, state.settings[DT, 0], w)
 
@@ -145,6 +150,7 @@ def choose_phase_unless_end(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
+    """`choose_phase` except in END_POSE; flags that a world iterates on."""
     if get_int(work.status, PHASE, w) != PHASE_END_POSE:
         choose_phase(tree, ws, trial, loops, layout, state, work, end, w)
         phase = get_int(work.status, PHASE, w)
@@ -157,6 +163,7 @@ def evaluate_pending_end_pose(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
+    """Evaluate the end pose of worlds in END_POSE."""
     if get_int(work.status, PHASE, w) == PHASE_END_POSE:
         evaluate_end_pose(
             tree,
@@ -173,6 +180,7 @@ def evaluate_pending_end_pose(
 
 @wp.func
 def store_one_contact(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, w: int):
+    """Store contact c for the next step, once per step."""
     if get_int(work.status, CORRECTING, w) == 1 and get_int(work.status, CORRECTION, w) == 0:
         store_contact(layout, state, work, c, w)
 
@@ -182,6 +190,7 @@ def end_step_with_report(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
+    """End the step and store its report."""
     end_step(tree, ws, trial, loops, layout, state, work, end, w)
     store_report(state, w)
 
@@ -204,7 +213,7 @@ end_stage = _world_stage("end_stage", end_step_with_report)
 
 
 def threads_of(stage: Any) -> tuple[int, int]:
-    """Threads of a stage that work on a world, and of a block."""
+    """Threads per world and per block of a stage."""
     if stage in (solve_stage, position_stage):
         return LANES, LANES_BLOCK_DIM
     if stage in (contact_stage, chord_stage, store_contact_stage):
@@ -213,7 +222,7 @@ def threads_of(stage: Any) -> tuple[int, int]:
 
 
 class Stages(NamedTuple):
-    """Kernels of a step, or of its part after contacts are found: once, as often as any world goes on, once."""
+    """Kernels of a step, or of its part after contact detection: once, repeated while any world iterates, once."""
 
     first: list[Any]
     again: list[Any]
@@ -221,7 +230,7 @@ class Stages(NamedTuple):
 
 
 def step_stages(corrected: bool) -> Stages:
-    """Kernels of one step after contacts are found. corrected: joints close loops, whose positions may be corrected
+    """Kernels of one step after contact detection. corrected: loop joints exist, whose positions may be corrected
     several times."""
     correction = [position_stage, correction_stage]
     again = [free_motion_stage, factor_stage, commit_stage, *correction] * (MAX_CORRECTIONS if corrected else 0)
@@ -231,6 +240,6 @@ def step_stages(corrected: bool) -> Stages:
 
 
 def velocity_stages() -> Stages:
-    """Kernels from the contacts of a step to its velocities."""
+    """Kernels from contact detection to the velocities of a step."""
     a_pass = [solve_stage, motion_stage, chord_stage, phase_stage]
     return Stages([contact_stage, factor_stage, *a_pass], a_pass, [end_pose_stage])

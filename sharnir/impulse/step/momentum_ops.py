@@ -1,5 +1,5 @@
-"""Momenta of a step, entry by entry: what it starts from, what it lacks, what is kept of that. Native, see
-`sharnir.kernels.vector_ops`; z and what is built on it are workspaces, `lack` and `bend` belong to the state."""
+"""Fused vector operations of the momentum balance, native (see `sharnir.kernels.vector_ops`). z and arrays like it are
+workspace columns; residual_carry (lack) and momentum_chord (bend) belong to the state."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _STORE_RESIDUAL_NATIVE = "zc.data[k*m + here] = y[j];"
 
 
 def _column_loop_native(state: str, load: str, store: str) -> str:
-    """A loop over n coordinates. state: the array that is no workspace."""
+    """Native loop over n coordinates. state: the array that is no workspace column."""
     both = "REAL y[1], v[1]; const int j = 0;" + load + store
     code = _WORLD_COLUMN_NATIVE.replace("state", state) + batched_loop_native("n", load, store, both)
     return code.replace("REAL", C_REAL)
@@ -58,13 +58,13 @@ def _column_loop_native(state: str, load: str, store: str) -> str:
 def predict_momenta(
     z: array2, lack: array2, bend: array2, order: int, ratio: real, n: int, zP: array2, base: array2, w: int
 ):
-    """zP ← z + lack; base, z ← zP + ratio times what the series `bend` expects."""
+    """zP ← z + lack; base, z ← zP + ratio times the prediction of the series `bend`."""
     ...
 
 
 @wp.func_native(_column_loop_native("lack", _CHORD_NATIVE, _STORE_CHORD_NATIVE))
 def store_momentum_chord(zc: array2, base: array2, zP: array2, share: real, n: int, z: array2, lack: array2, w: int):
-    """z ← base − zP + zc, the correction a step called for; lack ← a share of zc, what it left of it."""
+    """z ← base − zP + zc, the chord correction of the step; lack ← share times the residual zc."""
     ...
 
 
@@ -78,5 +78,5 @@ def store_momentum_chord(zc: array2, base: array2, zP: array2, share: real, n: i
     return sum;"""
 )
 def compute_momentum_residual(zP: array2, z: array2, base: array2, zc: array2, n: int, w: int) -> real:
-    """zc ← zP + z − base − zc; returns its square."""
+    """zc ← zP + z − base − zc, the residual of the momentum balance (M-33); returns its square."""
     ...

@@ -1,4 +1,4 @@
-"""What a state shows: velocities at the time of the positions, poses, energies (M-45)."""
+"""Observation of a state: velocities synchronised with the positions, body poses, energies (M-45)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def synchronise_velocities(
     tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, dt: real, force_share: real, v: array2,
     w: int,
 ):  # fmt: skip
-    """v ← momenta after a share of the step's forces, with all rows."""
+    """v ← velocities at the time of the positions: momenta after force_share of the step's forces, all rows solved
+    there."""
     h = force_share * dt
     request_actuator_forces(layout, state, h, dt, w)
     load_momenta_after_forces(tree, ws, loops, state, h, w)
@@ -81,7 +82,7 @@ def synchronise_velocities(
 def store_energy(
     tree: Tree, ws: Workspace, loops: LoopJoints, state: State, v: array2, loop_v: array2, energy: array2, w: int
 ):
-    """Kinetic and potential energy, springs and rotors of loop joints included."""
+    """Kinetic and potential energy (J), springs and rotors of loop joints included."""
     kinetic, potential = energies(tree, ws, state.q, v, w)
     half = real(0.5)
     k = int(0)
@@ -113,8 +114,8 @@ def observe_kernel(
     tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, v: array2, loop_v: array2,
     position: array2, rotation: array2, velocity: array2, energy: array2,
 ):  # fmt: skip
-    """Velocities at the time of the positions: half a step of all forces on the momenta, rows solved there (M-45); and
-    what follows from them."""
+    """Velocities at the time of the positions, half a step of all forces on the momenta with rows solved there (M-45),
+    and the poses, body velocities and energies that follow."""
     w = wp.tid()
     poses(tree, ws, state.q, state.q, w)
     dt = item(state.prev_step, 0, w)

@@ -1,4 +1,5 @@
-"""Where the bodies are: all that a picture needs, without the velocities that `impulse.step.observe` solves for."""
+"""Poses of bodies only: all that a picture needs, without the velocities that `sharnir.impulse.step.observe` solves
+for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Position errors: pseudo-velocities, and corrections at the poses a step led to (M-43, M-44)."""
+"""Position phase: split impulses (pseudo-velocities), repeated at the poses the step led to (M-43, M-44)."""
 
 from __future__ import annotations
 
@@ -27,19 +27,17 @@ from sharnir.kernels.lanes import MAX_LANE_ROWS, uses_lanes
 from sharnir.kernels.types import array2, identity33, mat33, read_ticks, real, vec2, vec3
 from sharnir.kernels.vector_ops import clear
 
-PSEUDO_PATIENCE = 20  # sweeps after which some progress must have been made
-WEDGED_COMPLIANCE = wp.constant(
-    real(0.1)
-)  # of the weight of a contact's row, where pseudo-impulses would grow without end
-PSEUDO_ACTIVATION = wp.constant(
-    real(0.1)
-)  # of ε: pseudo-impulses that move a body by less than other contacts need to see
-PSEUDO_STALL_RATIO = wp.constant(real(0.7))  # of the change of pseudo-impulses then
+PSEUDO_PATIENCE = 20  # sweeps between checks of progress
+# of a contact row's K, added where pseudo-impulses would grow without end (wedged bodies)
+WEDGED_COMPLIANCE = wp.constant(real(0.1))
+# of ε: smaller pseudo-impulses do not make neighbouring contacts active
+PSEUDO_ACTIVATION = wp.constant(real(0.1))
+PSEUDO_STALL_RATIO = wp.constant(real(0.7))  # of the change at the last check: more is a stall
 
 
 @wp.func
 def has_position_error(loops: LoopJoints, layout: Layout, state: State, work: Scratch, n: int, dt: real, w: int):
-    """1 if there are position errors to undo at the end of a step or, n-th time, at the poses reached."""
+    """1 if there are position errors to undo at the end of the step (n = 0) or at the poses of correction n."""
     erp = state.settings[ERP, 0]
     most = wp.where(n == 0, real(0.5) * erp * GAP_TOLERANCE, real(0.0))
     return wp.where(set_position_targets(loops, layout, work, dt, erp, w) > most, 1, 0)
@@ -49,9 +47,9 @@ def has_position_error(loops: LoopJoints, layout: Layout, state: State, work: Sc
 def advance_with_correction(
     tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, n: int, dt: real, w: int
 ):
-    """Next positions ← v_next and the pseudo-velocities that undo position errors (M-43), or at the poses reached, n-th
-    time, the same again (M-44). Returns by how much joints are then open beyond what is allowed; poses and gaps in the
-    workspace are those of the next positions."""
+    """q_next ← q advanced by v_next and pseudo-velocities (M-43) or, in correction n > 0, by pseudo-velocities alone
+    (M-44). Returns the joint opening beyond what stabilisation may leave; poses and gaps in the workspace are then
+    those of q_next."""
     outward(tree, ws, state.tau, w)
     if n == 0:
         d = int(0)
@@ -66,7 +64,7 @@ def advance_with_correction(
 
 @wp.func
 def adopt_next_positions(layout: Layout, ws: Workspace, state: State, w: int):
-    """Positions ← those the step led to, for another correction there; nothing is added to the joints' inertia."""
+    """q ← q_next for another correction there; rows get no implicit springs or dampers."""
     i = int(0)
     while i < state.q.shape[0]:
         set_item(state.q, i, w, item(state.q_next, i, w))
@@ -80,7 +78,7 @@ def run_split_impulses(
     tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, direct: int, dt: real,
     end: wp.float64, w: int,
 ):  # fmt: skip
-    """z ← the pseudo-velocities sought, whitened; impulses start from nothing."""
+    """z ← whitened pseudo-velocities for the position targets, from zero impulses; counts the sweeps."""
     n = int(-1)
     if uses_lanes() == 1 and direct == 0:
         n = iterate_split_impulses_gpu(layout, state, work, ws.z, dt, w)
@@ -92,7 +90,7 @@ def run_split_impulses(
 
 @wp.func
 def max_pseudo_sweeps(state: State, w: int):
-    """Sweeps that may be made."""
+    """Sweeps of pseudo-impulses that may still be made."""
     return wp.min(
         int(state.settings[MAX_SWEEPS, 0]),
         int(state.settings[REPLAY_PSEUDO_SWEEPS, 0] - item(state.report, PSEUDO_SWEEP_COUNT, w)),
@@ -111,7 +109,7 @@ def iterate_split_impulses(
     end: wp.float64,
     w: int,
 ):
-    """Sweeps it took one thread."""
+    """Sweep pseudo-impulses in one thread until they converge; returns the number of sweeps."""
     clear(work.p_old, layout.contact_p_start + CONTACT_IMPULSES * contact_count(work, w), w)
     clear(z, layout.z_size, w)
     deactivate_trees(layout, work, w)
@@ -140,7 +138,7 @@ def iterate_split_impulses(
 
 @wp.func
 def iterate_split_impulses_gpu(layout: Layout, state: State, work: Scratch, z: array2, dt: real, w: int):
-    """Sweeps it took a team of threads; −1 where it cannot keep all rows."""
+    """Sweep pseudo-impulses with the lanes of a GPU warp; returns the number of sweeps, −1 if the rows do not fit."""
     n = int(-1)
     mine = assign_lane_rows(layout, work, w)
     if mine.rows <= MAX_LANE_ROWS:
@@ -165,8 +163,8 @@ def iterate_split_impulses_gpu(layout: Layout, state: State, work: Scratch, z: a
 
 @wp.func
 def check_pseudo_progress(n: int, worst: real, checked: real, compliance: real, contacts: int):
-    """The change, how much it was when last looked at, and how contacts then give: wedged ones share what cannot be
-    undone, or leave it."""
+    """After sweep n: change of impulses, its value at the last check and the compliance of contacts. Where progress
+    stalls contacts become compliant, and wedged ones share what cannot be undone; if it stalls again sweeps end."""
     if n % PSEUDO_PATIENCE == 0 and contacts > 0:
         before = checked
         checked = worst
@@ -180,7 +178,7 @@ def check_pseudo_progress(n: int, worst: real, checked: real, compliance: real, 
 
 @wp.func
 def excess_opening(loops: LoopJoints, state: State, work: Scratch, w: int):
-    """By how much joints are open beyond what stabilisation may leave."""
+    """Largest joint opening (m or 1) beyond what stabilisation may leave."""
     kept_share = real(1.0) - state.settings[ERP, 0]
     worst = real(0.0)
     k = int(0)
@@ -197,6 +195,7 @@ def excess_opening(loops: LoopJoints, state: State, work: Scratch, w: int):
 
 @wp.func
 def largest_joint_gap(loops: LoopJoints, work: Scratch, w: int):
+    """Largest position error of the loop joints at the end of the step."""
     worst = real(0.0)
     k = int(0)
     while k < loops.count:
@@ -210,8 +209,8 @@ def largest_joint_gap(loops: LoopJoints, work: Scratch, w: int):
 
 @wp.func
 def restore_angular_momentum(tree: Tree, ws: Workspace, trial: Workspace, layout: Layout, state: State, w: int):
-    """Pseudo-velocities moved bodies by dx across their momenta: give every free island back Σ dx × p by a rotation of
-    the whole (M-44). Link frames sit in centres of mass here, so pivots are those."""
+    """Give every floating group back the angular momentum Σ dx × p that pseudo-velocities took by moving bodies by dx,
+    as a rotation of the whole (M-44). Link frames are at centres of mass here, so pivots are too."""
     k = int(0)
     while k < layout.floating_groups:
         shifted = vec3()

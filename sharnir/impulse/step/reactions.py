@@ -1,7 +1,7 @@
-"""Wrenches of joints: what the momenta of links gain in a step beyond the known forces (M-49).
+"""Joint reaction wrenches: what the momenta of links gain in a step beyond the known forces (M-49).
 
-A step is solved and not kept. Its impulses act from half a step before to half a step after the present, so that the
-forces are centred in time.
+A step is solved and not kept. Its impulses act from half a step before to half a step after the present, so the forces
+are centred in time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 @wp.func
 def subtract_impulse(ws: Workspace, link: int, r: vec3, f: vec3, n: vec3, w: int):
-    """Take a known impulse, a force at r and a torque, out of what the tree's joints must give a link."""
+    """Subtract a known impulse, a force at r from the pivot and a torque, from what the tree's joints must give a link."""
     if link >= 0:
         put3(ws.p, 2 * link, w, get3(ws.p, 2 * link, w) - f)
         put3(ws.p, 2 * link + 1, w, get3(ws.p, 2 * link + 1, w) - n - wp.cross(r, f))
@@ -36,7 +36,7 @@ def subtract_impulse(ws: Workspace, link: int, r: vec3, f: vec3, n: vec3, w: int
 
 @wp.func
 def scalar_impulse_of(layout: Layout, work: Scratch, l: int, w: int):
-    """All impulses of a line."""
+    """Sum of the impulses of scalar l."""
     at = layout.scalar_p_start + 4 * l
     return get(work.p, at, w) + get(work.p, at + 1, w) + get(work.p, at + 2, w) + get(work.p, at + 3, w)
 
@@ -62,7 +62,7 @@ def loop_row_impulse(loops: LoopJoints, layout: Layout, state: State, work: Scra
 
 @wp.func
 def coupled_impulse(layout: Layout, work: Scratch, scalar: int, w: int):
-    """What couplings and actuators do to the coordinate of a line."""
+    """Impulse of couplings and actuators on the coordinate of a scalar."""
     total = real(0.0)
     l = int(0)
     while l < layout.scalars:
@@ -94,7 +94,7 @@ def subtract_loop_impulses(
     loop_wrench: array2,
     w: int,
 ):
-    """Impulses of the loop joints, with what acts on their coordinates."""
+    """Subtract the impulses of the loop joints, with what acts on their coordinates; store their wrenches."""
     k = int(0)
     while k < loops.count:
         s = loop_frames_of(tree, ws, loops, k, w)
@@ -127,7 +127,7 @@ def subtract_loop_impulses(
 
 @wp.func
 def subtract_spring_impulses(tree: Tree, ws: Workspace, layout: Layout, work: Scratch, w: int):
-    """Impulses of springs between points."""
+    """Subtract the impulses of springs between points."""
     l = int(0)
     while l < layout.scalars:
         if layout.scalar_source_kind[l] == SPRING:
@@ -144,7 +144,7 @@ def subtract_spring_impulses(tree: Tree, ws: Workspace, layout: Layout, work: Sc
 
 @wp.func
 def subtract_contact_impulses(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, w: int):
-    """Impulses of contacts."""
+    """Subtract the impulses of contacts, with the tension of belts."""
     c = int(0)
     while c < contact_count(work, w):
         f, n = contact_impulse_of(layout, state, work, c, w)
@@ -172,7 +172,7 @@ def compute_wrenches(
     w: int,
 ):  # fmt: skip
     """Wrenches (N, N m; world axes) of the tree's joints on their links, about the link frames' origins, and of loop
-    joints on their children, about the joints' frames there, by the velocities and impulses of a step."""
+    joints on their children, about the joints' frames there, from the velocities and impulses of a step."""
     h = get(work.status_real, FORCE_TIME, w)
     i = int(0)
     while i < tree.links:
@@ -202,7 +202,7 @@ def reactions_kernel(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, wrench: array2,
     loop_wrench: array2,
 ):  # fmt: skip
-    """Velocities and impulses of a step, and the wrenches by them."""
+    """Solve the velocities and impulses of a step and compute the wrenches from them (CPU)."""
     w = wp.tid()
     poses(tree, ws, state.q, state.q, w)
     end = read_ticks() + wp.float64(1.0e14)
@@ -219,5 +219,5 @@ def wrenches_kernel(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, wrench: array2,
     loop_wrench: array2,
 ):  # fmt: skip
-    """The wrenches alone, on a GPU, where velocities are sought by stages."""
+    """Compute the wrenches alone, on a GPU, where velocities were solved by stages."""
     compute_wrenches(tree, ws, loops, layout, state, work, wrench, loop_wrench, wp.tid())

@@ -1,4 +1,5 @@
-"""What a step leaves unbalanced, and where it leads: momenta over the step, gaps of joints, lines (M-33..M-36)."""
+"""Residuals of a step: momentum balance over the step, growth of joint gaps, errors of scalars at its end, and the
+targets that follow (M-33..M-36)."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def evaluate_end_pose(
     dt: real,
     w: int,
 ):
-    """Poses at the end of a step with v_next, and the errors of lines and, unless they are known, of joints there."""
+    """Evaluate the end configuration q ⊕ dt v_next: poses, scalar positions and, if with_gaps, errors of loop joints."""
     integrate_positions(tree, state.q, state.v_next, dt, state.q_next, w)
     poses(tree, trial, state.q_next, state.q_next, w)
     if with_gaps == 1:
@@ -60,7 +61,8 @@ def evaluate_end_pose(
 
 @wp.func
 def set_joint_targets(loops: LoopJoints, layout: Layout, work: Scratch, z: array2, dt: real, w: int):
-    """Speeds the rows must have so that errors do not grow over the step, judged from where it would lead (M-36)."""
+    """Target velocities of joint and scalar rows such that errors do not grow over the step, from where the trial
+    velocities lead (M-36)."""
     k = int(0)
     while k < layout.joints:
         j = int(0)
@@ -82,8 +84,8 @@ def set_joint_targets(loops: LoopJoints, layout: Layout, work: Scratch, z: array
 
 @wp.func
 def predict_joint_targets(layout: Layout, state: State, work: Scratch, ratio: real, dt: real, w: int):
-    """Speeds the joints' rows seek as a step begins: those that curved paths call for, as the steps before tell, times
-    `ratio`, and those that undo the errors of now (M-65)."""
+    """Initial targets of the joints' rows: ratio times the predicted chord terms of curved paths, plus the velocities
+    that undo present errors within GAP_TOLERANCE (M-65)."""
     r = int(0)
     while r < 6 * layout.joints:
         target = real(0.0)
@@ -97,8 +99,8 @@ def predict_joint_targets(layout: Layout, state: State, work: Scratch, ratio: re
 
 @wp.func
 def update_joint_chord(layout: Layout, state: State, work: Scratch, dt: real, w: int):
-    """Take note of the speeds the joints' rows came to seek, less those that undid errors: these do not go on. The
-    targets are used up."""
+    """Store the chord terms of the joints' targets, without corrections of gaps, which do not go on. Overwrites
+    `joint_target`."""
     r = int(0)
     while r < 6 * layout.joints:
         put(work.joint_target, r, w, get(work.joint_target, r, w) - gap_correction_speed(work, r, dt, w))
@@ -108,7 +110,8 @@ def update_joint_chord(layout: Layout, state: State, work: Scratch, dt: real, w:
 
 @wp.func
 def set_scalar_targets(layout: Layout, work: Scratch, z: array2, dt: real, w: int):
-    """The same for lines: limits hold and soft forces act by where positions go, not by what the row says."""
+    """Target velocities of scalars: bounds hold and compliant forces act by where positions go, not by what the linear
+    row says."""
     l = int(0)
     while l < layout.scalars:
         kinds = layout.scalar_row_kinds[l] & (BOUND | COMPLIANT)
@@ -138,7 +141,7 @@ def set_scalar_targets(layout: Layout, work: Scratch, z: array2, dt: real, w: in
 
 @wp.func
 def compute_chord_residual(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, dt: real, w: int):
-    """zc ← what is missing of the momentum equation over the step, ρ = zP + Wᵀp − zc(v) (M-33); returns |ρ|²."""
+    """z_residual ← residual of the momentum balance over the step, ρ = z_momentum + Wᵀp − zc(v) (M-33); returns |ρ|²."""
     chord_momenta(tree, ws, state.v_next, dt, w)
     d = int(0)
     while d < layout.dofs:
@@ -150,7 +153,7 @@ def compute_chord_residual(tree: Tree, ws: Workspace, layout: Layout, state: Sta
 
 @wp.func
 def twice_kinetic_energy(z: array2, n: int, w: int):
-    """|z|², twice the kinetic energy."""
+    """|z|², twice the kinetic energy (J)."""
     total = real(0.0)
     d = int(0)
     while d < n:
@@ -161,8 +164,8 @@ def twice_kinetic_energy(z: array2, n: int, w: int):
 
 @wp.func
 def measure_scalar_errors(layout: Layout, work: Scratch, z: array2, dt: real, w: int):
-    """How far lines end from where their limits hold them or their soft forces took them to be: the most, and the
-    energy it would take to undo it, twice."""
+    """Errors of scalars at the end of the step against the bounds that hold them or the linear row their compliant
+    forces assumed: the largest (m or rad), and twice the energy it would take to undo all."""
     worst = real(0.0)
     energy = real(0.0)
     l = int(0)
@@ -211,7 +214,7 @@ def measure_scalar_errors(layout: Layout, work: Scratch, z: array2, dt: real, w:
 
 @wp.func
 def measure_gap_growth(loops: LoopJoints, work: Scratch, dt: real, w: int):
-    """How much the step widens the gaps of joints: the most, and the energy it would take to undo it, twice."""
+    """Growth of joint gaps over the step: the largest (m or 1), and twice the energy it would take to undo all."""
     worst = real(0.0)
     energy = real(0.0)
     k = int(0)

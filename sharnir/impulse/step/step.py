@@ -1,4 +1,4 @@
-"""A step of sequential impulses, for every world.
+"""A step of the real-time engine, for every world: velocity phase, then position phase.
 
 Generalised and maximal coordinates share it: in maximal coordinates all bodies are free and all joints close loops
 (sharnir.compiler.maximal).
@@ -84,10 +84,11 @@ from sharnir.kernels.columns import get, get3, get_int, item, put, put_int, set_
 from sharnir.kernels.types import array2, read_ticks, real
 from sharnir.kernels.vector_ops import clear, copy, copy_state, row_dot, store_state
 
-FOLD_RELATIVE_PIVOT = wp.constant(real(0.1))  # firmness of loops, against their past, below which a fold is near
-MAX_CORRECTIONS = 5  # of positions in a step, at most
-DIVERGED_POSITION = wp.constant(real(1.0e12))  # m or rad: no motion leads there
-POSITION_BUDGET_SHARE = wp.constant(real(0.2))  # share of the budget that velocities leave to positions
+# pivot of loops relative to its past below which a singular pose (fold) is near
+FOLD_RELATIVE_PIVOT = wp.constant(real(0.1))
+MAX_CORRECTIONS = 5  # of positions in a step
+DIVERGED_POSITION = wp.constant(real(1.0e12))  # m or rad: positions beyond count as diverged
+POSITION_BUDGET_SHARE = wp.constant(real(0.2))  # share of the time budget that velocities leave to positions
 
 
 @wp.func
@@ -103,8 +104,8 @@ def commit_velocities(
     use_chord: int,
     w: int,
 ):
-    """The step's velocities, momenta and impulses become the state, but for those of contacts. chord: lines move as
-    their positions do."""
+    """Commit the step's velocities, momenta and impulses, except those of contacts, to the state. use_chord: scalar
+    velocities are (g_next − g)/dt, else those of the rows."""
     store_actuators(tree, ws, layout, state, work, h, dt, w)
     l = int(0)
     while l < layout.scalars:
@@ -154,8 +155,8 @@ def commit_positions(
     positions_moved: int,
     w: int,
 ):
-    """Positions ← next positions, poses and coordinates of loops there; the position error is reported.
-    moved: the poses are in the workspace, else in the trial's."""
+    """Commit the next positions: q, v, poses, loop coordinates; report the position error (NaN if a position diverged).
+    positions_moved: the poses are in the workspace `ws`, else in `trial`."""
     worst = real(0.0)
     divergence = real(0.0)  # added last: a maximum forgets it
     copy_state(state.q_next, state.q, state.q.shape[0], w)
@@ -184,7 +185,7 @@ def commit_positions(
 
 @wp.func
 def warm_start_factor(state: State, h: real, w: int):
-    """By what the last impulses are scaled to start from: the ratio of the times forces act."""
+    """Factor of the previous impulses to start from: ratio of the times forces act, times the warm-start setting."""
     scale = real(0.0)
     if item(state.prev_step, 1, w) > real(0.0):
         scale = state.settings[WARM_START, 0] * h / item(state.prev_step, 1, w)
@@ -196,7 +197,7 @@ def begin_step(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Where a step begins: with its velocities, rows not yet known."""
+    """Begin a step: h = (dt_prev + dt)/2, warm-start factor, direct or swept bilateral rows, flags."""
     h = real(0.5) * (item(state.prev_step, 0, w) + state.settings[DT, 0])
     put(work.status_real, FORCE_TIME, w, h)
     put(work.status_real, WARM_FACTOR, w, warm_start_factor(state, h, w))
@@ -212,7 +213,8 @@ def compute_free_motion(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Momenta, inertias and forces where a step begins, or inertias where a correction of its positions does."""
+    """Free motion of the step: known forces and the factor of M⁻¹ (correction 0), or the factor at the corrected
+    positions."""
     if get_int(work.status, CORRECTING, w) == 1:
         first = wp.where(get_int(work.status, CORRECTION, w) == 0, 1, 0)
         if first == 1:
@@ -229,7 +231,9 @@ def compute_free_motion(
 def predict_start(
     loops: LoopJoints, layout: Layout, state: State, work: Scratch, z: array2, relative_pivot: real, w: int
 ):
-    """z of the motion without rows ← with the correction of momenta and the impulses to start from."""
+    """z of the free motion ← with the carried residual, the predicted chord correction and the warm-start impulses;
+    targets of the joints; begins the velocity phase. relative_pivot: of the loops against their past; near a fold
+    nothing is extrapolated, since velocities change without bound there."""
     dt = state.settings[DT, 0]
     set_item(state.report, MIN_RELATIVE_PIVOT, w, relative_pivot)
     ratio = real(0.0)
@@ -254,7 +258,7 @@ def assemble_rows(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """The rows of the step or of a correction; in the step, z of its motion with the impulses it starts from."""
+    """Assemble the rows of the step or of a position correction; in the step also z to start from."""
     assemble_joints_and_scalars(tree, ws, trial, loops, layout, state, work, end, w)
     if get_int(work.status, CORRECTION, w) == 0:
         match_cursor = int(0)
@@ -270,7 +274,7 @@ def assemble_joints_and_scalars(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Rows of joints and lines."""
+    """Assemble rows of joints and scalars while the step or a correction goes on."""
     if get_int(work.status, CORRECTING, w) == 1:
         n = get_int(work.status, CORRECTION, w)
         dt = state.settings[DT, 0]
@@ -283,7 +287,7 @@ def assemble_joints_and_scalars(
 def assemble_contact_rows(
     tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, match_cursor: int, w: int
 ):
-    """Rows of contact c; last, and returned: see `recall_contact`."""
+    """Assemble contact c; match_cursor, and returned: see `match_contact`."""
     dt = state.settings[DT, 0]
     chord_scale = step_ratio(state, dt, w)
     return assemble_contact(
@@ -296,7 +300,7 @@ def assemble_blocks(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Blocks of rows and, in the step, z to start from."""
+    """Factor the blocks of rows and, in the step, predict z to start from."""
     if get_int(work.status, CORRECTING, w) == 1:
         n = get_int(work.status, CORRECTION, w)
         direct = get_int(work.status, IS_DIRECT, w)
@@ -310,7 +314,7 @@ def solve_velocities(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """v_next, momenta C and impulses p of the step, all passes of it."""
+    """Velocity phase: v_next, momenta C and impulses p of the step, all iterations."""
     while get_int(work.status, PHASE, w) != PHASE_DONE:
         solve_impulses(tree, ws, trial, loops, layout, state, work, end, w)
         evaluate(tree, ws, trial, loops, layout, state, work, end, w)
@@ -321,7 +325,7 @@ def store_velocities(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Keep the step's velocities; see what positions need to be corrected."""
+    """Store the velocities of the step (correction 0), and find out whether positions need to be corrected."""
     if get_int(work.status, CORRECTING, w) == 1:
         dt = state.settings[DT, 0]
         n = get_int(work.status, CORRECTION, w)
@@ -337,7 +341,7 @@ def solve_positions(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Pseudo-velocities that undo position errors, where there are any."""
+    """Solve for pseudo-velocities that undo position errors, where there are any."""
     if get_int(work.status, CORRECTING, w) == 1 and get_int(work.status, HAS_POSITION_ERROR, w) == 1:
         run_split_impulses(
             tree, ws, loops, layout, state, work, get_int(work.status, IS_DIRECT, w), state.settings[DT, 0], end, w
@@ -349,7 +353,8 @@ def apply_position_correction(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Positions moved by them; whether to correct them again at the poses reached."""
+    """Move positions by the pseudo-velocities; decide whether to correct again at the poses reached: while the opening
+    more than halves, is above CORRECT_AGAIN_ABOVE, and time is left."""
     if get_int(work.status, CORRECTING, w) == 1:
         n = get_int(work.status, CORRECTION, w)
         opening = real(-1.0)
@@ -375,7 +380,7 @@ def end_step(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Positions, poses and reports of the end of a step."""
+    """End the step: positions, poses, angular momentum of floating groups, report."""
     set_item(state.report, CORRECTION_COUNT, w, real(get_int(work.status, CORRECTION, w)))
     positions_moved = get_int(work.status, POSITIONS_MOVED, w)
     if positions_moved == 1:
@@ -388,8 +393,8 @@ def predictive_step(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Rows act on the velocity of the whole step: chord momenta balance, joints are closed at its end; where they are
-    not, positions are corrected at the poses reached, as long as that helps."""
+    """Advance world w by dt: velocities whose chord momenta balance with joints closed at the end of the step, then
+    position corrections at the poses reached while that halves the error (docs/method.md 7)."""
     velocity_deadline = end - wp.float64(POSITION_BUDGET_SHARE * state.settings[TICK_BUDGET, 0])
     begin_step(tree, ws, trial, loops, layout, state, work, end, w)
     while get_int(work.status, CORRECTING, w) == 1:  # one place for each stage: they are inlined where they stand

@@ -1,7 +1,8 @@
-"""Velocities of a step: its momenta balance, joints are closed at its end (M-32..M-36).
+"""Velocity phase: fixed-point iteration on the discrete momentum balance, with joints closed at the end of the step
+(M-32..M-36).
 
-A pass is two stages: impulses for the speeds sought (`press`), then a look at what they led to (`weigh`), which says
-what comes next. Where a step stands is kept in `Work.flow`, so that the stages may be kernels of their own.
+Each iteration (a pass of `Settings.passes`) solves for impulses, evaluates the momentum residual and the end pose, and
+chooses the next `Phase`. The phase is stored per world (`Scratch.status`), so that GPU stages can be separate kernels.
 """
 
 from __future__ import annotations
@@ -78,20 +79,19 @@ from sharnir.kernels.lanes import uses_lanes
 from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import column_add, copy
 
-QUIET_SPEED = wp.constant(
-    real(1.0e-2)
-)  # m/s: where bodies move faster, one among many need not be told from one at rest
-MAX_RESTITUTION_TRIES = 8  # times an impact is made softer, at most
-CONTACT_ERROR_WEIGHT = wp.constant(real(0.03))  # of how far a contact's end is missed counts as a joint's gap
-MAX_LATE_ACTIVATIONS = 3  # times lines that came to act within a step are taken in
-PHASE_ITERATE, PHASE_FINAL_LINEAR, PHASE_LINEARISED, PHASE_END_POSE, PHASE_DONE = range(
-    5
-)  # what is next: a pass, the last correction, the tangent, a look at the end
+# m/s: where bodies move faster on average, sweeps may stop at TOL_ACCEPT
+QUIET_SPEED = wp.constant(real(1.0e-2))
+MAX_RESTITUTION_TRIES = 8  # reductions of the restitution in a step
+CONTACT_ERROR_WEIGHT = wp.constant(real(0.03))  # weight of a contact's end-point error against a joint's gap growth
+MAX_LATE_ACTIVATIONS = 3  # times scalars are activated late within a step
+# iterate; final linear correction; linearised step; evaluate the end pose; done
+PHASE_ITERATE, PHASE_FINAL_LINEAR, PHASE_LINEARISED, PHASE_END_POSE, PHASE_DONE = range(5)
 
 
 @wp.func
 def begin_velocity_phase(state: State, work: Scratch, w: int):
-    """What a step begins with: a pass or, where none is to be corrected, the tangent."""
+    """Begin the velocity phase: first Phase (ITERATE, or LINEARISED without passes) and counters. The first iteration
+    is solved to TOL_LOOSE if there are contacts, the previous step needed corrections and nothing bounces."""
     put_int(work.status, PHASE, w, wp.where(state.settings[MAX_PASSES, 0] > real(0.0), PHASE_ITERATE, PHASE_LINEARISED))
     put_int(work.status, LATE_ACTIVATIONS, w, 0)
     put_int(work.status, RESTITUTION_TRIES, w, 0)
@@ -112,7 +112,8 @@ def solve_impulses(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Impulses for the speeds now sought; impacts that would add energy are made softer (M-59)."""
+    """Solve for impulses at the present target velocities; restitution that would add energy is reduced and solved
+    again (M-59)."""
     phase = get_int(work.status, PHASE, w)
     if phase != PHASE_END_POSE and phase != PHASE_DONE:
         n = layout.dofs
@@ -162,7 +163,7 @@ def evaluate(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Where the impulses lead, and what is next."""
+    """Evaluate where the impulses lead (velocities, residual, contact chords, end pose) and choose the next phase."""
     evaluate_motion(tree, ws, trial, loops, layout, state, work, end, w)
     if get_int(work.status, PHASE, w) == PHASE_ITERATE:
         c = int(0)
@@ -177,7 +178,7 @@ def evaluate_motion(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """Velocities and momenta that the impulses lead to."""
+    """Velocities and momenta that the impulses lead to; in ITERATE also the squared residual of the momentum balance."""
     phase = get_int(work.status, PHASE, w)
     if phase != PHASE_DONE:
         dt = state.settings[DT, 0]
@@ -203,8 +204,8 @@ def choose_phase(
     tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
     w: int,
 ):  # fmt: skip
-    """What is next. A step starts from the last step's correction of the tangent momenta, and hands the rest it leaves
-    to the next."""
+    """Choose the next phase. A step starts from the chord correction of the previous one, and carries a small residual
+    over to the next."""
     phase = get_int(work.status, PHASE, w)
     dt = state.settings[DT, 0]
     if phase == PHASE_ITERATE:
@@ -230,7 +231,8 @@ def next_phase(
     end: wp.float64,
     w: int,
 ):
-    """What comes after a pass, by what it left unbalanced."""
+    """Phase after an iteration, by its residual, growth of gaps, scalar and contact errors: iterate, correct linearly
+    once more, fall back to the linearised step (residual above FALLBACK_RESIDUAL), or evaluate the end pose."""
     n = layout.dofs
     passes = int(item(state.report, PASS_COUNT, w))
     tol_scale = state.settings[TOL_SCALE, 0]
@@ -294,7 +296,7 @@ def next_phase(
 def activate_scalars(
     tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, dt: real, w: int
 ):
-    """How many lines came to act within the step and are now among its rows."""
+    """Activate scalars that came to act within the step; returns how many are new among its rows."""
     late_activations = get_int(work.status, LATE_ACTIVATIONS, w)
     activated = int(0)
     if late_activations < MAX_LATE_ACTIVATIONS:
@@ -311,14 +313,15 @@ def activate_scalars(
 
 @wp.func
 def add_residual(work: Scratch, z: array2, n: int, w: int):
-    """z and what it is built on ← with what the momentum equation still lacks."""
+    """Add the momentum residual to z and to its base."""
     column_add(work.z_residual, 0, real(1.0), z, 0, n, w)
     column_add(work.z_residual, 0, real(1.0), work.z_base, 0, n, w)
 
 
 @wp.func
 def split_last_change(layout: Layout, ws: Workspace, state: State, work: Scratch, w: int):
-    """z ← its last change, zc ← z, tau ← velocities before it; zc: z before it."""
+    """Before the outward pass of the final linear correction: z ← its last change, z_last ← z (in z_residual), tau ←
+    velocities before it."""
     d = int(0)
     while d < layout.dofs:
         z = get(ws.z, d, w)
@@ -330,8 +333,8 @@ def split_last_change(layout: Layout, ws: Workspace, state: State, work: Scratch
 
 @wp.func
 def apply_last_change(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, w: int):
-    """Velocities and momenta follow the last change of z, whose velocities are in v_next, along the tangent: so little
-    is left."""
+    """After it: velocities and momenta follow the last change of z linearly; the second-order remainder is negligible
+    there."""
     d = int(0)
     while d < layout.dofs:
         set_item(state.v_next, d, w, item(state.v_next, d, w) + item(state.tau, d, w))
@@ -344,7 +347,7 @@ def apply_last_change(tree: Tree, ws: Workspace, layout: Layout, state: State, w
 
 @wp.func
 def store_exact_momenta(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, w: int):
-    """C ← P⁺ + Σ Jᵀ p of bodies on their own: momentum is exact, whatever the passes left."""
+    """C ← P⁺ + Σ Jᵀp for free bodies: their momentum is exact whatever residual the iteration left."""
     n = layout.dofs
     copy(ws.z, work.z_residual, n, w)
     d = int(0)
@@ -359,7 +362,7 @@ def store_exact_momenta(tree: Tree, ws: Workspace, layout: Layout, state: State,
 
 @wp.func
 def store_chord(layout: Layout, state: State, work: Scratch, carry_share: real, w: int):
-    """The correction this step called for, to start the next with, and a share of what was left of it."""
+    """Store the chord correction of this step, from which the next one starts, and carry_share of the residual left."""
     store_momentum_chord(
         work.z_residual, work.z_base, work.z_momentum, carry_share, layout.dofs, work.z_old, state.residual_carry, w
     )
@@ -369,6 +372,7 @@ def store_chord(layout: Layout, state: State, work: Scratch, carry_share: real, 
 
 @wp.func
 def reset_chord(layout: Layout, state: State, w: int):
+    """Reset the chord corrections of momenta and joints, and the carried residual."""
     d = int(0)
     while d < layout.dofs:
         set_item(state.residual_carry, d, w, real(0.0))
@@ -379,7 +383,7 @@ def reset_chord(layout: Layout, state: State, w: int):
 
 @wp.func
 def revert_to_linearised(layout: Layout, state: State, work: Scratch, z: array2, dt: real, w: int):
-    """Back to the tangent at the start of the step: it loses energy and gains none."""
+    """Revert to the linearised step at its start, which loses energy and gains none."""
     d = int(0)
     while d < layout.dofs:
         put(z, d, w, get(z, d, w) - get(work.z_base, d, w) + get(work.z_momentum, d, w))
