@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import warp as wp
 
 from sharnir.collision.buffers import CollisionScratch, Contacts, allocate_collision_scratch, allocate_contacts
+from sharnir.dynamics.loop_joints import LoopJoints
+from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, LANES_8
 from sharnir.kernels.columns import LANES, allocate_columns, allocate_contiguous
@@ -291,6 +293,19 @@ class Scratch:
     status: ints2d  # [STATUS_SIZE] where the step stands, flags and counters
     status_real: array2  # [STATUS_REAL_SIZE] the same, numbers
     any_iterating: wp.array(dtype=int)  # [1] on a GPU: 1 while any world has iterations left
+
+
+@wp.struct
+class StepContext:
+    """Everything a stage of a step reads or writes; leaf functions take the parts they use."""
+
+    tree: Tree  # links and joints of the spanning tree
+    here: Workspace  # poses and factor of M⁻¹ at the start of the step
+    there: Workspace  # poses the step leads to
+    loops: LoopJoints  # joints that close loops
+    layout: Layout  # rows, laid out once
+    state: State
+    work: Scratch
 
 
 def allocate_state(model: Model, layout: Layout, worlds: int, history: int, device: str) -> State:

@@ -32,7 +32,7 @@ class Capture:
         evolving: Arrays = {name: getattr(state, theirs).numpy() for name, theirs in names.items()}
         contacts: Arrays = {name: getattr(state, name).numpy() for name in CONTACT_ARRAYS}
         seen: Arrays = {name: sim.impulses.seen[name].numpy() for name in SEEN}
-        room = sim.impulses.plan.max_contacts
+        room = sim.impulses.layout.max_contacts
         each = {name: len(x) // room if room else 0 for name, x in contacts.items()}
         self.layout = Layout(
             (*parts_of(report), *neighbouring_parts(evolving)),
