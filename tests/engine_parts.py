@@ -20,10 +20,11 @@ from numpy.typing import ArrayLike
 
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import CONTACT_MASS_SIZE, SETTINGS_SIZE, Scratch, State, allocate_scratch, allocate_state
+from sharnir.impulse.data import Scratch, State, allocate_scratch, allocate_state
 from sharnir.impulse.layout.bilateral import lay_out_bilateral
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, CONTACT_IMPULSES, FRICTION, SCALAR_IMPULSES
+from sharnir.impulse.slots import ContactMass, Setting
 from sharnir.kernels.types import np_real, real
 from sharnir.model.joint_rows import CONSTRAINT_COUNT
 
@@ -203,7 +204,7 @@ class Rows:
         work, loops, n = self.parts.work, self.parts.loops, self.contacts
         loops.count, loops.constraint_count = len(self.joints), integers(CONSTRAINT_COUNT, self.device)
         loops.kind = integers([kind for _, kind in self.joints], self.device)
-        self.parts.state.settings = column(np.zeros(SETTINGS_SIZE), self.device)
+        self.parts.state.settings = column(np.zeros(len(Setting)), self.device)
         self.W = self.rng.normal(size=(self.size, self.columns))
         halves = np.zeros((n, 2, 3), dtype=int)
         for c, pair in enumerate(self.pairs):
@@ -266,7 +267,7 @@ class Rows:
         """[CONTACT_K] what the solve of a contact reads of its block of W Wᵀ, where that has an inverse."""
         rows = self.contact(c, world)
         K = rows @ rows.T
-        out = np.zeros(CONTACT_MASS_SIZE)
+        out = np.zeros(ContactMass.SIZE)
         out[:9] = np.linalg.inv(K[:3, :3]).reshape(-1)
         out[9], out[10], out[11:13] = 1 / K[0, 0], 1 / np.linalg.eigvalsh(K[1:3, 1:3])[1], K[0, 1:3]
         if self.width == 6:

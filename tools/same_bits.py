@@ -190,6 +190,8 @@ def main() -> None:
     chosen = arguments()
     runner = Runner(chosen.root.resolve(), chosen.flags, "single" if chosen.single else "double", chosen.fresh)
     sides = [side_of(given, label, runner.root) for given, label in ((chosen.base, "BASE"), (chosen.head, "HEAD"))]
+    if sides[0].key == sides[1].key:  # a trial of this tool: the second is run anew
+        sides[1] = sides[1]._replace(kept=False)
     listed = [chosen_cases(runner.names(side), chosen.quick, chosen.only) for side in sides]
     names = list(dict.fromkeys([*listed[0], *listed[1]]))
     if not names:

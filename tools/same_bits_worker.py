@@ -22,7 +22,7 @@ import numpy as np
 from same_bits_cases import Case, all_cases, model_of
 
 DATA_MODULES = ("sharnir.impulse.data", "sharnir.constraints.work")  # new, old: where EVOLVES and report slots are
-TICKS_NAMES = ("TICKS", "REPORT_TICKS")  # of the slot of a report that holds the machine's ticks
+SLOTS_MODULE = "sharnir.impulse.slots"  # new: where the slots of a report are named
 TICK_ARRAYS = {"ticks", "machine_ticks", "clock_ticks"}  # of the state, where they are an array of their own
 EVOLVING = 19  # arrays of the state that evolve, without such an array, always in this order:
 CLOCK, TOUCHED, TOUCHED_LAST = 10, 11, 14  # the clock, then those of contacts, their count in front
@@ -45,7 +45,9 @@ def layout_of() -> Layout:
     evolves = tuple(name for name in data.EVOLVES if name not in TICK_ARRAYS)
     if len(evolves) != EVOLVING:
         raise SystemExit(f"same_bits_worker: {len(evolves)} arrays evolve, not {EVOLVING}: `layout_of` is out of date")
-    return Layout(evolves, next(getattr(data, name) for name in TICKS_NAMES if hasattr(data, name)))
+    if _exists(SLOTS_MODULE):
+        return Layout(evolves, int(importlib.import_module(SLOTS_MODULE).ReportItem.STEP_TICKS))
+    return Layout(evolves, int(data.TICKS))
 
 
 def _exists(module: str) -> bool:

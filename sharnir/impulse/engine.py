@@ -13,9 +13,9 @@ import warp as wp
 from sharnir.collision.pipeline import collide_all_kernel, collide_convex_kernel, collide_round_kernel
 from sharnir.dynamics.loop_joints import upload_loop_joints
 from sharnir.dynamics.tree import allocate_workspace, upload_tree
-from sharnir.impulse import data
 from sharnir.impulse.data import EVOLVES, STATE_SAVED, StepContext, allocate_scratch, allocate_state
 from sharnir.impulse.layout.layout import upload_layout
+from sharnir.impulse.slots import REPORT_SIZE, Method, Setting, StatusReal
 from sharnir.impulse.step.cpu import initialise_kernel, published_step_kernel, step_kernel, ticks_kernel
 from sharnir.impulse.step.gpu import Stages, begin_stage, pose_stage, step_stages, threads_of, velocity_stages
 from sharnir.impulse.step.observe import observe_kernel
@@ -38,7 +38,7 @@ REACTION_TOLERANCE_FACTOR = 1e-4  # factor on the usual tolerances, for reaction
 REACTION_PASSES = 10  # outer iterations for reactions
 UNLIMITED_SWEEPS = 1e9  # sweeps, where a step replays nothing
 # settings that make a step end where the replayed one did
-REPLAY_LIMITS = (data.REPLAY_CUT, data.REPLAY_PSEUDO_SWEEPS, data.REPLAY_CORRECTIONS)
+REPLAY_LIMITS = (Setting.REPLAY_CUT, Setting.REPLAY_PSEUDO_SWEEPS, Setting.REPLAY_CORRECTIONS)
 
 
 @cache
@@ -88,7 +88,7 @@ class ImpulseEngine:
         self._turn_view = np.zeros(1) if self._on_gpu else self.state.launch_step.numpy()
         self._detects = self.layout.max_contacts > 0 and self.layout.detects_contacts == 0  # by a kernel of its own
         self._graphs = Graphs(device)
-        self._settings = np.zeros((data.SETTINGS_SIZE, 1), dtype=np_real)
+        self._settings = np.zeros((len(Setting), 1), dtype=np_real)
         self._tight: tuple[Settings, float, np.ndarray] | None = None
         self._views: dict[int, np.ndarray] = {}
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
@@ -122,22 +122,22 @@ class ImpulseEngine:
     def set(self, settings: Settings, dt: float, like: tuple[float, ...] | None = None, tight: float = 1.0) -> None:
         """Settings of the steps to come; like: sweeps at which a step to replay was out of time, its pseudo-sweeps and
         corrections, which then end it instead of the clock; tight: share of the usual tolerances."""
-        paper = data.PAPER_BODIES if self.layout.is_maximal else data.PAPER_TREE
+        paper = Method.PAPER_BODIES if self.layout.is_maximal else Method.PAPER_TREE
         budget = NO_BUDGET_SECONDS if settings.budget is None or like is not None else settings.budget * BUDGET_FRACTION
         default = settings.method == "default"
         values = {
-            data.DT: dt, data.EPSILON: settings.change(self.model, dt), data.ERP: settings.erp,
-            data.MAX_PASSES: settings.passes, data.TICK_BUDGET: budget * ticks_per_second(),
-            data.MAX_SWEEPS: settings.max_sweeps,
-            data.METHOD: data.PREDICTIVE if default else paper, data.WARM_START: settings.warm_start,
-            data.ACCELERATE: default and settings.accelerate,
-            data.BILATERAL_DIRECT: default and settings.bilateral == "direct",
+            Setting.DT: dt, Setting.EPSILON: settings.change(self.model, dt), Setting.ERP: settings.erp,
+            Setting.MAX_PASSES: settings.passes, Setting.TICK_BUDGET: budget * ticks_per_second(),
+            Setting.MAX_SWEEPS: settings.max_sweeps,
+            Setting.METHOD: Method.PREDICTIVE if default else paper, Setting.WARM_START: settings.warm_start,
+            Setting.ACCELERATE: default and settings.accelerate,
+            Setting.BILATERAL_DIRECT: default and settings.bilateral == "direct",
         }  # fmt: skip
-        values[data.TOL_SCALE] = tight
-        values[data.TOL_ACCEPT] = settings.enough(self.model, dt)
-        values[data.TOL_LOOSE] = settings.easy_change(self.model, dt)
-        values[data.MEAN_MASS] = float(self.model.mass.sum()) / max(1, self.model.nb)
-        values[data.WEIGH_BY_MASS] = settings.epsilon is None and default and get_precision() == "double"
+        values[Setting.TOL_SCALE] = tight
+        values[Setting.TOL_ACCEPT] = settings.enough(self.model, dt)
+        values[Setting.TOL_LOOSE] = settings.easy_change(self.model, dt)
+        values[Setting.MEAN_MASS] = float(self.model.mass.sum()) / max(1, self.model.nb)
+        values[Setting.WEIGH_BY_MASS] = settings.epsilon is None and default and get_precision() == "double"
         limits = (UNLIMITED_SWEEPS,) * 3 if like is None else like
         values |= dict(zip(REPLAY_LIMITS, limits, strict=True))
         for place, value in values.items():
@@ -165,14 +165,14 @@ class ImpulseEngine:
         """Launch kernels of some steps, `times` over."""
         self._steps_view[0] = steps
         kernels = self.kernels_of_step()
-        self._graphs.launch_all(self._settings[data.METHOD, 0], kernels, self.worlds, times)
+        self._graphs.launch_all(self._settings[Setting.METHOD, 0], kernels, self.worlds, times)
 
     def kernels_of_step(self) -> list[Launch | RepeatWhile]:
         """What is launched for a step, in its order, with its arguments."""
         if self._on_gpu:
             after = self._in_turn(step_stages(self.model.loops > 0))
             return [*self._stages([begin_stage]), *self._collide(), *after]
-        predictive = self._settings[data.METHOD, 0] == data.PREDICTIVE
+        predictive = self._settings[Setting.METHOD, 0] == Method.PREDICTIVE
         kernel = step_kernel if predictive else published_step_kernel
         return [*self._collide(), Launch(kernel, [self._context, self._steps])]
 
@@ -202,9 +202,9 @@ class ImpulseEngine:
 
     def reports(self, steps: int) -> np.ndarray:
         """[steps, REPORTS, worlds] of the last launch."""
-        size = data.REPORT_SIZE * steps
+        size = REPORT_SIZE * steps
         history = self.state.history[:size].numpy() if self._on_gpu else self.host(self.state.history)[:size]
-        return np.asarray(history.reshape(steps, data.REPORT_SIZE, self.worlds))
+        return np.asarray(history.reshape(steps, REPORT_SIZE, self.worlds))
 
     def observe(self) -> None:
         """Velocities, poses and energies at the present time, in `seen`."""
@@ -234,7 +234,7 @@ class ImpulseEngine:
         self._graphs.launch_all("react", kernels, self.worlds)
         if self.worlds == 1:
             gain = self.host(self._here.C)[:, 0] - self.host(self.state.P)[:, 0]
-            self.momentum_rate = (gain / self.host(self._work.status_real)[data.FORCE_TIME, 0]).reshape(-1, 6)
+            self.momentum_rate = (gain / self.host(self._work.status_real)[StatusReal.FORCE_TIME, 0]).reshape(-1, 6)
         self._put_back(kept)
         self._settings[:] = present
         self._send_settings()

@@ -8,9 +8,10 @@ import warp as wp
 from sharnir.dynamics.inward import damping_implicitness, spring_implicitness
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import LOOP_ROW
-from sharnir.impulse.data import METHOD, PAPER_TREE, Scratch, State, StepContext
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.actuators import ACTUATOR_IMPLICIT, ACTUATOR_ROW, ActuatorData
 from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.slots import Method, Setting
 from sharnir.kernels.columns import get, item, put, set_item
 from sharnir.kernels.types import DOUBLE, real, vec3, vec4
 
@@ -212,7 +213,7 @@ def implicit_coefficients(tree: Tree, ws: Workspace, state: State, c: int, h: re
     velocity, per stiffness and old velocity, per damping and new velocity, per damping and old velocity."""
     quarter = real(0.25)
     out = vec4(quarter * h * h, quarter * h * h, h, real(0.0))
-    if int(state.settings[METHOD, 0]) != PAPER_TREE:
+    if int(state.settings[Setting.METHOD, 0]) != Method.PAPER_TREE:
         stiffness = tree.stiffness[c] + item(state.actuator_load, 4 * c + 1, w)
         hk = get(ws.hk, c, w)
         hc = get(ws.hc, c, w)

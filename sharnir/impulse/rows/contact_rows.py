@@ -21,7 +21,7 @@ from sharnir.collision.pipeline import (
 from sharnir.dynamics.forces import pivot_of
 from sharnir.dynamics.momenta import link_velocities
 from sharnir.dynamics.tree import Tree
-from sharnir.impulse.data import CONTACT_POINTS, Scratch, State, StepContext
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.belts import find_belt_motion, has_belt, whiten_belt_contact
@@ -29,6 +29,7 @@ from sharnir.impulse.rows.contact_frame import contact_frame_of, contact_velocit
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
 from sharnir.impulse.rows.contact_matching import match_contact
 from sharnir.impulse.rows.whitened_rows import whiten_contact_pair
+from sharnir.impulse.slots import ReportItem
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put, put3, put_int, set_item
 from sharnir.kernels.types import array2, real, vec3
 
@@ -64,7 +65,7 @@ def store_contact_count(layout: Layout, state: State, work: Scratch, w: int):
     """Store and report the number of contacts: from here on all of them have rows."""
     put_int(work.contact_count, 0, w, found_contact_count(layout, state, w))
     if layout.contact_model.has_pairs == 1:
-        set_item(state.report, CONTACT_POINTS, w, real(item_int(state.contacts.count, 1, w)))
+        set_item(state.report, ReportItem.CONTACT_POINTS, w, real(item_int(state.contacts.count, 1, w)))
 
 
 @wp.func

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, Scratch, StepContext
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
+from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.contact_block import max_abs3, solve_contact_cone, solve_torsional_rolling, sweep_contact
 from sharnir.impulse.solve.islands import root_of_scalar
 from sharnir.kernels.columns import get, get_int, put, put_int
@@ -168,7 +169,7 @@ def sweep_active(ctx: StepContext, threshold: real, z: array2, p: array2, w: int
             d = solve_torsional_rolling(ctx, c, get(p, at, w), 0, z, p, w)
             change = wp.max(change, max_abs3(d))
             change2 = change2 + wp.dot(d, d)
-        change = change * get(ctx.work.contact_mass, CONTACT_MASS_SIZE * c + 15, w)
+        change = change * get(ctx.work.contact_mass, ContactMass.SIZE * c + 15, w)
         put(ctx.work.contact_impulse_change, c, w, change)
         worst = wp.max(worst, change)
         if change > threshold:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import MAX_SWEEPS, SWEEP_TOLERANCE, Scratch, StepContext
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.rows.contact_frame import contact_count
+from sharnir.impulse.slots import Setting, StatusReal
 from sharnir.impulse.solve.active_contacts import (
     activate_changed_frozen,
     extrapolate_active,
@@ -47,8 +48,8 @@ def run_pgs_active(ctx: StepContext, z: array2, end: wp.float64, w: int):
     """Projected Gauss–Seidel of contacts alone, over active ones (M-85). Contacts of trees whose impulses do not change
     are frozen; the first sweep, each tenth and the last include them, and only these may end the loop. Returns the
     number of sweeps, the last change, N s, and the `StopReason`."""
-    max_sweeps = int(ctx.state.settings[MAX_SWEEPS, 0])
-    epsilon = get(ctx.work.status_real, SWEEP_TOLERANCE, w)
+    max_sweeps = int(ctx.state.settings[Setting.MAX_SWEEPS, 0])
+    epsilon = get(ctx.work.status_real, StatusReal.SWEEP_TOLERANCE, w)
     worst = real(0.0)
     last_change2 = real(0.0)
     change_at_check = real(1.0e30)

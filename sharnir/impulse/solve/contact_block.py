@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, WARM_STARTED, Scratch, StepContext
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import (
     apply_contact_impulse,
@@ -14,6 +14,7 @@ from sharnir.impulse.rows.contact_frame import (
     contact_velocity,
     normal_velocity,
 )
+from sharnir.impulse.slots import ContactMass, Status
 from sharnir.impulse.solve.coulomb_cone import solve_cone
 from sharnir.kernels.columns import get, get3, get_int, put, put_int
 from sharnir.kernels.types import array2, real, vec3
@@ -25,7 +26,7 @@ def solve_contact_cone(ctx: StepContext, c: int, direct: int, old: vec3, z: arra
     three impulses. direct: 1 if rows are projected (bilateral rows solved directly); old: its impulses."""
     at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
     s = contact_velocity(ctx, c, 0, direct, z, w) - get3(ctx.work.contact_target, c, w)
-    new = solve_cone(ctx.work.contact_mass, CONTACT_MASS_SIZE * c, get(ctx.work.contact_mu, 3 * c, w), old, s, w)
+    new = solve_cone(ctx.work.contact_mass, ContactMass.SIZE * c, get(ctx.work.contact_mu, 3 * c, w), old, s, w)
     d = new - old
     put(p, at, w, new[0])
     put(p, at + 1, w, new[1])
@@ -44,7 +45,7 @@ def sweep_contact(ctx: StepContext, c: int, direct: int, z: array2, p: array2, w
     worst = max_abs3(d)
     if get_int(ctx.work.contact_row_count, c, w) == 6:
         worst = wp.max(worst, max_abs3(solve_torsional_rolling(ctx, c, get(p, at, w), direct, z, p, w)))
-    return worst * get(ctx.work.contact_mass, CONTACT_MASS_SIZE * c + 15, w)
+    return worst * get(ctx.work.contact_mass, ContactMass.SIZE * c + 15, w)
 
 
 @wp.func
@@ -73,8 +74,8 @@ def torsional_rolling_impulse(work: Scratch, c: int, normal: real, old: vec3, s:
     """Angular impulses (torsional, two of rolling) of contact c that replace `old`, at angular velocities s, clamped by
     the lengths c_s, c_r times the normal impulse (M-57)."""
     bound = get(work.contact_mu, 3 * c + 1, w) * normal
-    spin = wp.clamp(old[0] - s[0] * get(work.contact_mass, CONTACT_MASS_SIZE * c + 13, w), -bound, bound)
-    roll_step = get(work.contact_mass, CONTACT_MASS_SIZE * c + 14, w)
+    spin = wp.clamp(old[0] - s[0] * get(work.contact_mass, ContactMass.SIZE * c + 13, w), -bound, bound)
+    roll_step = get(work.contact_mass, ContactMass.SIZE * c + 14, w)
     a = old[1] - s[1] * roll_step
     b = old[2] - s[2] * roll_step
     norm = wp.sqrt(a * a + b * b)
@@ -101,9 +102,9 @@ def sweep_contacts(ctx: StepContext, direct: int, z: array2, p: array2, w: int):
 @wp.func
 def warm_start_contacts(ctx: StepContext, z: array2, w: int):
     """z += Wᵀ p of the contacts' warm-start impulses, once in a step."""
-    if get_int(ctx.work.status, WARM_STARTED, w) == 0:
+    if get_int(ctx.work.status, Status.WARM_STARTED, w) == 0:
         apply_contact_impulses(ctx, z, ctx.work.p, w)
-        put_int(ctx.work.status, WARM_STARTED, w, 1)
+        put_int(ctx.work.status, Status.WARM_STARTED, w, 1)
 
 
 @wp.func
@@ -127,7 +128,7 @@ def sweep_normal(ctx: StepContext, c: int, target: real, compliance: real, direc
     at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
     s = normal_velocity(ctx.layout, ctx.work, c, direct, z, w)
     before = get(p, at, w)
-    inverse = get(ctx.work.contact_mass, CONTACT_MASS_SIZE * c + 9, w)
+    inverse = get(ctx.work.contact_mass, ContactMass.SIZE * c + 9, w)
     after = wp.max((before + (target - s) * inverse) / (real(1.0) + compliance), real(0.0))
     if after != before:
         put(p, at, w, after)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, DELASSUS_STATE, LU_VALID, Scratch, StepContext
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_count, multiply_contact_rows
+from sharnir.impulse.slots import ContactMass, DelassusState, Status
 from sharnir.impulse.solve.coulomb_cone import solve_cone_dense
 from sharnir.impulse.solve.islands import MASS_RATIO
 from sharnir.impulse.solve.pgs_sweep import list_active_scalars, update_scalar
@@ -23,7 +24,6 @@ from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import row_add, row_dot
 
 TOL_SELF_STRESS = wp.constant(real(1.0e-5))  # of Σ A_ii Δp_i² (M-83): a change of less energy is self-stress
-UNKNOWN, KNOWN, MANY = range(3)  # of A: rows have changed; it is there; there are too many rows for it
 
 
 @wp.func
@@ -48,24 +48,24 @@ def pad_to_four(rows: int):
 def ensure_delassus(plan: Layout, work: Scratch, w: int):
     """Build the Delassus matrix if it is stale and fits, and return whether it is ready. It does not fit where there
     are no contacts, more than MAX_DELASSUS_ROWS rows, or contacts with torsional or rolling friction (six rows)."""
-    if get_int(work.status, DELASSUS_STATE, w) == UNKNOWN:
+    if get_int(work.status, Status.DELASSUS, w) == DelassusState.STALE:
         list_active_scalars(plan, work, 0, w)
         contacts = contact_count(work, w)
         rows = row_count(work, w)
-        readiness = int(KNOWN)
+        readiness = int(DelassusState.READY)
         if contacts == 0 or rows > MAX_DELASSUS_ROWS:
-            readiness = MANY
+            readiness = DelassusState.TOO_LARGE
         else:
             c = int(0)
             while c < contacts:
                 if get_int(work.contact_row_count, c, w) != 3:
-                    readiness = MANY
+                    readiness = DelassusState.TOO_LARGE
                 c += 1
-        if readiness == KNOWN:
+        if readiness == DelassusState.READY:
             build_delassus(plan, work, contacts, rows, w)
-        put_int(work.status, DELASSUS_STATE, w, readiness)
-        put_int(work.status, LU_VALID, w, 0)
-    return get_int(work.status, DELASSUS_STATE, w) == KNOWN
+        put_int(work.status, Status.DELASSUS, w, readiness)
+        put_int(work.status, Status.LU_VALID, w, 0)
+    return get_int(work.status, Status.DELASSUS, w) == DelassusState.READY
 
 
 @wp.func
@@ -255,7 +255,7 @@ def sweep_delassus(ctx: StepContext, w: int):
             ctx.work.delassus,
             n,
             ctx.work.contact_mass,
-            CONTACT_MASS_SIZE * c,
+            ContactMass.SIZE * c,
             mu,
             ctx.work.contact_target,
             c,
@@ -287,7 +287,7 @@ def change_is_self_stress(work: Scratch, w: int):
     while row < row_count(work, w):
         change = real(0.0)
         if row < 3 * contacts:
-            mass_ratio = wp.max(mass_ratio, get(work.contact_mass, CONTACT_MASS_SIZE * (row / 3) + 16, w))
+            mass_ratio = wp.max(mass_ratio, get(work.contact_mass, ContactMass.SIZE * (row / 3) + 16, w))
             change = get(work.row_impulse, row, w) - get(work.p_old, row, w)
         else:
             at = row + 3 * (row - 3 * contacts)

@@ -5,18 +5,10 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import (
-    ACCELERATE,
-    CONVERGED,
-    DELASSUS_STATE,
-    MAX_SWEEPS,
-    SWEEP_TOLERANCE,
-    WARM_STARTED,
-    StepContext,
-)
+from sharnir.impulse.data import StepContext
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS
+from sharnir.impulse.slots import DelassusState, Setting, Status, StatusReal, StopReason
 from sharnir.impulse.solve.contact_block import warm_start_contacts
-from sharnir.impulse.solve.delassus import KNOWN, UNKNOWN
 from sharnir.impulse.solve.gpu_sweep import (
     LaneRows,
     apply_warm_start,
@@ -43,16 +35,16 @@ def run_pgs_gpu(ctx: StepContext, z: array2, end: wp.float64, w: int):
     `StopReason`, TOO_LARGE where the rows do not fit into registers."""
     n = int(0)
     worst = real(0.0)
-    reason = int(CONVERGED)
+    reason = int(StopReason.CONVERGED)
     list_active_scalars_lanes(ctx.layout, ctx.work, w)
     lane_rows = assign_lane_rows(ctx.layout, ctx.work, w)
     if lane_rows.rows > MAX_LANE_ROWS:
         reason = -1
         warm_start_contacts(ctx, z, w)
     elif lane_rows.rows > 0:
-        if get_int(ctx.work.status, DELASSUS_STATE, w) == UNKNOWN:
+        if get_int(ctx.work.status, Status.DELASSUS, w) == DelassusState.STALE:
             scatter_dense_rows(ctx, lane_rows, w)
-            put_int(ctx.work.status, DELASSUS_STATE, w, KNOWN)
+            put_int(ctx.work.status, Status.DELASSUS, w, DelassusState.READY)
         n, worst, reason = run_pgs_registers(ctx, lane_rows, z, end, w)
     return n, worst, reason
 
@@ -61,17 +53,17 @@ def run_pgs_gpu(ctx: StepContext, z: array2, end: wp.float64, w: int):
 def run_pgs_registers(ctx: StepContext, lane_rows: LaneRows, z: array2, end: wp.float64, w: int):
     """Projected Gauss–Seidel in registers, all rows assigned to lanes. Restarts where the CPU does, after its first
     QUIET_SWEEPS sweeps. Returns the number of sweeps, the last change, N s, and the `StopReason`."""
-    max_sweeps = int(ctx.state.settings[MAX_SWEEPS, 0])
-    epsilon = get(ctx.work.status_real, SWEEP_TOLERANCE, w)
+    max_sweeps = int(ctx.state.settings[Setting.MAX_SWEEPS, 0])
+    epsilon = get(ctx.work.status_real, StatusReal.SWEEP_TOLERANCE, w)
     restart_at = int(0)  # sweeps after which one thread, too, begins anew: it has first tried whether a few are enough
     if 3 * lane_rows.contacts <= MAX_DELASSUS_ROWS and int(item(ctx.state.prev_step, 5, w)) <= QUIET_SWEEPS:
         restart_at = QUIET_SWEEPS
     p, scalar_impulses = load_row_impulses(ctx.layout, ctx.work, lane_rows, ctx.work.p, w)
     z_own = load_z_registers(ctx.layout, z, w)
     targets = load_row_targets(ctx.work, lane_rows, w)
-    if get_int(ctx.work.status, WARM_STARTED, w) == 0:
+    if get_int(ctx.work.status, Status.WARM_STARTED, w) == 0:
         z_own = apply_warm_start(ctx.layout, ctx.work, lane_rows, z_own, p, w)
-        put_int(ctx.work.status, WARM_STARTED, w, 1)
+        put_int(ctx.work.status, Status.WARM_STARTED, w, 1)
     p_direction = vec2()
     scalar_direction = vec4()
     z_direction = vec2()
@@ -99,7 +91,7 @@ def run_pgs_registers(ctx: StepContext, lane_rows: LaneRows, z: array2, end: wp.
             p_direction = vec2()
             scalar_direction = vec4()
             z_direction = vec2()
-        elif status == 1 and ctx.state.settings[ACCELERATE, 0] > real(0.0) and n < max_sweeps:
+        elif status == 1 and ctx.state.settings[Setting.ACCELERATE, 0] > real(0.0) and n < max_sweeps:
             p_change = p - p_old
             scalar_change = scalar_impulses - scalar_impulses_old
             z_change = z_own - z_own_old

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, StepContext
+from sharnir.impulse.data import StepContext
 from sharnir.impulse.row_kinds import BOUND
+from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.gpu_sweep import LaneRows, broadcast_row, dense_width, replace_row
 from sharnir.impulse.solve.split_impulse import contact_push_speed
 from sharnir.kernels.columns import get, get_int
@@ -50,7 +51,7 @@ def sweep_split_impulses_registers(
     c = int(0)
     while c < lane_rows.contacts:
         before = broadcast_row(p, r)
-        inverse = get(ctx.work.contact_mass, CONTACT_MASS_SIZE * c + 9, w)
+        inverse = get(ctx.work.contact_mass, ContactMass.SIZE * c + 9, w)
         row = load_dense_row(ctx.work.gpu_dense_rows, wide, r, w)
         error = contact_push_speed(ctx.work, c, dt, erp, w) - lane_sum(wp.dot(row, z))
         after = wp.max((before + error * inverse) / (real(1.0) + compliance), real(0.0))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, Scratch, StepContext
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, CONTACT_IMPULSES, SATURATION_EXCESS
 from sharnir.impulse.rows.contact_frame import contact_count
+from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.contact_block import torsional_rolling_impulse
 from sharnir.impulse.solve.coulomb_cone import solve_cone_shared
 from sharnir.impulse.solve.pgs_sweep import solve_scalar
@@ -277,10 +278,10 @@ def fill_shared_memory(plan: Layout, work: Scratch, lane_rows: LaneRows, shared:
         at = SHARED_CONTACT_SIZE * c
         k = int(0)
         while k < 13:
-            put_shared(shared, at + k, get(work.contact_mass, CONTACT_MASS_SIZE * c + k, w))
+            put_shared(shared, at + k, get(work.contact_mass, ContactMass.SIZE * c + k, w))
             k += 1
         put_shared(shared, at + 13, get(work.contact_mu, 3 * c, w))
-        put_shared(shared, at + 14, get(work.contact_mass, CONTACT_MASS_SIZE * c + 15, w))
+        put_shared(shared, at + 14, get(work.contact_mass, ContactMass.SIZE * c + 15, w))
     if lane_index() < lane_rows.scalars:
         l = get_int(work.active_scalars, 1 + lane_index(), w)
         at = SHARED_CONTACT_SIZE * LANES + SHARED_SCALAR_SIZE * lane_index()

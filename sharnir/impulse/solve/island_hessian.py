@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, Scratch, StepContext
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_velocity, multiply_contact_rows
+from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.regularised_laws import (
     ISLAND_REGULARISATION,
     cone_hessian,
@@ -21,7 +22,7 @@ from sharnir.kernels.vector_ops import row_add, row_dot
 @wp.func
 def regularisation_of(work: Scratch, c: int, w: int):
     """Regularisation R of contact c, 1/kg: ISLAND_REGULARISATION of the diagonal of its normal row."""
-    effective_mass = get(work.contact_mass, CONTACT_MASS_SIZE * c + 9, w)
+    effective_mass = get(work.contact_mass, ContactMass.SIZE * c + 9, w)
     return ISLAND_REGULARISATION * wp.where(effective_mass > real(0.0), real(1.0) / effective_mass, real(1.0))
 
 

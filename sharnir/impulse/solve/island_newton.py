@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, Scratch, StepContext
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SATURATION_EXCESS
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse
+from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.island_hessian import (
     assemble_newton_system,
     contact_velocity_along,
@@ -215,7 +216,7 @@ def update_slip_lift(ctx: StepContext, z: array2, w: int):
         s2 = get(ctx.work.island_velocity, at + 2, w)
         slip_lift = get(ctx.work.contact_mu, 3 * c, w) * wp.sqrt(s1 * s1 + s2 * s2)
         change = wp.abs(slip_lift - get(ctx.work.island_velocity, at + 6, w))
-        worst = wp.max(worst, change * get(ctx.work.contact_mass, CONTACT_MASS_SIZE * c + 9, w))
+        worst = wp.max(worst, change * get(ctx.work.contact_mass, ContactMass.SIZE * c + 9, w))
         put(ctx.work.island_velocity, at + 6, w, slip_lift)
         i += 1
     return worst

@@ -5,28 +5,11 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import (
-    ACCELERATE,
-    CAPPED,
-    CONVERGED,
-    CUT_AFTER,
-    LU_VALID,
-    MAX_SWEEPS,
-    METHOD,
-    OUT_OF_TIME,
-    PREDICTIVE,
-    REPLAY_CUT,
-    SWEEP_COUNT,
-    SWEEP_TOLERANCE,
-    TOL_ACCEPT,
-    TOL_LOOSE,
-    Scratch,
-    State,
-    StepContext,
-)
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
+from sharnir.impulse.slots import Method, ReportItem, Setting, Status, StatusReal, StopReason
 from sharnir.impulse.solve.active_set_newton import newton_applies, newton_step
 from sharnir.impulse.solve.delassus import (
     change_is_self_stress,
@@ -62,10 +45,10 @@ PGS_STALL_RATIO = wp.constant(real(0.9))  # of the change at the last check, wit
 def is_out_of_time(state: State, unreported: real, end: wp.float64, w: int):
     """Whether the clock has passed `end`, or a replayed step ran out of time at this sweep; the sweep is reported.
     unreported: sweeps not yet in the report."""
-    total_sweeps = item(state.report, SWEEP_COUNT, w) + unreported
-    late = read_ticks() > end or total_sweeps >= state.settings[REPLAY_CUT, 0]
-    if late and total_sweeps < item(state.report, CUT_AFTER, w):
-        set_item(state.report, CUT_AFTER, w, total_sweeps)
+    total_sweeps = item(state.report, ReportItem.SWEEP_COUNT, w) + unreported
+    late = read_ticks() > end or total_sweeps >= state.settings[Setting.REPLAY_CUT, 0]
+    if late and total_sweeps < item(state.report, ReportItem.CUT_AFTER, w):
+        set_item(state.report, ReportItem.CUT_AFTER, w, total_sweeps)
     return late
 
 
@@ -86,7 +69,7 @@ def has_nothing_to_sweep(plan: Layout, work: Scratch, direct: int, w: int):
 @wp.func
 def island_newton_applies(plan: Layout, state: State):
     """Whether islands may be solved by convex Newton: default method, and no bilateral rows."""
-    return int(state.settings[METHOD, 0]) == PREDICTIVE and plan.island_newton == 1
+    return int(state.settings[Setting.METHOD, 0]) == Method.PREDICTIVE and plan.island_newton == 1
 
 
 @wp.func
@@ -113,7 +96,7 @@ def check_convergence(
     if progress_rule > 0:
         check_every = wp.where(progress_rule == 2, PGS_CHECK_EVERY_DENSE, PGS_CHECK_EVERY_CONTACT)
         stall_ratio = PGS_STALL_RATIO_CONTACT
-    if worst <= state.settings[TOL_ACCEPT, 0]:
+    if worst <= state.settings[Setting.TOL_ACCEPT, 0]:
         check_every = int(PGS_CHECK_EVERY_ACCEPTED)
         stall_ratio = PGS_STALL_RATIO_CONTACT
         stall_status = 0
@@ -132,11 +115,11 @@ def check_convergence(
 @wp.func
 def stop_reason(state: State, status: int, worst: real, epsilon: real):
     """`StopReason` for the report from the `SweepStatus` a loop ended with; worst: last change of an impulse, N s."""
-    reason = int(CONVERGED)
+    reason = int(StopReason.CONVERGED)
     if status == 2:
-        reason = int(OUT_OF_TIME)
-    elif status == 3 or (status == 1 and worst > wp.max(epsilon, state.settings[TOL_ACCEPT, 0])):
-        reason = int(CAPPED)
+        reason = int(StopReason.OUT_OF_TIME)
+    elif status == 3 or (status == 1 and worst > wp.max(epsilon, state.settings[Setting.TOL_ACCEPT, 0])):
+        reason = int(StopReason.CAPPED)
     return reason
 
 
@@ -168,14 +151,18 @@ def run_pgs(
     Returns the number of sweeps, the last change, N s, and the `StopReason`, MORE_SWEEPS where the settings allow more
     than `max_sweeps`.
     """
-    accelerate = ctx.state.settings[ACCELERATE, 0] > real(0.0)
+    accelerate = ctx.state.settings[Setting.ACCELERATE, 0] > real(0.0)
     impulses = ctx.layout.contact_p_start + CONTACT_IMPULSES * contact_count(ctx.work, w)
-    epsilon = get(ctx.work.status_real, SWEEP_TOLERANCE, w)
+    epsilon = get(ctx.work.status_real, StatusReal.SWEEP_TOLERANCE, w)
     worst = real(0.0)
     last_change2 = real(0.0)
     change_at_check = real(1.0e30)
     progress_rule = int(0)
-    if direct == 0 and int(ctx.state.settings[METHOD, 0]) == PREDICTIVE and contact_count(ctx.work, w) > 0:
+    if (
+        direct == 0
+        and int(ctx.state.settings[Setting.METHOD, 0]) == Method.PREDICTIVE
+        and contact_count(ctx.work, w) > 0
+    ):
         progress_rule = 1
     n = int(sweeps_before)
     status = int(1)
@@ -214,7 +201,7 @@ def run_pgs(
             extrapolate(z, ctx.work.z_old, ctx.work.z_direction, beta, ctx.layout.z_size, w)
             last_change2 = change2
     reason = stop_reason(ctx.state, status, worst, epsilon)
-    if status == 1 and reason == CAPPED and max_sweeps < int(ctx.state.settings[MAX_SWEEPS, 0]):
+    if status == 1 and reason == StopReason.CAPPED and max_sweeps < int(ctx.state.settings[Setting.MAX_SWEEPS, 0]):
         reason = -1
     return n, worst, reason
 
@@ -227,11 +214,11 @@ def run_pgs_dense(ctx: StepContext, sweeps_before: int, z: array2, end: wp.float
     undone, and the next waits for as many sweeps as there were, at least DENSE_NEWTON_BACK_OFF. Returns the number of
     sweeps, the last change, N s, and the `StopReason`, USE_NEWTON where islands are to be solved by convex Newton.
     """
-    accelerate = ctx.state.settings[ACCELERATE, 0] > real(0.0)
+    accelerate = ctx.state.settings[Setting.ACCELERATE, 0] > real(0.0)
     impulses = gather_delassus_rows(ctx, z, ctx.work.p, w)
     rows = row_count(ctx.work, w)
-    max_sweeps = int(ctx.state.settings[MAX_SWEEPS, 0])
-    epsilon = get(ctx.work.status_real, SWEEP_TOLERANCE, w)
+    max_sweeps = int(ctx.state.settings[Setting.MAX_SWEEPS, 0])
+    epsilon = get(ctx.work.status_real, StatusReal.SWEEP_TOLERANCE, w)
     worst = real(0.0)
     last_change2 = real(0.0)
     change_at_check = real(1.0e30)
@@ -269,14 +256,14 @@ def run_pgs_dense(ctx: StepContext, sweeps_before: int, z: array2, end: wp.float
             status == 1
             and accelerate
             and n >= sweeps_before + SELF_STRESS_AFTER
-            and worst <= ctx.state.settings[TOL_LOOSE, 0]
+            and worst <= ctx.state.settings[Setting.TOL_LOOSE, 0]
         ):
             if change_is_self_stress(ctx.work, w):
                 status = 0
         if newton_done == 1 and status != 0:
             newton_at = n
             if not worst <= LU_REUSE_RATIO * last_change:
-                put_int(ctx.work.status, LU_VALID, w, 0)
+                put_int(ctx.work.status, Status.LU_VALID, w, 0)
             if worst <= real(0.5) * change_before_newton:
                 newton_tries = 0
             elif newton_tries == MAX_DENSE_NEWTON_TRIES or status != 1:

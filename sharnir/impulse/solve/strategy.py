@@ -5,33 +5,18 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import (
-    ACCELERATE,
-    BILATERAL_DIRECT,
-    CONVERGED,
-    DELASSUS_STATE,
-    EPSILON,
-    MAX_SWEEPS,
-    METHOD,
-    PREDICTIVE,
-    STOP_REASON,
-    SWEEP_COUNT,
-    SWEEP_RESIDUAL,
-    SWEEP_TOLERANCE,
-    Scratch,
-    State,
-    StepContext,
-)
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.assembly import assemble_scalars, factor_joints, whiten_joints
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.rows.contact_rows import assemble_contact, found_contact_count, store_contact_count
 from sharnir.impulse.rows.restitution import whiten_momenta_before
+from sharnir.impulse.slots import DelassusState, Method, ReportItem, Setting, Status, StatusReal, StopReason
 from sharnir.impulse.solve.active_sweeps import run_pgs_active
 from sharnir.impulse.solve.bilateral_ldl import bilateral_residual, factor_bilateral, solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import project_rows, set_velocity_offsets, update_bilateral_impulses
-from sharnir.impulse.solve.delassus import UNKNOWN, ensure_delassus
+from sharnir.impulse.solve.delassus import ensure_delassus
 from sharnir.impulse.solve.gpu_pgs import run_pgs_gpu
 from sharnir.impulse.solve.pgs import QUIET_SWEEPS, has_nothing_to_sweep, run_pgs, run_pgs_dense
 from sharnir.kernels.columns import get, item, item_int, put, put_int, set_item
@@ -58,7 +43,11 @@ def active_sweep_applies(plan: Layout, state: State, work: Scratch, direct: int,
         and not dense
         and contact_count(work, w) > 0
     )
-    return applies and int(state.settings[METHOD, 0]) == PREDICTIVE and state.settings[ACCELERATE, 0] > real(0.0)
+    return (
+        applies
+        and int(state.settings[Setting.METHOD, 0]) == Method.PREDICTIVE
+        and state.settings[Setting.ACCELERATE, 0] > real(0.0)
+    )
 
 
 @wp.func
@@ -69,7 +58,7 @@ def solve_rows(ctx: StepContext, direct: int, z: array2, dt: real, end: wp.float
     if direct == 1:
         solve_bilateral(ctx.layout, ctx.work, z, ctx.work.p, 0, w)
         if has_nothing_to_sweep(ctx.layout, ctx.work, 1, w):
-            return 1, bilateral_residual(ctx.layout, ctx.work, z, ctx.work.p, w), CONVERGED
+            return 1, bilateral_residual(ctx.layout, ctx.work, z, ctx.work.p, w), StopReason.CONVERGED
         copy(
             ctx.work.p,
             ctx.work.p_initial,
@@ -80,7 +69,7 @@ def solve_rows(ctx: StepContext, direct: int, z: array2, dt: real, end: wp.float
     dense = (
         ctx.layout.dense_delassus == 1
         and 3 * contact_count(ctx.work, w) <= MAX_DELASSUS_ROWS
-        and int(ctx.state.settings[METHOD, 0]) == PREDICTIVE
+        and int(ctx.state.settings[Setting.METHOD, 0]) == Method.PREDICTIVE
     )
     dense = dense and direct == 0 and uses_lanes() == 0
     n = int(0)
@@ -100,7 +89,7 @@ def solve_rows(ctx: StepContext, direct: int, z: array2, dt: real, end: wp.float
         if use_dense == 1:
             n, worst, reason = run_pgs_dense(ctx, n, z, end, w)
         else:
-            max_sweeps = int(ctx.state.settings[MAX_SWEEPS, 0])
+            max_sweeps = int(ctx.state.settings[Setting.MAX_SWEEPS, 0])
             if dense and stage == 0:
                 max_sweeps = wp.min(max_sweeps, int(QUIET_SWEEPS))
             n, worst, reason = run_pgs(ctx, direct, n, max_sweeps, wp.where(stage == 2, 1, 0), z, end, w)
@@ -114,9 +103,9 @@ def solve_rows(ctx: StepContext, direct: int, z: array2, dt: real, end: wp.float
 def solve_and_report(ctx: StepContext, direct: int, z: array2, dt: real, end: wp.float64, w: int):
     """Solve for the impulses of all rows (`solve_rows`) and add sweeps, residual and stop reason to the report."""
     n, worst, reason = solve_rows(ctx, direct, z, dt, end, w)
-    set_item(ctx.state.report, SWEEP_COUNT, w, item(ctx.state.report, SWEEP_COUNT, w) + real(n))
-    set_item(ctx.state.report, SWEEP_RESIDUAL, w, worst)
-    set_item(ctx.state.report, STOP_REASON, w, real(reason))
+    set_item(ctx.state.report, ReportItem.SWEEP_COUNT, w, item(ctx.state.report, ReportItem.SWEEP_COUNT, w) + real(n))
+    set_item(ctx.state.report, ReportItem.SWEEP_RESIDUAL, w, worst)
+    set_item(ctx.state.report, ReportItem.STOP_REASON, w, real(reason))
     set_item(ctx.state.prev_step, 3, w, real(end - read_ticks()))
 
 
@@ -168,8 +157,8 @@ def assemble_model_rows(
 ):
     """Assemble the rows of joints and scalar constraints, mark the Delassus matrix stale, and compute the momenta
     before the step where restitution needs them. h: time forces act, s."""
-    put(ctx.work.status_real, SWEEP_TOLERANCE, w, ctx.state.settings[EPSILON, 0])
-    put_int(ctx.work.status, DELASSUS_STATE, w, UNKNOWN)
+    put(ctx.work.status_real, StatusReal.SWEEP_TOLERANCE, w, ctx.state.settings[Setting.EPSILON, 0])
+    put_int(ctx.work.status, Status.DELASSUS, w, DelassusState.STALE)
     whiten_joints(ctx, at_new_poses, w)
     assemble_scalars(ctx, h, dt, stiffness_scale, predict_limits, w)
     if (
@@ -216,7 +205,7 @@ def drop_unilateral_rows(plan: Layout, work: Scratch, w: int):
 def use_direct(plan: Layout, state: State, w: int):
     """1 if there are bilateral rows, they are to be solved directly, and there is room to project all contacts."""
     direct = int(0)
-    if plan.bilaterals > 0 and state.settings[BILATERAL_DIRECT, 0] > real(0.0):
+    if plan.bilaterals > 0 and state.settings[Setting.BILATERAL_DIRECT, 0] > real(0.0):
         direct = 1
         if plan.max_contacts > 0:
             if item_int(state.contacts.count, 0, w) > plan.max_projected_contacts:

@@ -9,8 +9,9 @@ import warp as wp
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
-from sharnir.impulse.data import CUT_AFTER, REPORT_SIZE, STEP_TICKS, TICK_BUDGET, State, StepContext
+from sharnir.impulse.data import State, StepContext
 from sharnir.impulse.rows.assembly import assemble_scalars, measure_loop_coordinates
+from sharnir.impulse.slots import REPORT_SIZE, ReportItem, Setting
 from sharnir.impulse.step.step import commit_velocities, predictive_step, published_step
 from sharnir.impulse.step.velocity_phase import reset_chord
 from sharnir.kernels.columns import item, item_int, put, put_int, set_item, set_item_int
@@ -24,14 +25,14 @@ wp.set_module_options(KERNEL_OPTIONS)
 @wp.func
 def begin_report(state: State, start_ticks: wp.float64, w: int):
     """Clear the report; returns the tick at which the step must end."""
-    budget = state.settings[TICK_BUDGET, 0]
+    budget = state.settings[Setting.TICK_BUDGET, 0]
     tail = wp.min(item(state.prev_step, 2, w), real(0.5) * budget)
     end = start_ticks + wp.float64(budget - tail)
     i = int(0)
     while i < REPORT_SIZE:
         set_item(state.report, i, w, real(0.0))
         i += 1
-    set_item(state.report, CUT_AFTER, w, NO_CUT)
+    set_item(state.report, ReportItem.CUT_AFTER, w, NO_CUT)
     return end
 
 
@@ -39,8 +40,8 @@ def begin_report(state: State, start_ticks: wp.float64, w: int):
 def finish_report(state: State, start_ticks: wp.float64, end: wp.float64, w: int):
     """Report the ticks a step took, and update the ticks to reserve after the last sweep."""
     now = read_ticks()
-    tail = wp.min(item(state.prev_step, 2, w), real(0.5) * state.settings[TICK_BUDGET, 0])
-    set_item(state.report, STEP_TICKS, w, real(now - start_ticks))
+    tail = wp.min(item(state.prev_step, 2, w), real(0.5) * state.settings[Setting.TICK_BUDGET, 0])
+    set_item(state.report, ReportItem.STEP_TICKS, w, real(now - start_ticks))
     set_item(state.prev_step, 2, w, wp.max(real(0.9) * tail, item(state.prev_step, 3, w) - real(end - now)))
     store_report(state, w)
 

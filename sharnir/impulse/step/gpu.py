@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import warp as wp
 
 from sharnir.dynamics.kinematics import poses
-from sharnir.impulse.data import CORRECTING, CORRECTION, DT, END_GAPS_KNOWN, PHASE, StepContext
+from sharnir.impulse.data import StepContext
 from sharnir.impulse.rows.contact_chord import update_contact_chord
 from sharnir.impulse.rows.contact_frame import shape_pair_of
 from sharnir.impulse.rows.contact_matching import find_pair_start, store_contact
 from sharnir.impulse.rows.contact_rows import found_contact_count
+from sharnir.impulse.slots import Phase, Setting, Status
 from sharnir.impulse.step.cpu import begin_report, store_report
 from sharnir.impulse.step.residuals import evaluate_end_pose
 from sharnir.impulse.step.step import (
@@ -32,14 +33,7 @@ from sharnir.impulse.step.step import (
     solve_positions,
     store_velocities,
 )
-from sharnir.impulse.step.velocity_phase import (
-    PHASE_DONE,
-    PHASE_END_POSE,
-    PHASE_ITERATE,
-    choose_phase,
-    evaluate_motion,
-    solve_impulses,
-)
+from sharnir.impulse.step.velocity_phase import choose_phase, evaluate_motion, solve_impulses
 from sharnir.kernels.columns import CONTACTS_PER_WORLD, LANES, LANES_BLOCK_DIM, WORLDS_PER_BLOCK, get_int
 from sharnir.kernels.launch import DEFAULT_BLOCK_DIM
 
@@ -113,38 +107,40 @@ def evaluate_motion_unless_end(ctx: StepContext, end: wp.float64, w: int):
     that any world iterates."""
     if w == 0:
         ctx.work.any_iterating[0] = 0
-    if get_int(ctx.work.status, PHASE, w) != PHASE_END_POSE:
+    if get_int(ctx.work.status, Status.PHASE, w) != Phase.END_POSE:
         evaluate_motion(ctx, end, w)
 
 
 @wp.func
 def update_one_contact_chord(ctx: StepContext, c: int, w: int):
     """Update the chord velocity of contact c while iterating."""
-    if get_int(ctx.work.status, PHASE, w) == PHASE_ITERATE:
-        update_contact_chord(ctx, c, ctx.here.z, ctx.state.settings[DT, 0], w)
+    if get_int(ctx.work.status, Status.PHASE, w) == Phase.ITERATE:
+        update_contact_chord(ctx, c, ctx.here.z, ctx.state.settings[Setting.DT, 0], w)
 
 
 @wp.func
 def choose_phase_unless_end(ctx: StepContext, end: wp.float64, w: int):
     """`choose_phase` except in END_POSE; flags that a world iterates on."""
-    if get_int(ctx.work.status, PHASE, w) != PHASE_END_POSE:
+    if get_int(ctx.work.status, Status.PHASE, w) != Phase.END_POSE:
         choose_phase(ctx, end, w)
-        phase = get_int(ctx.work.status, PHASE, w)
-        if phase != PHASE_END_POSE and phase != PHASE_DONE:
+        phase = get_int(ctx.work.status, Status.PHASE, w)
+        if phase != Phase.END_POSE and phase != Phase.DONE:
             ctx.work.any_iterating[0] = 1
 
 
 @wp.func
 def evaluate_pending_end_pose(ctx: StepContext, end: wp.float64, w: int):
     """Evaluate the end pose of worlds in END_POSE."""
-    if get_int(ctx.work.status, PHASE, w) == PHASE_END_POSE:
-        evaluate_end_pose(ctx, 1 - get_int(ctx.work.status, END_GAPS_KNOWN, w), ctx.state.settings[DT, 0], w)
+    if get_int(ctx.work.status, Status.PHASE, w) == Phase.END_POSE:
+        evaluate_end_pose(
+            ctx, 1 - get_int(ctx.work.status, Status.END_GAPS_KNOWN, w), ctx.state.settings[Setting.DT, 0], w
+        )
 
 
 @wp.func
 def store_one_contact(ctx: StepContext, c: int, w: int):
     """Store contact c for the next step, once per step."""
-    if get_int(ctx.work.status, CORRECTING, w) == 1 and get_int(ctx.work.status, CORRECTION, w) == 0:
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1 and get_int(ctx.work.status, Status.CORRECTION, w) == 0:
         store_contact(ctx.layout, ctx.state, ctx.work, c, w)
 
 

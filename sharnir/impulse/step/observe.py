@@ -13,10 +13,11 @@ from sharnir.dynamics.kinematics import kinematics, poses
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import FREE, SPHERICAL
-from sharnir.impulse.data import DT, METHOD, PAPER_TREE, PREDICTIVE, StepContext
+from sharnir.impulse.data import StepContext
 from sharnir.impulse.rows.actuators import request_actuator_forces
 from sharnir.impulse.rows.contact_frame import exclude_open_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
+from sharnir.impulse.slots import Method, Setting
 from sharnir.impulse.solve.pgs_sweep import apply_impulses
 from sharnir.impulse.solve.strategy import assemble_all_rows, load_previous_impulses, solve_rows, use_direct
 from sharnir.impulse.step.free_motion import compute_joint_impulses, load_momenta_after_forces
@@ -61,12 +62,12 @@ def synchronise_velocities(ctx: StepContext, dt: real, force_share: real, v: arr
         warm_factor = h / item(ctx.state.prev_step, 1, w)
         load_previous_impulses(ctx.layout, ctx.state, ctx.work, warm_factor, w)
         direct = use_direct(ctx.layout, ctx.state, w)
-        find_contacts(ctx, ctx.state.settings[DT, 0], w)
-        assemble_all_rows(ctx, direct, h, ctx.state.settings[DT, 0], warm_factor, real(2.0), 1, 0, 0, w)
+        find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
+        assemble_all_rows(ctx, direct, h, ctx.state.settings[Setting.DT, 0], warm_factor, real(2.0), 1, 0, 0, w)
         exclude_open_contacts(ctx.work, w)
         clear(ctx.work.joint_target, 6 * ctx.layout.joints, w)
         apply_impulses(ctx, ctx.here.z, ctx.work.p, w)
-        solve_rows(ctx, direct, ctx.here.z, ctx.state.settings[DT, 0], read_ticks() + wp.float64(1.0e12), w)
+        solve_rows(ctx, direct, ctx.here.z, ctx.state.settings[Setting.DT, 0], read_ticks() + wp.float64(1.0e12), w)
     outward(ctx.tree, ctx.here, v, w)
 
 
@@ -108,14 +109,14 @@ def observe_kernel(
     w = wp.tid()
     poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
     dt = item(ctx.state.prev_step, 0, w)
-    method = int(ctx.state.settings[METHOD, 0])
-    if method == PAPER_TREE or dt == real(0.0):
+    method = int(ctx.state.settings[Setting.METHOD, 0])
+    if method == Method.PAPER_TREE or dt == real(0.0):
         d = int(0)
         while d < ctx.layout.dofs:
             set_item(v, d, w, item(ctx.state.v, d, w))
             d += 1
     else:
-        synchronise_velocities(ctx, dt, wp.where(method == PREDICTIVE, real(0.5), real(0.0)), v, w)
+        synchronise_velocities(ctx, dt, wp.where(method == Method.PREDICTIVE, real(0.5), real(0.0)), v, w)
     kinematics(ctx.tree, ctx.here, ctx.state.q, v, w)
     measure_loop_rates(ctx.tree, ctx.here, ctx.loops, loop_v, w)
     store_body_states(ctx.tree, ctx.here, position, rotation, velocity, w)

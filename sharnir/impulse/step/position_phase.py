@@ -9,20 +9,12 @@ from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import (
-    EPSILON,
-    ERP,
-    MAX_SWEEPS,
-    PSEUDO_SWEEP_COUNT,
-    REPLAY_PSEUDO_SWEEPS,
-    Scratch,
-    State,
-    StepContext,
-)
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.assembly import measure_joint_gaps
 from sharnir.impulse.rows.contact_frame import contact_count
+from sharnir.impulse.slots import ReportItem, Setting
 from sharnir.impulse.solve.active_contacts import deactivate_trees
 from sharnir.impulse.solve.bilateral_ldl import solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import set_velocity_offsets
@@ -47,7 +39,7 @@ PSEUDO_STALL_RATIO = wp.constant(real(0.7))  # of the change at the last check: 
 @wp.func
 def has_position_error(ctx: StepContext, n: int, dt: real, w: int):
     """1 if there are position errors to undo at the end of the step (n = 0) or at the poses of correction n."""
-    erp = ctx.state.settings[ERP, 0]
+    erp = ctx.state.settings[Setting.ERP, 0]
     most = wp.where(n == 0, real(0.5) * erp * GAP_TOLERANCE, real(0.0))
     return wp.where(set_position_targets(ctx.loops, ctx.layout, ctx.work, dt, erp, w) > most, 1, 0)
 
@@ -88,7 +80,12 @@ def run_split_impulses(ctx: StepContext, direct: int, dt: real, end: wp.float64,
         n = iterate_split_impulses_gpu(ctx, ctx.here.z, dt, w)
     if n < 0:
         n = iterate_split_impulses(ctx, direct, ctx.here.z, dt, end, w)
-    set_item(ctx.state.report, PSEUDO_SWEEP_COUNT, w, item(ctx.state.report, PSEUDO_SWEEP_COUNT, w) + real(n))
+    set_item(
+        ctx.state.report,
+        ReportItem.PSEUDO_SWEEP_COUNT,
+        w,
+        item(ctx.state.report, ReportItem.PSEUDO_SWEEP_COUNT, w) + real(n),
+    )
     set_item(ctx.state.prev_step, 3, w, real(end - read_ticks()))
 
 
@@ -96,8 +93,8 @@ def run_split_impulses(ctx: StepContext, direct: int, dt: real, end: wp.float64,
 def max_pseudo_sweeps(state: State, w: int):
     """Sweeps of pseudo-impulses that may still be made."""
     return wp.min(
-        int(state.settings[MAX_SWEEPS, 0]),
-        int(state.settings[REPLAY_PSEUDO_SWEEPS, 0] - item(state.report, PSEUDO_SWEEP_COUNT, w)),
+        int(state.settings[Setting.MAX_SWEEPS, 0]),
+        int(state.settings[Setting.REPLAY_PSEUDO_SWEEPS, 0] - item(state.report, ReportItem.PSEUDO_SWEEP_COUNT, w)),
     )
 
 
@@ -107,7 +104,7 @@ def iterate_split_impulses(ctx: StepContext, direct: int, z: array2, dt: real, e
     clear(ctx.work.p_old, ctx.layout.contact_p_start + CONTACT_IMPULSES * contact_count(ctx.work, w), w)
     clear(z, ctx.layout.z_size, w)
     deactivate_trees(ctx.layout, ctx.work, w)
-    epsilon = ctx.state.settings[EPSILON, 0]
+    epsilon = ctx.state.settings[Setting.EPSILON, 0]
     worst = real(2.0) * epsilon
     n = int(0)
     if direct == 1:
@@ -121,7 +118,7 @@ def iterate_split_impulses(ctx: StepContext, direct: int, z: array2, dt: real, e
     checked = real(wp.inf)
     compliance = real(0.0)
     while worst > epsilon and n < most and read_ticks() < end:
-        erp = ctx.state.settings[ERP, 0]
+        erp = ctx.state.settings[Setting.ERP, 0]
         worst = sweep_split_impulses(
             ctx, compliance, direct, dt, erp, PSEUDO_ACTIVATION * epsilon, z, ctx.work.p_old, w
         )
@@ -137,7 +134,7 @@ def iterate_split_impulses_gpu(ctx: StepContext, z: array2, dt: real, w: int):
     mine = assign_lane_rows(ctx.layout, ctx.work, w)
     if mine.rows <= MAX_LANE_ROWS:
         n = int(0)
-        epsilon = ctx.state.settings[EPSILON, 0]
+        epsilon = ctx.state.settings[Setting.EPSILON, 0]
         worst = real(2.0) * epsilon
         most = max_pseudo_sweeps(ctx.state, w)
         checked = real(wp.inf)
@@ -147,7 +144,7 @@ def iterate_split_impulses_gpu(ctx: StepContext, z: array2, dt: real, w: int):
         p_bound = real(0.0)
         while worst > epsilon and n < most:
             worst, x, p, p_bound = sweep_split_impulses_registers(
-                ctx, mine, compliance, dt, ctx.state.settings[ERP, 0], x, p, p_bound, w
+                ctx, mine, compliance, dt, ctx.state.settings[Setting.ERP, 0], x, p, p_bound, w
             )
             n += 1
             worst, checked, compliance = check_pseudo_progress(n, worst, checked, compliance, mine.contacts)
@@ -173,7 +170,7 @@ def check_pseudo_progress(n: int, worst: real, checked: real, compliance: real, 
 @wp.func
 def excess_opening(loops: LoopJoints, state: State, work: Scratch, w: int):
     """Largest joint opening (m or 1) beyond what stabilisation may leave."""
-    kept_share = real(1.0) - state.settings[ERP, 0]
+    kept_share = real(1.0) - state.settings[Setting.ERP, 0]
     worst = real(0.0)
     k = int(0)
     while k < loops.count:

@@ -13,12 +13,13 @@ from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import COUPLING, LOOP_ROW, PATH, SPRING, TURN
-from sharnir.impulse.data import DT, FORCE_TIME, Scratch, State, StepContext
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.belts import find_belt_motion
 from sharnir.impulse.rows.contact_frame import contact_count, contact_impulse_of
 from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.scalar_rows import ball_angle_of
+from sharnir.impulse.slots import Setting, StatusReal
 from sharnir.impulse.step.step import assemble_rows, begin_step, compute_free_motion, solve_velocities
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put3, set_item3
 from sharnir.kernels.types import KERNEL_OPTIONS, array2, column, read_ticks, real, vec3
@@ -162,7 +163,7 @@ def subtract_contact_impulses(tree: Tree, ws: Workspace, layout: Layout, state: 
 def compute_wrenches(ctx: StepContext, wrench: array2, loop_wrench: array2, w: int):
     """Wrenches (N, N m; world axes) of the tree's joints on their links, about the link frames' origins, and of loop
     joints on their children, about the joints' frames there, from the velocities and impulses of a step."""
-    h = get(ctx.work.status_real, FORCE_TIME, w)
+    h = get(ctx.work.status_real, StatusReal.FORCE_TIME, w)
     i = int(0)
     while i < ctx.tree.links:
         p = get3(ctx.here.C, 2 * i, w)
@@ -194,7 +195,7 @@ def reactions_kernel(ctx: StepContext, wrench: array2, loop_wrench: array2):
     end = read_ticks() + wp.float64(1.0e14)
     begin_step(ctx, end, w)
     compute_free_motion(ctx, end, w)
-    find_contacts(ctx, ctx.state.settings[DT, 0], w)
+    find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
     assemble_rows(ctx, end, w)
     solve_velocities(ctx, end, w)
     compute_wrenches(ctx, wrench, loop_wrench, w)

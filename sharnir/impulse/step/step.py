@@ -13,32 +13,7 @@ from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta
-from sharnir.impulse.data import (
-    CORRECTING,
-    CORRECTION,
-    CORRECTION_COUNT,
-    DT,
-    FALLBACK_USED,
-    FORCE_TIME,
-    HAS_POSITION_ERROR,
-    IS_DIRECT,
-    LAST_OPENING,
-    MAX_PASSES,
-    METHOD,
-    MIN_RELATIVE_PIVOT,
-    PAPER_TREE,
-    PASS_COUNT,
-    PHASE,
-    POSITION_ERROR,
-    POSITIONS_MOVED,
-    REPLAY_CORRECTIONS,
-    SWEEP_COUNT,
-    TICK_BUDGET,
-    WARM_FACTOR,
-    WARM_START,
-    State,
-    StepContext,
-)
+from sharnir.impulse.data import State, StepContext
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT
 from sharnir.impulse.rows.actuators import store_actuator_rates, store_actuators
 from sharnir.impulse.rows.assembly import measure_joint_gaps, measure_loop_coordinates
@@ -47,6 +22,7 @@ from sharnir.impulse.rows.contact_matching import store_contacts
 from sharnir.impulse.rows.contact_rows import assemble_contact, find_contacts, found_contact_count
 from sharnir.impulse.rows.extrapolation import extrapolation_order_of
 from sharnir.impulse.rows.scalar_rows import measure_scalar
+from sharnir.impulse.slots import Method, Phase, ReportItem, Setting, Status, StatusReal
 from sharnir.impulse.solve.pgs_sweep import apply_impulses, apply_model_impulses
 from sharnir.impulse.solve.strategy import (
     assemble_all_rows,
@@ -69,7 +45,6 @@ from sharnir.impulse.step.position_phase import (
 )
 from sharnir.impulse.step.residuals import predict_joint_targets, twice_kinetic_energy
 from sharnir.impulse.step.velocity_phase import (
-    PHASE_DONE,
     begin_velocity_phase,
     evaluate,
     reset_chord,
@@ -132,8 +107,8 @@ def commit_velocities(ctx: StepContext, h: real, dt: real, use_chord: int, w: in
         i += 1
     set_item(ctx.state.prev_step, 0, w, dt)
     set_item(ctx.state.prev_step, 1, w, h)
-    set_item(ctx.state.prev_step, 4, w, item(ctx.state.report, PASS_COUNT, w))
-    set_item(ctx.state.prev_step, 5, w, item(ctx.state.report, SWEEP_COUNT, w))
+    set_item(ctx.state.prev_step, 4, w, item(ctx.state.report, ReportItem.PASS_COUNT, w))
+    set_item(ctx.state.prev_step, 5, w, item(ctx.state.report, ReportItem.SWEEP_COUNT, w))
     set_item(ctx.state.prev_step, 6, w, twice_kinetic_energy(ctx.here.z, ctx.layout.dofs, w))
 
 
@@ -164,7 +139,7 @@ def commit_positions(ctx: StepContext, positions_moved: int, w: int):
             past = wp.max(g - ctx.layout.scalar_upper[l], ctx.layout.scalar_lower[l] - g)
             worst = max(worst, past)
         l += 1
-    set_item(ctx.state.report, POSITION_ERROR, w, worst + divergence)
+    set_item(ctx.state.report, ReportItem.POSITION_ERROR, w, worst + divergence)
 
 
 @wp.func
@@ -172,32 +147,36 @@ def warm_start_factor(state: State, h: real, w: int):
     """Factor of the previous impulses to start from: ratio of the times forces act, times the warm-start setting."""
     scale = real(0.0)
     if item(state.prev_step, 1, w) > real(0.0):
-        scale = state.settings[WARM_START, 0] * h / item(state.prev_step, 1, w)
+        scale = state.settings[Setting.WARM_START, 0] * h / item(state.prev_step, 1, w)
     return scale
 
 
 @wp.func
 def begin_step(ctx: StepContext, end: wp.float64, w: int):
     """Begin a step: h = (dt_prev + dt)/2, warm-start factor, direct or swept bilateral rows, flags."""
-    h = real(0.5) * (item(ctx.state.prev_step, 0, w) + ctx.state.settings[DT, 0])
-    put(ctx.work.status_real, FORCE_TIME, w, h)
-    put(ctx.work.status_real, WARM_FACTOR, w, warm_start_factor(ctx.state, h, w))
-    put(ctx.work.status_real, LAST_OPENING, w, DIVERGED_POSITION)
-    put_int(ctx.work.status, IS_DIRECT, w, use_direct(ctx.layout, ctx.state, w))
-    put_int(ctx.work.status, CORRECTION, w, 0)
-    put_int(ctx.work.status, CORRECTING, w, 1)
-    put_int(ctx.work.status, POSITIONS_MOVED, w, 0)
+    h = real(0.5) * (item(ctx.state.prev_step, 0, w) + ctx.state.settings[Setting.DT, 0])
+    put(ctx.work.status_real, StatusReal.FORCE_TIME, w, h)
+    put(ctx.work.status_real, StatusReal.WARM_FACTOR, w, warm_start_factor(ctx.state, h, w))
+    put(ctx.work.status_real, StatusReal.LAST_OPENING, w, DIVERGED_POSITION)
+    put_int(ctx.work.status, Status.IS_DIRECT, w, use_direct(ctx.layout, ctx.state, w))
+    put_int(ctx.work.status, Status.CORRECTION, w, 0)
+    put_int(ctx.work.status, Status.CORRECTING, w, 1)
+    put_int(ctx.work.status, Status.POSITIONS_MOVED, w, 0)
 
 
 @wp.func
 def compute_free_motion(ctx: StepContext, end: wp.float64, w: int):
     """Free motion of the step: known forces and the factor of M⁻¹ (correction 0), or the factor at the corrected
     positions."""
-    if get_int(ctx.work.status, CORRECTING, w) == 1:
-        first = wp.where(get_int(ctx.work.status, CORRECTION, w) == 0, 1, 0)
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
+        first = wp.where(get_int(ctx.work.status, Status.CORRECTION, w) == 0, 1, 0)
         if first == 1:
-            load_free_motion(ctx, get(ctx.work.status_real, FORCE_TIME, w), ctx.state.settings[DT, 0], w)
-            load_previous_impulses(ctx.layout, ctx.state, ctx.work, get(ctx.work.status_real, WARM_FACTOR, w), w)
+            load_free_motion(
+                ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), ctx.state.settings[Setting.DT, 0], w
+            )
+            load_previous_impulses(
+                ctx.layout, ctx.state, ctx.work, get(ctx.work.status_real, StatusReal.WARM_FACTOR, w), w
+            )
         else:
             adopt_next_positions(ctx.layout, ctx.here, ctx.state, w)
         inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, first, w)
@@ -208,14 +187,14 @@ def predict_start(ctx: StepContext, z: array2, relative_pivot: real, w: int):
     """z of the free motion ← with the carried residual, the predicted chord correction and the warm-start impulses;
     targets of the joints; begins the velocity phase. relative_pivot: of the loops against their past; near a fold
     nothing is extrapolated, since velocities change without bound there."""
-    dt = ctx.state.settings[DT, 0]
-    set_item(ctx.state.report, MIN_RELATIVE_PIVOT, w, relative_pivot)
+    dt = ctx.state.settings[Setting.DT, 0]
+    set_item(ctx.state.report, ReportItem.MIN_RELATIVE_PIVOT, w, relative_pivot)
     ratio = real(0.0)
     if (
         item(ctx.state.prev_step, 1, w) > real(0.0) and relative_pivot >= FOLD_RELATIVE_PIVOT
     ):  # at a fold speeds change without bound
         ratio = dt / item(ctx.state.prev_step, 0, w)
-    if ctx.state.settings[MAX_PASSES, 0] == real(0.0):
+    if ctx.state.settings[Setting.MAX_PASSES, 0] == real(0.0):
         ratio = real(0.0)
         reset_chord(ctx.layout, ctx.state, w)
     order = int(extrapolation_order_of(ctx.state.momentum_chord, ctx.layout.dofs, w))
@@ -239,7 +218,7 @@ def predict_start(ctx: StepContext, z: array2, relative_pivot: real, w: int):
 def assemble_rows(ctx: StepContext, end: wp.float64, w: int):
     """Assemble the rows of the step or of a position correction; in the step also z to start from."""
     assemble_joints_and_scalars(ctx, end, w)
-    if get_int(ctx.work.status, CORRECTION, w) == 0:
+    if get_int(ctx.work.status, Status.CORRECTION, w) == 0:
         match_cursor = int(0)
         c = int(0)
         while c < found_contact_count(ctx.layout, ctx.state, w):
@@ -251,26 +230,28 @@ def assemble_rows(ctx: StepContext, end: wp.float64, w: int):
 @wp.func
 def assemble_joints_and_scalars(ctx: StepContext, end: wp.float64, w: int):
     """Assemble rows of joints and scalars while the step or a correction goes on."""
-    if get_int(ctx.work.status, CORRECTING, w) == 1:
-        n = get_int(ctx.work.status, CORRECTION, w)
-        dt = ctx.state.settings[DT, 0]
-        assemble_model_rows(ctx, get(ctx.work.status_real, FORCE_TIME, w), dt, real(1.0), 1, n, w)
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
+        n = get_int(ctx.work.status, Status.CORRECTION, w)
+        dt = ctx.state.settings[Setting.DT, 0]
+        assemble_model_rows(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, real(1.0), 1, n, w)
 
 
 @wp.func
 def assemble_contact_rows(ctx: StepContext, c: int, match_cursor: int, w: int):
     """Assemble contact c; match_cursor, and returned: see `match_contact`."""
-    dt = ctx.state.settings[DT, 0]
+    dt = ctx.state.settings[Setting.DT, 0]
     chord_scale = step_ratio(ctx.state, dt, w)
-    return assemble_contact(ctx, c, match_cursor, get(ctx.work.status_real, WARM_FACTOR, w), chord_scale, dt, w)
+    return assemble_contact(
+        ctx, c, match_cursor, get(ctx.work.status_real, StatusReal.WARM_FACTOR, w), chord_scale, dt, w
+    )
 
 
 @wp.func
 def assemble_blocks(ctx: StepContext, end: wp.float64, w: int):
     """Factor the blocks of rows and, in the step, predict z to start from."""
-    if get_int(ctx.work.status, CORRECTING, w) == 1:
-        n = get_int(ctx.work.status, CORRECTION, w)
-        direct = get_int(ctx.work.status, IS_DIRECT, w)
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
+        n = get_int(ctx.work.status, Status.CORRECTION, w)
+        direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
         relative_pivot = factor_row_blocks(ctx, direct, 1, wp.where(n == 0, 1, 0), n, w)
         if n == 0:
             predict_start(ctx, ctx.here.z, relative_pivot, w)
@@ -279,7 +260,7 @@ def assemble_blocks(ctx: StepContext, end: wp.float64, w: int):
 @wp.func
 def solve_velocities(ctx: StepContext, end: wp.float64, w: int):
     """Velocity phase: v_next, momenta C and impulses p of the step, all iterations."""
-    while get_int(ctx.work.status, PHASE, w) != PHASE_DONE:
+    while get_int(ctx.work.status, Status.PHASE, w) != Phase.DONE:
         solve_impulses(ctx, end, w)
         evaluate(ctx, end, w)
 
@@ -287,52 +268,57 @@ def solve_velocities(ctx: StepContext, end: wp.float64, w: int):
 @wp.func
 def store_velocities(ctx: StepContext, end: wp.float64, w: int):
     """Store the velocities of the step (correction 0), and find out whether positions need to be corrected."""
-    if get_int(ctx.work.status, CORRECTING, w) == 1:
-        dt = ctx.state.settings[DT, 0]
-        n = get_int(ctx.work.status, CORRECTION, w)
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
+        dt = ctx.state.settings[Setting.DT, 0]
+        n = get_int(ctx.work.status, Status.CORRECTION, w)
         if n == 0:
-            if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, FALLBACK_USED, w) == real(0.0):
+            if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, ReportItem.FALLBACK_USED, w) == real(0.0):
                 store_exact_momenta(ctx.tree, ctx.here, ctx.layout, ctx.state, ctx.work, w)
-            commit_velocities(ctx, get(ctx.work.status_real, FORCE_TIME, w), dt, 1, w)
-        put_int(ctx.work.status, HAS_POSITION_ERROR, w, has_position_error(ctx, n, dt, w))
+            commit_velocities(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, 1, w)
+        put_int(ctx.work.status, Status.HAS_POSITION_ERROR, w, has_position_error(ctx, n, dt, w))
 
 
 @wp.func
 def solve_positions(ctx: StepContext, end: wp.float64, w: int):
     """Solve for pseudo-velocities that undo position errors, where there are any."""
-    if get_int(ctx.work.status, CORRECTING, w) == 1 and get_int(ctx.work.status, HAS_POSITION_ERROR, w) == 1:
-        run_split_impulses(ctx, get_int(ctx.work.status, IS_DIRECT, w), ctx.state.settings[DT, 0], end, w)
+    if (
+        get_int(ctx.work.status, Status.CORRECTING, w) == 1
+        and get_int(ctx.work.status, Status.HAS_POSITION_ERROR, w) == 1
+    ):
+        run_split_impulses(
+            ctx, get_int(ctx.work.status, Status.IS_DIRECT, w), ctx.state.settings[Setting.DT, 0], end, w
+        )
 
 
 @wp.func
 def apply_position_correction(ctx: StepContext, end: wp.float64, w: int):
     """Move positions by the pseudo-velocities; decide whether to correct again at the poses reached: while the opening
     more than halves, is above CORRECT_AGAIN_ABOVE, and time is left."""
-    if get_int(ctx.work.status, CORRECTING, w) == 1:
-        n = get_int(ctx.work.status, CORRECTION, w)
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
+        n = get_int(ctx.work.status, Status.CORRECTION, w)
         opening = real(-1.0)
         correcting = int(0)
-        if get_int(ctx.work.status, HAS_POSITION_ERROR, w) == 1:
-            opening = advance_with_correction(ctx, n, ctx.state.settings[DT, 0], w)
-            put_int(ctx.work.status, POSITIONS_MOVED, w, 1)
-            most = wp.min(MAX_CORRECTIONS, int(ctx.state.settings[REPLAY_CORRECTIONS, 0]))
+        if get_int(ctx.work.status, Status.HAS_POSITION_ERROR, w) == 1:
+            opening = advance_with_correction(ctx, n, ctx.state.settings[Setting.DT, 0], w)
+            put_int(ctx.work.status, Status.POSITIONS_MOVED, w, 1)
+            most = wp.min(MAX_CORRECTIONS, int(ctx.state.settings[Setting.REPLAY_CORRECTIONS, 0]))
             if (
                 opening > CORRECT_AGAIN_ABOVE
-                and opening < real(0.5) * get(ctx.work.status_real, LAST_OPENING, w)
+                and opening < real(0.5) * get(ctx.work.status_real, StatusReal.LAST_OPENING, w)
                 and n < most
                 and read_ticks() < end
             ):
                 correcting = 1
-                put_int(ctx.work.status, CORRECTION, w, n + 1)
-        put(ctx.work.status_real, LAST_OPENING, w, opening)
-        put_int(ctx.work.status, CORRECTING, w, correcting)
+                put_int(ctx.work.status, Status.CORRECTION, w, n + 1)
+        put(ctx.work.status_real, StatusReal.LAST_OPENING, w, opening)
+        put_int(ctx.work.status, Status.CORRECTING, w, correcting)
 
 
 @wp.func
 def end_step(ctx: StepContext, end: wp.float64, w: int):
     """End the step: positions, poses, angular momentum of floating groups, report."""
-    set_item(ctx.state.report, CORRECTION_COUNT, w, real(get_int(ctx.work.status, CORRECTION, w)))
-    positions_moved = get_int(ctx.work.status, POSITIONS_MOVED, w)
+    set_item(ctx.state.report, ReportItem.CORRECTION_COUNT, w, real(get_int(ctx.work.status, Status.CORRECTION, w)))
+    positions_moved = get_int(ctx.work.status, Status.POSITIONS_MOVED, w)
     if positions_moved == 1:
         restore_angular_momentum(ctx.tree, ctx.here, ctx.there, ctx.layout, ctx.state, w)
     commit_positions(ctx, positions_moved, w)
@@ -342,17 +328,19 @@ def end_step(ctx: StepContext, end: wp.float64, w: int):
 def predictive_step(ctx: StepContext, end: wp.float64, w: int):
     """Advance world w by dt: velocities whose chord momenta balance with joints closed at the end of the step, then
     position corrections at the poses reached while that halves the error (docs/method.md 7)."""
-    velocity_deadline = end - wp.float64(POSITION_BUDGET_SHARE * ctx.state.settings[TICK_BUDGET, 0])
+    velocity_deadline = end - wp.float64(POSITION_BUDGET_SHARE * ctx.state.settings[Setting.TICK_BUDGET, 0])
     begin_step(ctx, end, w)
-    while get_int(ctx.work.status, CORRECTING, w) == 1:  # one place for each stage: they are inlined where they stand
+    while (
+        get_int(ctx.work.status, Status.CORRECTING, w) == 1
+    ):  # one place for each stage: they are inlined where they stand
         compute_free_motion(ctx, end, w)
-        if get_int(ctx.work.status, CORRECTION, w) == 0:
-            find_contacts(ctx, ctx.state.settings[DT, 0], w)
+        if get_int(ctx.work.status, Status.CORRECTION, w) == 0:
+            find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
         assemble_rows(ctx, end, w)
-        if get_int(ctx.work.status, CORRECTION, w) == 0:
+        if get_int(ctx.work.status, Status.CORRECTION, w) == 0:
             solve_velocities(ctx, velocity_deadline, w)
         store_velocities(ctx, end, w)
-        if get_int(ctx.work.status, CORRECTION, w) == 0:
+        if get_int(ctx.work.status, Status.CORRECTION, w) == 0:
             store_contacts(ctx.layout, ctx.state, ctx.work, w)
         solve_positions(ctx, end, w)
         apply_position_correction(ctx, end, w)
@@ -362,8 +350,8 @@ def predictive_step(ctx: StepContext, end: wp.float64, w: int):
 @wp.func
 def published_step(ctx: StepContext, end: wp.float64, w: int):
     """The papers' step: free motion, sweeps at the old pose, split impulses for the old errors, semi-implicit Euler."""
-    dt = ctx.state.settings[DT, 0]
-    if int(ctx.state.settings[METHOD, 0]) == PAPER_TREE:
+    dt = ctx.state.settings[Setting.DT, 0]
+    if int(ctx.state.settings[Setting.METHOD, 0]) == Method.PAPER_TREE:
         published_free_motion(ctx, dt, w)
     else:
         load_free_motion(ctx, dt, dt, w)
@@ -374,7 +362,7 @@ def published_step(ctx: StepContext, end: wp.float64, w: int):
     assemble_all_rows(ctx, 0, dt, dt, warm_factor, real(1.0), 0, 0, 0, w)
     clear(ctx.work.joint_target, 6 * ctx.layout.joints, w)
     apply_impulses(ctx, ctx.here.z, ctx.work.p, w)
-    velocity_deadline = end - wp.float64(POSITION_BUDGET_SHARE * ctx.state.settings[TICK_BUDGET, 0])
+    velocity_deadline = end - wp.float64(POSITION_BUDGET_SHARE * ctx.state.settings[Setting.TICK_BUDGET, 0])
     solve_and_report(ctx, 0, ctx.here.z, dt, velocity_deadline, w)
     outward(ctx.tree, ctx.here, ctx.state.v_next, w)
     tangent_momenta(ctx.tree, ctx.here, w)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sharnir.impulse.data import EVOLVES, REPORT_SIZE
+from sharnir.impulse.data import EVOLVES
+from sharnir.impulse.slots import REPORT_SIZE
 from sharnir.recording.layout import CONTACT_ARRAYS, SEEN, Layout, Part
 
 if TYPE_CHECKING:

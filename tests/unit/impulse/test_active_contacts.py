@@ -7,7 +7,7 @@ import pytest
 import warp as wp
 from engine_parts import QUICK, WORLD, Parts, Rows, column, cone_residual, empty, put, run, seen
 
-from sharnir.impulse.data import MAX_SWEEPS, REPLAY_CUT, SWEEP_TOLERANCE
+from sharnir.impulse.slots import Setting, StatusReal
 from sharnir.impulse.solve.active_contacts import (
     activate_changed_frozen,
     activate_trees,
@@ -145,9 +145,9 @@ def test_sweeps_of_active_contacts_solve_for_all(seed, turning):
     z0 = np.zeros(rows.nv)
     z0[rows.tree_entries(3)] = -rows.contact(3)[0][rows.tree_entries(3)]
     put(work.contact_target, np.zeros(3 * len(CHAIN)))
-    put(state.settings, [1e9], REPLAY_CUT)
-    put(state.settings, [3000], MAX_SWEEPS)
-    put(work.status_real, [1e-11], SWEEP_TOLERANCE)
+    put(state.settings, [1e9], Setting.REPLAY_CUT)
+    put(state.settings, [3000], Setting.MAX_SWEEPS)
+    put(work.status_real, [1e-11], StatusReal.SWEEP_TOLERANCE)
     z = column(z0)
     run(solve_kernel, rows.parts, z, out)
     p, z = seen(work.p), seen(z)

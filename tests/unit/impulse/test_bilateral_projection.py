@@ -7,8 +7,8 @@ import pytest
 import warp as wp
 from engine_parts import QUICK, WORLD, Parts, Rows, column, cone_residual, line_residual, put, run, seen
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION
+from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.bilateral_ldl import factor_bilateral, solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import project_rows, set_velocity_offsets, update_bilateral_impulses
 from sharnir.impulse.solve.pgs_sweep import list_active_scalars, sweep
@@ -84,7 +84,7 @@ def test_projected_rows_are_those_of_the_formula_and_do_not_move_what_is_held(tu
     np.testing.assert_allclose(held[:, :rank] @ B[rigid].T, 0, atol=1e-11)
     np.testing.assert_allclose(held[:, :rank] @ B[~rigid].T, -np.sqrt(0.6) * held[:, rank:], atol=1e-11)  # slack
     np.testing.assert_allclose(seen(rows.parts.work.scalar_K_projected)[1:3], (lines**2).sum(axis=1), rtol=1e-11)
-    blocks = seen(rows.parts.work.contact_mass).reshape(-1, CONTACT_MASS_SIZE)
+    blocks = seen(rows.parts.work.contact_mass).reshape(-1, ContactMass.SIZE)
     for c in range(2):
         three = contacts[rows.width * c :][:3]
         np.testing.assert_allclose(blocks[c, :9].reshape(3, 3), np.linalg.inv(three @ three.T), rtol=1e-8)

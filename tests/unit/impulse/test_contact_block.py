@@ -7,9 +7,9 @@ import pytest
 import warp as wp
 from engine_parts import QUICK, WORLD, Parts, Rows, column, cone_residual, empty, put, run, seen
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, MEAN_MASS, WEIGH_BY_MASS
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_velocity
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
+from sharnir.impulse.slots import ContactMass, Setting
 from sharnir.impulse.solve.contact_block import (
     apply_contact_impulses,
     sweep_contact,
@@ -74,11 +74,11 @@ def problem(seed: int = 0) -> Rows:
 def test_blocks_hold_inverses_of_w_times_its_transpose():
     rows = problem()
     expected = np.array([rows.block(c) for c in range(3)])
-    put(rows.parts.work.contact_mass, np.zeros(3 * CONTACT_MASS_SIZE))
-    put(rows.parts.state.settings, [40.0, 1.0], MEAN_MASS)
-    assert WEIGH_BY_MASS == MEAN_MASS + 1
+    put(rows.parts.work.contact_mass, np.zeros(3 * ContactMass.SIZE))
+    put(rows.parts.state.settings, [40.0, 1.0], Setting.MEAN_MASS)
+    assert Setting.WEIGH_BY_MASS == Setting.MEAN_MASS + 1
     run(block_kernel, rows.parts)
-    blocks = seen(rows.parts.work.contact_mass).reshape(3, CONTACT_MASS_SIZE)
+    blocks = seen(rows.parts.work.contact_mass).reshape(3, ContactMass.SIZE)
     np.testing.assert_allclose(blocks[:, :15], expected[:, :15], rtol=1e-9, atol=1e-12)
     light = 40.0 * np.array([(rows.contact(c)[0] ** 2).sum() for c in range(3)])
     np.testing.assert_allclose(blocks[:, 16], light, rtol=1e-12)
@@ -94,11 +94,11 @@ def test_a_block_without_inverse_gets_a_little_weight_or_nothing():
     three = rows.contact(1)[:3]
     K = three @ three.T
     run(block_kernel, rows_uploaded(rows))
-    inverse = seen(rows.parts.work.contact_mass).reshape(3, CONTACT_MASS_SIZE)[1, :9].reshape(3, 3)
+    inverse = seen(rows.parts.work.contact_mass).reshape(3, ContactMass.SIZE)[1, :9].reshape(3, 3)
     np.testing.assert_allclose(inverse, np.linalg.inv(K + 1e-3 * np.diag(np.diag(K))), rtol=1e-6)
     six[1:3] = 0
     run(block_kernel, rows_uploaded(rows))
-    block = seen(rows.parts.work.contact_mass).reshape(3, CONTACT_MASS_SIZE)[1]
+    block = seen(rows.parts.work.contact_mass).reshape(3, ContactMass.SIZE)[1]
     assert not block[:9].any() and block[10] == 0
     np.testing.assert_allclose(block[9], 1 / K[0, 0], rtol=1e-12)
 

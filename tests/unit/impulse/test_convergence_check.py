@@ -7,8 +7,8 @@ import pytest
 import warp as wp
 from engine_parts import QUICK, WORLD, Parts, Rows, empty, put, run, seen
 
-from sharnir.impulse.data import CAPPED, CONVERGED, CUT_AFTER, OUT_OF_TIME, REPLAY_CUT, SWEEP_COUNT, TOL_ACCEPT
 from sharnir.impulse.row_kinds import BOUND
+from sharnir.impulse.slots import ReportItem, Setting, StopReason
 from sharnir.impulse.solve.pgs import acceleration_factor, check_convergence, has_nothing_to_sweep, stop_reason
 from sharnir.kernels.types import array2, real
 
@@ -39,24 +39,24 @@ def nothing_kernel(s: Parts, held: int, out: array2):
 def judged(n=7, worst=1.0, checked=1e30, touching=TOUCHING, end=FOREVER, enough=0.0, cut_at=1e9, swept=0.0):
     """Status, change when progress was last looked at, reason of stopping, and the report's CUT."""
     rows, out = Rows(np.random.default_rng(0), contacts=[(0, WORLD)]), empty(3)
-    put(rows.parts.state.settings, [enough], TOL_ACCEPT)
-    put(rows.parts.state.settings, [cut_at], REPLAY_CUT)
-    put(rows.parts.state.report, [swept], SWEEP_COUNT)
-    put(rows.parts.state.report, [1e9], CUT_AFTER)
+    put(rows.parts.state.settings, [enough], Setting.TOL_ACCEPT)
+    put(rows.parts.state.settings, [cut_at], Setting.REPLAY_CUT)
+    put(rows.parts.state.report, [swept], ReportItem.SWEEP_COUNT)
+    put(rows.parts.state.report, [1e9], ReportItem.CUT_AFTER)
     run(verdict_kernel, rows.parts, n, worst, checked, touching, end, out)
-    return (*seen(out), seen(rows.parts.state.report)[CUT_AFTER])
+    return (*seen(out), seen(rows.parts.state.report)[ReportItem.CUT_AFTER])
 
 
 def test_changes_below_epsilon_end_it():
     status, _, reason, _ = judged(worst=0.9 * EPSILON, end=0.0)  # even when time is up
-    assert (status, reason) == (CONVERGES, CONVERGED)
+    assert (status, reason) == (CONVERGES, StopReason.CONVERGED)
     assert judged(worst=1.1 * EPSILON)[0] == GOES_ON
 
 
 @pytest.mark.parametrize("late", [{"end": 0.0}, {"cut_at": 17.0}])
 def test_the_clock_or_the_step_replayed_ends_it(late):
     status, _, reason, cut = judged(n=7, swept=10.0, **late)
-    assert (status, reason, cut) == (IS_LATE, OUT_OF_TIME, 17.0)
+    assert (status, reason, cut) == (IS_LATE, StopReason.OUT_OF_TIME, 17.0)
 
 
 @pytest.mark.parametrize(("touching", "patience", "share"), [(FREE, 200, 0.9), (TOUCHING, 100, 0.5), (FEW, 50, 0.5)])
@@ -64,7 +64,7 @@ def test_too_little_progress_within_the_patience_is_a_stall(touching, patience, 
     worst = FAR_ABOVE
     little, enough = worst / (share * 1.01), worst / (share * 0.99)  # changes when last looked at
     status, checked, reason, _ = judged(patience, worst, worst / (share / 0.99) * 0.98, touching)
-    assert (status, checked, reason) == (STALLS, worst, CAPPED)
+    assert (status, checked, reason) == (STALLS, worst, StopReason.CAPPED)
     assert judged(patience, worst, enough, touching)[:2] == (GOES_ON, worst)
     assert judged(patience - 1, worst, little * 0.1, touching)[:2] == (GOES_ON, little * 0.1)  # not looked at yet
 
@@ -77,8 +77,8 @@ def test_what_is_settled_all_but_for_the_light_goes_on_only_while_ten_sweeps_hal
 
 
 def test_running_out_of_sweeps_counts_as_capped_only_above_enough():
-    assert judged(worst=1e-4, enough=1e-3)[2] == CONVERGED
-    assert judged(worst=1e-4, enough=1e-5)[2] == CAPPED
+    assert judged(worst=1e-4, enough=1e-3)[2] == StopReason.CONVERGED
+    assert judged(worst=1e-4, enough=1e-5)[2] == StopReason.CAPPED
 
 
 @pytest.mark.parametrize(

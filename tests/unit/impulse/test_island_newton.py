@@ -10,8 +10,8 @@ from engine_parts import QUICK, WORLD, Parts, Rows, column, cone_residual, empty
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR, SATURATED
+from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.contact_block import sweep_contacts
 from sharnir.impulse.solve.island_hessian import (
     assemble_newton_system,
@@ -113,7 +113,7 @@ def problem(seed: int) -> Rows:
     rng = np.random.default_rng(seed)
     rows = Rows(rng, trees=(6, 6, 3, 4), contacts=CONTACTS, lines=LINES)
     work = rows.parts.work
-    blocks = seen(work.contact_mass).reshape(-1, CONTACT_MASS_SIZE)
+    blocks = seen(work.contact_mass).reshape(-1, ContactMass.SIZE)
     blocks[:, 9] = 1 / SOFT_R
     put(work.contact_mass, blocks.reshape(-1))
     put(work.scalar_K, np.full(len(LINES), SOFT_R))
@@ -216,7 +216,7 @@ def test_an_island_solved_at_once_solves_the_complementarity_problem(seed):
         rows.W[heavy : heavy + 18] /= 30
     rows.upload()
     z0 = 20 * rng.normal(size=rows.nv) - 900 * rows.contact(1)[0]
-    blocks = seen(work.contact_mass).reshape(-1, CONTACT_MASS_SIZE)
+    blocks = seen(work.contact_mass).reshape(-1, ContactMass.SIZE)
     blocks[:, 16] = 1000.0
     put(work.contact_mass, blocks.reshape(-1))
     z = column(z0)
