@@ -224,6 +224,20 @@ class Scratch:
         array2  # [scalar, CONTACT_P contact] row velocities of projected rows beyond Ŵ·z, m/s or rad/s
     )
     p_initial: array2  # [impulse] before the sweeps
+    # other meanings of arrays above, in turns: the same memory under a name for each
+    row_impulse_old: array2  # p_old: impulses of the Delassus rows before a sweep, N s
+    row_velocity_old: array2  # z_old: their velocities before a sweep, m/s
+    row_impulse_direction: array2  # p_direction: search direction of their impulses
+    row_velocity_direction: array2  # z_direction: of their velocities
+    row_impulse_initial: array2  # p_initial: their impulses before all sweeps, N s
+    p_pseudo: array2  # p_old: [impulse] pseudo-impulses of the position phase, N s
+    impulse_lower: array2  # velocity_lower: [scalar] least impulse of a saturated actuator, N s
+    impulse_upper: array2  # velocity_upper: [scalar] its largest impulse, N s
+    newton_contact_mode: ints2d  # island_contacts: [contact] modes for which the Newton system was factored
+    newton_scalar_mode: ints2d  # island_scalars: [scalar] the same of scalar rows
+    newton_rows: ints2d  # island_dofs: [row] rows of the Newton system
+    newton_lu: array2  # island_H: LU factors of the Newton system
+    newton_rhs: array2  # island_gradient: its right-hand side
     collision: CollisionScratch  # scratch of collision detection
     active_scalars: ints2d  # [1 + scalar] count, scalar rows a sweep visits after those of the joints
     contact_count: ints2d  # [1] contacts that have rows
@@ -243,6 +257,48 @@ class StepContext:
     layout: Layout  # rows, laid out once
     state: State
     work: Scratch
+
+
+@wp.struct
+class Iterate:
+    """The unknowns that sweeps update."""
+
+    z: array2  # [nv] whitened velocity
+    p: array2  # [impulse] accumulated impulses
+    direct: int  # 1 if bilateral rows are solved directly, and the others projected onto their null space
+
+
+@wp.struct
+class RowOptions:
+    """How the rows of a step, of a correction or of an observation are assembled."""
+
+    h: real  # s, time over which forces act
+    dt: real  # s
+    stiffness_scale: real  # steps that a spring's average spans, over the time forces act
+    predict_limits: int  # 1: limits act before they are reached; 0 in the published step
+    at_new_poses: int  # 1: joints and equalities only, at the poses the step led to
+    update_history: int  # 1: pivots of bilateral rows are remembered
+
+
+@wp.func
+def make_iterate(z: array2, p: array2, direct: int):
+    """The unknowns of sweeps."""
+    x = Iterate()
+    x.z = z
+    x.p = p
+    x.direct = direct
+    return x
+
+
+@wp.func
+def make_row_options(h: real, dt: real, stiffness_scale: real, predict_limits: int):
+    """Options of rows at the start of a step that leave the history of pivots alone."""
+    options = RowOptions()
+    options.h = h
+    options.dt = dt
+    options.stiffness_scale = stiffness_scale
+    options.predict_limits = predict_limits
+    return options
 
 
 def allocate_state(model: Model, layout: Layout, worlds: int, history: int, device: str) -> State:
@@ -274,6 +330,16 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
     out.prev_contact_keys = allocate_columns(1 + 2 * layout.max_contacts, worlds, device, int)
     out.settings = wp.zeros((len(Setting), 1), dtype=real, device=device)
     return out
+
+
+# fields of `Scratch` that share the memory of another, in turns
+ALIASES = {
+    "row_impulse_old": "p_old", "row_velocity_old": "z_old", "row_impulse_direction": "p_direction",
+    "row_velocity_direction": "z_direction", "row_impulse_initial": "p_initial", "p_pseudo": "p_old",
+    "impulse_lower": "velocity_lower", "impulse_upper": "velocity_upper", "newton_contact_mode": "island_contacts",
+    "newton_scalar_mode": "island_scalars", "newton_rows": "island_dofs", "newton_lu": "island_H",
+    "newton_rhs": "island_gradient",
+}  # fmt: skip
 
 
 def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, device: str) -> Scratch:
@@ -380,6 +446,8 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
     out.gpu_dense_rows = wp.zeros((columns, lane_row_size), dtype=real, device=device)
     for name, size in counts.items():
         setattr(out, name, wp.zeros((size, columns), dtype=int, device=device))
+    for alias, name in ALIASES.items():
+        setattr(out, alias, getattr(out, name))
     out.any_iterating = wp.zeros(1, dtype=int, device=device)
     out.collision = allocate_collision_scratch(len(model.shape_kind), layout.max_contacts, pairs, columns, device)
     return out

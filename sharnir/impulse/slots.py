@@ -83,6 +83,14 @@ class ProgressRule(IntEnum):
     DENSE = 2  # on the Delassus matrix, with Newton steps in between
 
 
+class SolveStage(IntEnum):
+    """Ways to sweep that a solve tries one after the other."""
+
+    FEW_SWEEPS = 0
+    DENSE = 1  # the Delassus matrix, where rows are few enough
+    ISLANDS_FIRST = 2  # islands are solved by convex Newton after the first sweep
+
+
 class Status(IntEnum):
     """Slots of `Scratch.status`: where the step of a world stands."""
 

@@ -9,8 +9,8 @@ from cuda_compiling import GPUS, TEAM_OPTIONS, WITHOUT, ptx_of
 from engine_parts import WORLD, Parts, Rows, column, cone_residual, line_residual, put, run, seen
 
 from sharnir.impulse.row_kinds import BOUND, FRICTION
-from sharnir.impulse.solve.gpu_split_impulse import sweep_split_impulses_registers
-from sharnir.impulse.solve.gpu_sweep import (
+from sharnir.impulse.solve.gpu.split_impulse import sweep_split_impulses_registers
+from sharnir.impulse.solve.gpu.sweep import (
     apply_warm_start,
     assign_lane_rows,
     fill_shared_memory,

@@ -23,7 +23,7 @@ from sharnir.impulse.rows.restitution import has_restitution, impact_work, set_r
 from sharnir.impulse.slots import DelassusState, Phase, ReportItem, Setting, Status, StatusReal, StopReason
 from sharnir.impulse.solve.bilateral_projection import project_rows
 from sharnir.impulse.solve.contact_block import warm_start_contacts
-from sharnir.impulse.solve.pgs import is_out_of_time
+from sharnir.impulse.solve.pgs_loop import is_out_of_time
 from sharnir.impulse.solve.strategy import solve_and_report
 from sharnir.impulse.step.momentum_ops import store_momentum_chord
 from sharnir.impulse.step.residuals import (
@@ -111,7 +111,7 @@ def solve_impulses(ctx: StepContext, end: wp.float64, w: int):
         while again == 1:
             if restitution_state > 0:
                 set_restitution_targets(ctx, restitution_share, dt, w)
-            solve_and_report(ctx, get_int(ctx.work.status, Status.IS_DIRECT, w), ctx.here.z, dt, end, w)
+            solve_and_report(ctx, end, w)
             again = 0
             if restitution_state == 1:
                 after, before = impact_work(ctx, ctx.here.z, w)
@@ -360,6 +360,5 @@ def revert_to_linearised(ctx: StepContext, z: array2, dt: real, w: int):
     l = int(0)
     while l < ctx.layout.scalars:
         if (ctx.layout.scalar_row_kinds[l] & BOUND) != 0:
-            g = get(ctx.work.scalar_position, l, w)
-            set_velocity_bounds(ctx, l, real(0.0), g, g, dt, 1, w)
+            set_velocity_bounds(ctx, l, real(0.0), get(ctx.work.scalar_position, l, w), dt, w)
         l += 1

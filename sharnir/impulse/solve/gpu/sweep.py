@@ -10,17 +10,24 @@ import warp as wp
 
 from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import BOUND, CONTACT_IMPULSES, SATURATION_EXCESS
+from sharnir.impulse.row_kinds import BOUND, COMPLIANT_ROW, CONTACT_IMPULSES, SATURATION_EXCESS, SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.slots import ContactMass
+from sharnir.impulse.rows.whitened_rows import RowBlock, make_row_block
+from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, Half, Mu
 from sharnir.impulse.solve.contact_block import torsional_rolling_impulse
 from sharnir.impulse.solve.coulomb_cone import solve_cone_shared
 from sharnir.impulse.solve.pgs_sweep import solve_scalar
 from sharnir.kernels.columns import LANES, get, get_int
 from sharnir.kernels.lanes import (
     MAX_LANE_ROWS,
+    SHARED_CHANGE_WEIGHT,
     SHARED_CONTACT_SIZE,
+    SHARED_K,
+    SHARED_LOWER,
+    SHARED_MU,
+    SHARED_ONLY_BOUND,
     SHARED_SCALAR_SIZE,
+    SHARED_UPPER,
     count_lanes,
     dense_row3_add,
     dense_row3_dot,
@@ -39,18 +46,18 @@ from sharnir.kernels.lanes import (
     vec2i,
     vec6i,
 )
-from sharnir.kernels.types import array2, real, vec2, vec3, vec4
+from sharnir.kernels.types import array2, max_abs3, real, vec2, vec3, vec4
 
 
 @wp.func
-def list_active_scalars_lanes(plan: Layout, work: Scratch, w: int):
+def list_active_scalars_lanes(layout: Layout, work: Scratch, w: int):
     """`list_active_scalars` by the lanes of a warp, in the same order (ballot and prefix count)."""
     n = int(0)
     first = int(0)
-    while first < plan.scalars:
+    while first < layout.scalars:
         l = first + lane_index()
         active = int(0)
-        if l < plan.scalars:
+        if l < layout.scalars:
             if get(work.scalar_K, l, w) > real(0.0):
                 active = 1
         before = lane_rank(active)
@@ -77,15 +84,34 @@ class LaneRows:
     target_at: vec2i  # of its two rows: place of their target velocity, -1 for none
 
 
+@wp.struct
+class LaneIterate:
+    """The unknowns of a lane: two coordinates of z, two contact rows, the impulses of one scalar row."""
+
+    rows: LaneRows
+    shared: array2  # shared memory of the warp
+    targets: vec2  # m/s, of its contact rows
+    z: vec2
+    p: vec2  # N s
+    scalar: vec4  # N s: bound, friction, motor, compliant
+    z_old: vec2  # before the last sweep
+    p_old: vec2
+    scalar_old: vec4
+    z_direction: vec2  # search directions
+    p_direction: vec2
+    scalar_direction: vec4
+    restart_at: int  # sweep after which the acceleration starts anew
+
+
 @wp.func
-def assign_lane_rows(plan: Layout, work: Scratch, w: int):
+def assign_lane_rows(layout: Layout, work: Scratch, w: int):
     """Assign active scalar rows and contacts of world w to lanes. `rows` is MAX_LANE_ROWS + 1 where they do not fit
     into registers."""
     lane_rows = LaneRows()
     lane_rows.scalars = get_int(work.active_scalars, 0, w)
     lane_rows.contacts = contact_count(work, w)
     lane_rows.rows = lane_rows.scalars
-    if plan.gpu_lanes == 0 or lane_rows.scalars > LANES or lane_rows.contacts > LANES:
+    if layout.gpu_lanes == 0 or lane_rows.scalars > LANES or lane_rows.contacts > LANES:
         lane_rows.rows = MAX_LANE_ROWS + 1
     else:
         c = lane_index()
@@ -106,7 +132,7 @@ def assign_lane_rows(plan: Layout, work: Scratch, w: int):
             while k < 2:
                 j = lane_index() + k * LANES - lane_rows.rows
                 if j >= 0 and j < width:
-                    lane_rows.impulse_at[k] = plan.contact_p_start + CONTACT_IMPULSES * c + j
+                    lane_rows.impulse_at[k] = layout.contact_p_start + CONTACT_IMPULSES * c + j
                     if j < 3:
                         lane_rows.target_at[k] = 3 * c + j
                 k += 1
@@ -127,49 +153,42 @@ def scatter_dense_rows(ctx: StepContext, lane_rows: LaneRows, w: int):
     r = int(0)
     while r < lane_rows.scalars:
         l = get_int(ctx.work.active_scalars, 1 + r, w)
-        scatter_sparse_rows(
-            ctx,
-            ctx.layout.scalar_W_start[l],
-            ctx.layout.scalar_row_length[l],
-            ctx.layout.scalar_index_start[l],
-            1,
-            r * wide,
-            w,
-        )
+        block = make_row_block(ctx.layout.scalar_W_start[l], ctx.layout.scalar_row_length[l], 0, 1)
+        scatter_sparse_rows(ctx, block, ctx.layout.scalar_index_start[l], r * wide, w)
         r += 1
     c = int(0)
     while c < lane_rows.contacts:
         side = int(0)
         while side < 2:
-            start = read_lane_int(lane_rows.contact_halves[3 * side], c)
-            length = read_lane_int(lane_rows.contact_halves[3 * side + 1], c)
-            first = read_lane_int(lane_rows.contact_halves[3 * side + 2], c)
-            width = read_lane_int(lane_rows.contact_row_count, c)
-            scatter_sparse_rows(
-                ctx, start, length, first, width, read_lane_int(lane_rows.contact_first_row, c) * wide, w
-            )
+            start = read_lane_int(lane_rows.contact_halves[Half.SIZE * side], c)
+            length = read_lane_int(lane_rows.contact_halves[Half.SIZE * side + Half.LENGTH], c)
+            first = read_lane_int(lane_rows.contact_halves[Half.SIZE * side + Half.INDEX_START], c)
+            block = make_row_block(start, length, 0, read_lane_int(lane_rows.contact_row_count, c))
+            scatter_sparse_rows(ctx, block, first, read_lane_int(lane_rows.contact_first_row, c) * wide, w)
             side += 1
         c += 1
     sync_lanes()
 
 
 @wp.func
-def scatter_sparse_rows(ctx: StepContext, start: int, length: int, first: int, count: int, to: int, w: int):
-    """Write `count` consecutive sparse rows of W into dense rows that begin at `to`."""
+def scatter_sparse_rows(ctx: StepContext, block: RowBlock, first: int, to: int, w: int):
+    """Write the consecutive sparse rows of a block of W into dense rows that begin at `to`. first: start of their
+    coordinates in `index`."""
     k = lane_index()
-    while k < length:
+    while k < block.length:
         at = to + ctx.layout.index[first + k]
         j = int(0)
-        while j < count:
-            ctx.work.gpu_dense_rows[w, at + j * dense_width(ctx.layout)] = get(ctx.work.W, start + j * length + k, w)
+        while j < block.rows:
+            value = get(ctx.work.W, block.start + j * block.length + k, w)
+            ctx.work.gpu_dense_rows[w, at + j * dense_width(ctx.layout)] = value
             j += 1
         k += LANES
 
 
 @wp.func
-def dense_width(plan: Layout):
+def dense_width(layout: Layout):
     """Entries of a dense row: z_size rounded up to a multiple of the lanes."""
-    return (plan.z_size + LANES - 1) // LANES * LANES
+    return (layout.z_size + LANES - 1) // LANES * LANES
 
 
 @wp.func
@@ -211,15 +230,15 @@ def replace_row3(x: vec2, r: int, three: vec3):
 
 
 @wp.func
-def load_row_impulses(plan: Layout, work: Scratch, lane_rows: LaneRows, p: array2, w: int):
+def load_row_impulses(layout: Layout, work: Scratch, lane_rows: LaneRows, p: array2, w: int):
     """Load this lane's impulses from p: of its two contact rows, and the four of its scalar row."""
     scalar_impulses = vec4()
     if lane_index() < lane_rows.scalars:
         l = get_int(work.active_scalars, 1 + lane_index(), w)
-        kinds = plan.scalar_row_kinds[l]
-        for k in range(4):
+        kinds = layout.scalar_row_kinds[l]
+        for k in range(SCALAR_IMPULSES):
             if (kinds & (SATURATION_EXCESS | (1 << k))) != 0:
-                scalar_impulses[k] = get(p, plan.scalar_p_start + 4 * l + k, w)
+                scalar_impulses[k] = get(p, layout.scalar_p_start + SCALAR_IMPULSES * l + k, w)
     contact_impulses = vec2()
     if lane_rows.impulse_at[0] >= 0:
         contact_impulses[0] = get(p, lane_rows.impulse_at[0], w)
@@ -229,66 +248,65 @@ def load_row_impulses(plan: Layout, work: Scratch, lane_rows: LaneRows, p: array
 
 
 @wp.func
-def store_row_impulses(
-    ctx: StepContext, lane_rows: LaneRows, contact_impulses: vec2, scalar_impulses: vec4, p: array2, w: int
-):
+def store_row_impulses(ctx: StepContext, x: LaneIterate, p: array2, w: int):
     """Store this lane's impulses to p: of its two contact rows, and the four of its scalar row."""
-    if lane_index() < lane_rows.scalars:
+    if lane_index() < x.rows.scalars:
         l = get_int(ctx.work.active_scalars, 1 + lane_index(), w)
         kinds = ctx.layout.scalar_row_kinds[l]
-        for k in range(4):
+        for k in range(SCALAR_IMPULSES):
             if (kinds & (SATURATION_EXCESS | (1 << k))) != 0:
-                put_unsynced(p, ctx.layout.scalar_p_start + 4 * l + k, w, scalar_impulses[k])
-    if lane_rows.impulse_at[0] >= 0:
-        put_unsynced(p, lane_rows.impulse_at[0], w, contact_impulses[0])
-    if lane_rows.impulse_at[1] >= 0:
-        put_unsynced(p, lane_rows.impulse_at[1], w, contact_impulses[1])
+                put_unsynced(p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + k, w, x.scalar[k])
+    if x.rows.impulse_at[0] >= 0:
+        put_unsynced(p, x.rows.impulse_at[0], w, x.p[0])
+    if x.rows.impulse_at[1] >= 0:
+        put_unsynced(p, x.rows.impulse_at[1], w, x.p[1])
     sync_lanes()
 
 
 @wp.func
-def load_z_registers(plan: Layout, z: array2, w: int):
+def load_z_registers(layout: Layout, z: array2, w: int):
     """z of the two coordinates this lane keeps."""
     n = lane_index()
     z_own = vec2()
-    if n < plan.z_size:
+    if n < layout.z_size:
         z_own[0] = get(z, n, w)
-    if n + LANES < plan.z_size:
+    if n + LANES < layout.z_size:
         z_own[1] = get(z, n + LANES, w)
     return z_own
 
 
 @wp.func
-def store_z_registers(plan: Layout, z_own: vec2, z: array2, w: int):
+def store_z_registers(layout: Layout, z_own: vec2, z: array2, w: int):
     """Store z of the two coordinates this lane keeps."""
     n = lane_index()
-    if n < plan.z_size:
+    if n < layout.z_size:
         put_unsynced(z, n, w, z_own[0])
-    if n + LANES < plan.z_size:
+    if n + LANES < layout.z_size:
         put_unsynced(z, n + LANES, w, z_own[1])
     sync_lanes()
 
 
 @wp.func
-def fill_shared_memory(plan: Layout, work: Scratch, lane_rows: LaneRows, shared: array2, w: int):
+def fill_shared_memory(layout: Layout, work: Scratch, lane_rows: LaneRows, shared: array2, w: int):
     """Fill shared memory with what sweeps need: effective-mass block, friction and change weight of contacts; W·W,
     bounds and whether nothing but a bound acts, of scalar rows."""
     c = lane_index()
     if c < lane_rows.contacts:
         at = SHARED_CONTACT_SIZE * c
         k = int(0)
-        while k < 13:
+        while k < ContactMass.SPIN:
             put_shared(shared, at + k, get(work.contact_mass, ContactMass.SIZE * c + k, w))
             k += 1
-        put_shared(shared, at + 13, get(work.contact_mu, 3 * c, w))
-        put_shared(shared, at + 14, get(work.contact_mass, ContactMass.SIZE * c + 15, w))
+        put_shared(shared, at + SHARED_MU, get(work.contact_mu, Mu.SIZE * c, w))
+        weight = get(work.contact_mass, ContactMass.SIZE * c + ContactMass.CHANGE_WEIGHT, w)
+        put_shared(shared, at + SHARED_CHANGE_WEIGHT, weight)
     if lane_index() < lane_rows.scalars:
         l = get_int(work.active_scalars, 1 + lane_index(), w)
         at = SHARED_CONTACT_SIZE * LANES + SHARED_SCALAR_SIZE * lane_index()
-        put_shared(shared, at, get(work.scalar_K, l, w))
-        put_shared(shared, at + 1, get(work.velocity_lower, l, w))
-        put_shared(shared, at + 2, get(work.velocity_upper, l, w))
-        put_shared(shared, at + 3, wp.where(plan.scalar_row_kinds[l] == BOUND, real(1.0), real(0.0)))
+        put_shared(shared, at + SHARED_K, get(work.scalar_K, l, w))
+        put_shared(shared, at + SHARED_LOWER, get(work.velocity_lower, l, w))
+        put_shared(shared, at + SHARED_UPPER, get(work.velocity_upper, l, w))
+        put_shared(shared, at + SHARED_ONLY_BOUND, wp.where(layout.scalar_row_kinds[l] == BOUND, real(1.0), real(0.0)))
     sync_lanes()
 
 
@@ -306,111 +324,92 @@ def load_row_targets(work: Scratch, lane_rows: LaneRows, w: int):
 @wp.func
 def next_row3(r: int):
     """First of the three rows after those from r on, clamped to rows that exist: what is fetched ahead."""
-    return wp.min(r + 3, MAX_LANE_ROWS - 3)
+    return wp.min(r + BLOCK_ROWS, MAX_LANE_ROWS - BLOCK_ROWS)
 
 
 @wp.func
-def apply_warm_start(plan: Layout, work: Scratch, lane_rows: LaneRows, z0: vec2, p: vec2, w: int):
+def apply_warm_start(layout: Layout, work: Scratch, lane_rows: LaneRows, z0: vec2, p: vec2, w: int):
     """z + Wᵀ p of the contacts' warm-start impulses, in registers."""
-    wide = dense_width(plan)
+    wide = dense_width(layout)
     z = z0
     r = lane_rows.scalars
     while r < lane_rows.rows:
         z = dense_row3_add(load_dense_row3(work.gpu_dense_rows, wide, r, w), broadcast_row3(p, r), z)
-        r += 3
+        r += BLOCK_ROWS
     return z
 
 
 @wp.func
-def sweep_scalars_registers(
-    ctx: StepContext, lane_rows: LaneRows, shared: array2, z0: vec2, scalar_impulses0: vec4, w: int
-):
-    """Sweep the active scalar rows once in registers. Returns the largest change of an impulse, N s, z and this lane's
-    impulses."""
+def sweep_scalars_registers(ctx: StepContext, x0: LaneIterate, w: int):
+    """Sweep the active scalar rows once in registers. Returns the largest change of an impulse, N s, and the
+    unknowns."""
     wide = dense_width(ctx.layout)
+    x = x0
     worst = real(0.0)
-    z = z0
-    scalar_impulses = scalar_impulses0
     r = int(0)
-    while r < lane_rows.scalars:
+    while r < x.rows.scalars:
         row = load_dense_row(ctx.work.gpu_dense_rows, wide, r, w)
         at = SHARED_CONTACT_SIZE * LANES + SHARED_SCALAR_SIZE * r
-        K = get_shared(shared, at)
-        s = lane_sum(wp.dot(row, z))
+        K = get_shared(x.shared, at + SHARED_K)
+        s = lane_sum(wp.dot(row, x.z))
         change = real(0.0)
-        if get_shared(shared, at + 3) > real(0.0):
-            before = read_lane(scalar_impulses[0], r)
+        if get_shared(x.shared, at + SHARED_ONLY_BOUND) > real(0.0):
+            before = read_lane(x.scalar[0], r)
             free = s - K * before
-            after = (wp.clamp(free, get_shared(shared, at + 1), get_shared(shared, at + 2)) - free) / K
+            lower = get_shared(x.shared, at + SHARED_LOWER)
+            after = (wp.clamp(free, lower, get_shared(x.shared, at + SHARED_UPPER)) - free) / K
             change = after - before
             worst = wp.max(worst, wp.abs(change))
             if lane_index() == r:
-                scalar_impulses[0] = after
+                x.scalar[0] = after
         else:
             l = get_int(ctx.work.active_scalars, 1 + r, w)
             old = vec4(
-                read_lane(scalar_impulses[0], r),
-                read_lane(scalar_impulses[1], r),
-                read_lane(scalar_impulses[2], r),
-                read_lane(scalar_impulses[3], r),
+                read_lane(x.scalar[0], r),
+                read_lane(x.scalar[1], r),
+                read_lane(x.scalar[2], r),
+                read_lane(x.scalar[COMPLIANT_ROW], r),
             )
-            before = old[0] + old[1] + old[2] + old[3]
+            before = old[0] + old[1] + old[2] + old[COMPLIANT_ROW]
             new = solve_scalar(ctx, l, ctx.layout.scalar_row_kinds[l], s - K * before, K, w)
             d = new - old
-            worst = wp.max(worst, wp.max(max_abs3(vec3(d[0], d[1], d[2])), wp.abs(d[3])))
-            change = new[0] + new[1] + new[2] + new[3] - before
+            worst = wp.max(worst, wp.max(max_abs3(vec3(d[0], d[1], d[2])), wp.abs(d[COMPLIANT_ROW])))
+            change = new[0] + new[1] + new[2] + new[COMPLIANT_ROW] - before
             if lane_index() == r:
-                scalar_impulses = new
-        z = z + row * change
+                x.scalar = new
+        x.z = x.z + row * change
         r += 1
-    return worst, z, scalar_impulses
+    return worst, x
 
 
 @wp.func
-def max_abs3(d: vec3):
-    """Largest absolute component."""
-    return wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
-
-
-@wp.func
-def sweep_registers(
-    ctx: StepContext,
-    lane_rows: LaneRows,
-    shared: array2,
-    targets: vec2,
-    z0: vec2,
-    p0: vec2,
-    scalar_impulses0: vec4,
-    w: int,
-):
+def sweep_registers(ctx: StepContext, x0: LaneIterate, w: int):
     """One sweep over all rows in registers, in the order of `sweep`; the rows of the next contact are fetched while one
-    is solved. Returns the largest change of an impulse, N s, z, and this lane's impulses of contacts and scalar rows.
-    """
+    is solved. Returns the largest change of an impulse, N s, and the unknowns."""
     wide = dense_width(ctx.layout)
-    rows = load_dense_row3(ctx.work.gpu_dense_rows, wide, wp.min(lane_rows.scalars, MAX_LANE_ROWS - 3), w)
-    worst, z, scalar_impulses = sweep_scalars_registers(ctx, lane_rows, shared, z0, scalar_impulses0, w)
-    p = p0
-    r = lane_rows.scalars
+    rows = load_dense_row3(ctx.work.gpu_dense_rows, wide, wp.min(x0.rows.scalars, MAX_LANE_ROWS - BLOCK_ROWS), w)
+    worst, x = sweep_scalars_registers(ctx, x0, w)
+    r = x.rows.scalars
     c = int(0)
-    while c < lane_rows.contacts:
+    while c < x.rows.contacts:
         prefetched = load_dense_row3(ctx.work.gpu_dense_rows, wide, next_row3(r), w)
-        old = broadcast_row3(p, r)
-        s = dense_row3_dot(rows, z) - broadcast_row3(targets, r)
-        new = solve_cone_shared(shared, SHARED_CONTACT_SIZE * c, old, s)
-        p = replace_row3(p, r, new)
-        z = dense_row3_add(rows, new - old, z)
+        old = broadcast_row3(x.p, r)
+        s = dense_row3_dot(rows, x.z) - broadcast_row3(x.targets, r)
+        new = solve_cone_shared(x.shared, SHARED_CONTACT_SIZE * c, old, s)
+        x.p = replace_row3(x.p, r, new)
+        x.z = dense_row3_add(rows, new - old, x.z)
         change = max_abs3(new - old)
         rows = prefetched
-        r += 3
-        if read_lane_int(lane_rows.contact_row_count, c) == 6:
+        r += BLOCK_ROWS
+        if read_lane_int(x.rows.contact_row_count, c) == CONTACT_IMPULSES:
             prefetched = load_dense_row3(ctx.work.gpu_dense_rows, wide, next_row3(r), w)
-            old = broadcast_row3(p, r)
-            torsional = torsional_rolling_impulse(ctx.work, c, new[0], old, dense_row3_dot(rows, z), w)
-            p = replace_row3(p, r, torsional)
-            z = dense_row3_add(rows, torsional - old, z)
+            old = broadcast_row3(x.p, r)
+            torsional = torsional_rolling_impulse(ctx.work, c, new[0], old, dense_row3_dot(rows, x.z), w)
+            x.p = replace_row3(x.p, r, torsional)
+            x.z = dense_row3_add(rows, torsional - old, x.z)
             change = wp.max(change, max_abs3(torsional - old))
             rows = prefetched
-            r += 3
-        worst = wp.max(worst, change * get_shared(shared, SHARED_CONTACT_SIZE * c + 14))
+            r += BLOCK_ROWS
+        worst = wp.max(worst, change * get_shared(x.shared, SHARED_CONTACT_SIZE * c + SHARED_CHANGE_WEIGHT))
         c += 1
-    return worst, z, p, scalar_impulses
+    return worst, x
