@@ -131,6 +131,16 @@ class Phase(IntEnum):
     DONE = 4
 
 
+class Outcome(IntEnum):
+    """What follows an outer iteration."""
+
+    ITERATE = 0  # add the residual and solve again
+    TIGHTEN = 1  # converged to the loose tolerance: once more to ε
+    CORRECT_LINEARLY = 2  # one last correction, followed linearly
+    FALL_BACK = 3  # to the linearised step: the residual is too large
+    ACCEPT = 4
+
+
 class RestitutionState(IntEnum):
     """Restitution in a step."""
 

@@ -17,8 +17,9 @@ from sharnir.impulse.slots import PrevStep, ReportItem, Setting, Status
 from sharnir.impulse.solve.active_contacts import deactivate_trees
 from sharnir.impulse.solve.bilateral_ldl import solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import set_velocity_offsets
+from sharnir.impulse.solve.gpu.lane_rows import LaneIterate, assign_lane_rows
 from sharnir.impulse.solve.gpu.split_impulse import iterate_push_registers
-from sharnir.impulse.solve.gpu.sweep import LaneIterate, assign_lane_rows, store_z_registers
+from sharnir.impulse.solve.gpu.sweep import store_z_registers
 from sharnir.impulse.solve.pgs import has_nothing_to_sweep, impulse_count
 from sharnir.impulse.solve.split_impulse import begin_push, iterate_push, set_position_targets
 from sharnir.impulse.tolerances import GAP_TOLERANCE

@@ -17,17 +17,19 @@ from sharnir.impulse.slots import (
     StopReason,
 )
 from sharnir.impulse.solve.contact_block import warm_start_contacts
-from sharnir.impulse.solve.gpu.sweep import (
+from sharnir.impulse.solve.gpu.lane_rows import (
     LaneIterate,
     LaneRows,
-    apply_warm_start,
     assign_lane_rows,
-    fill_shared_memory,
     list_active_scalars_lanes,
+    scatter_dense_rows,
+)
+from sharnir.impulse.solve.gpu.sweep import (
+    apply_warm_start,
+    fill_shared_memory,
     load_row_impulses,
     load_row_targets,
     load_z_registers,
-    scatter_dense_rows,
     store_row_impulses,
     store_z_registers,
     sweep_registers,

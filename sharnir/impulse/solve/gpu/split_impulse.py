@@ -8,7 +8,8 @@ import warp as wp
 from sharnir.impulse.data import StepContext
 from sharnir.impulse.row_kinds import BOUND
 from sharnir.impulse.slots import ContactMass
-from sharnir.impulse.solve.gpu.sweep import LaneIterate, broadcast_row, dense_width, replace_row
+from sharnir.impulse.solve.gpu.lane_rows import LaneIterate, dense_width
+from sharnir.impulse.solve.gpu.sweep import broadcast_row, replace_row
 from sharnir.impulse.solve.pgs_sweep import solve_bound
 from sharnir.impulse.solve.split_impulse import PushLoop, contact_push_speed, make_push_loop
 from sharnir.kernels.columns import get, get_int
