@@ -38,6 +38,9 @@ vec4 = wp.types.vector(4, real)
 vec6 = wp.types.vector(6, real)
 quat = wp.types.quaternion(real)
 array2 = wp.array(dtype=real, ndim=2)
+VEC3, SPATIAL, MAT33 = 3, 6, 9  # numbers of a vector, of a wrench or momentum (force, then moment), of a matrix
+YZ, XZ, XY = 3, 4, 5  # off-diagonal entries of a symmetric matrix stored as a vec6
+QUAT_W = 3  # of a quaternion (x, y, z, w)
 # Flags measured on the articulated-body kernels; -mprefer-vector-width keeps AVX-512 from down-clocking them.
 CPU_FLAGS = "-march=native -mllvm=-inline-threshold=600000 -mllvm=-slp-recursion-max-depth=4 -mprefer-vector-width=256"
 CPU_FLAGS += " -ffp-contract=fast -mllvm=-unroll-runtime=false"  # loops here are short: 2 % of a step with contacts

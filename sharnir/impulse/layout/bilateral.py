@@ -19,6 +19,7 @@ from sharnir.impulse.row_kinds import (
     SATURATED,
     SCALAR_IMPULSES,
 )
+from sharnir.impulse.slots import JOINT_ROWS
 from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, ROW_ALONG, ROW_HELIX
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ def lay_out_bilateral(
     for k, entries in enumerate(joints):
         for j in range(CONSTRAINT_COUNT[model.loop_kind[k]]):
             start = at["joint_W_start"][k] + j * len(entries)
-            rows.append({"start": start, "first": at["joint_index_start"][k], "p": 6 * k + j, "act": JOINT_ROW,
-                         "of": 6 * k + j, "entries": entries, "weight": free_body_K(model, k, j)})  # fmt: skip
+            rows.append({"start": start, "first": at["joint_index_start"][k], "p": JOINT_ROWS * k + j, "act": JOINT_ROW,
+                         "of": JOINT_ROWS * k + j, "entries": entries, "weight": free_body_K(model, k, j)})  # fmt: skip
     scalar_p_start = 6 * model.loops
     bounded = []
     for l, r in enumerate(builder.rows):

@@ -11,13 +11,15 @@ from sharnir.enums import LOOP_ROW
 from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.actuators import ACTUATOR_IMPLICIT, ACTUATOR_ROW, ActuatorData
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.slots import Method, Setting
+from sharnir.impulse.row_kinds import COMPLIANT_ROW, SCALAR_IMPULSES
+from sharnir.impulse.slots import Load, Method, Setting
 from sharnir.kernels.columns import get, item, put, set_item
 from sharnir.kernels.types import DOUBLE, real, vec3, vec4
 
 # of a time constant: below, a power series replaces (1 − exp(−x))/x
 SERIES_BELOW = wp.constant(real(1.0e-5 if DOUBLE else 1.0e-2))
 MIN_EXCESS_DENOMINATOR = wp.constant(real(1.0e-6))  # least 1 − K E: below, only rounding is left
+DAMPING_BEFORE = 3  # of `implicit_coefficients`: factor of the damping at the velocity before the step
 
 
 @wp.func
@@ -103,10 +105,10 @@ def clear_actuator_loads(layout: Layout, state: State, w: int):
     k = int(0)
     while k < layout.actuator_terms.shape[0]:
         c = layout.actuator_terms[k].coordinate
-        set_item(state.actuator_load, 4 * c, w, real(0.0))
-        set_item(state.actuator_load, 4 * c + 1, w, real(0.0))
-        set_item(state.actuator_load, 4 * c + 2, w, real(0.0))
-        set_item(state.actuator_load, 4 * c + 3, w, real(0.0))
+        set_item(state.actuator_load, Load.SIZE * c, w, real(0.0))
+        set_item(state.actuator_load, Load.SIZE * c + Load.STIFFNESS, w, real(0.0))
+        set_item(state.actuator_load, Load.SIZE * c + Load.DAMPING, w, real(0.0))
+        set_item(state.actuator_load, Load.SIZE * c + Load.FRICTION, w, real(0.0))
         k += 1
 
 
@@ -129,20 +131,20 @@ def request_actuator_force(layout: Layout, state: State, a: int, h: real, dt: re
         force = wp.clamp(force_now, d.force_low, d.force_high)
         stiffness = real(0.0)
         damping = real(0.0)
-    set_item(state.actuator_request, 4 * a, w, force)
-    set_item(state.actuator_request, 4 * a + 1, w, stiffness)
-    set_item(state.actuator_request, 4 * a + 2, w, damping)
+    set_item(state.actuator_request, Load.SIZE * a, w, force)
+    set_item(state.actuator_request, Load.SIZE * a + Load.STIFFNESS, w, stiffness)
+    set_item(state.actuator_request, Load.SIZE * a + Load.DAMPING, w, damping)
     force_given = wp.clamp(force_now, d.force_low, d.force_high)
-    set_item(state.actuator_request, 4 * a + 3, w, force_given)
+    set_item(state.actuator_request, Load.SIZE * a + Load.FORCE_NOW, w, force_given)
     if d.shares_coordinates == 1:
         k = d.term_start
         while k < d.term_end:
             c = layout.actuator_terms[k].coordinate
             set_item(
                 state.actuator_load,
-                4 * c,
+                Load.SIZE * c,
                 w,
-                item(state.actuator_load, 4 * c, w) + layout.actuator_terms[k].gear * force_given,
+                item(state.actuator_load, Load.SIZE * c, w) + layout.actuator_terms[k].gear * force_given,
             )
             k += 1
 
@@ -157,14 +159,19 @@ def share_coordinate_limit(layout: Layout, state: State, a: int, w: int):
         k = d.term_start
         while k < d.term_end:
             term = layout.actuator_terms[k]
-            total = wp.abs(item(state.actuator_load, 4 * term.coordinate, w))
+            total = wp.abs(item(state.actuator_load, Load.SIZE * term.coordinate, w))
             if total > term.max_force:
                 share_factor = wp.min(share_factor, term.max_force / total)
             k += 1
         if share_factor < real(1.0):
-            set_item(state.actuator_request, 4 * a, w, share_factor * item(state.actuator_request, 4 * a + 3, w))
-            set_item(state.actuator_request, 4 * a + 1, w, real(0.0))
-            set_item(state.actuator_request, 4 * a + 2, w, real(0.0))
+            set_item(
+                state.actuator_request,
+                Load.SIZE * a,
+                w,
+                share_factor * item(state.actuator_request, Load.SIZE * a + Load.FORCE_NOW, w),
+            )
+            set_item(state.actuator_request, Load.SIZE * a + Load.STIFFNESS, w, real(0.0))
+            set_item(state.actuator_request, Load.SIZE * a + Load.DAMPING, w, real(0.0))
 
 
 @wp.func
@@ -180,31 +187,38 @@ def add_actuator_load(layout: Layout, state: State, a: int, w: int):
             g = term.gear
             set_item(
                 state.actuator_load,
-                4 * c,
+                Load.SIZE * c,
                 w,
-                item(state.actuator_load, 4 * c, w) + g * item(state.actuator_request, 4 * a, w),
+                item(state.actuator_load, Load.SIZE * c, w) + g * item(state.actuator_request, Load.SIZE * a, w),
             )
             set_item(
                 state.actuator_load,
-                4 * c + 1,
+                Load.SIZE * c + Load.STIFFNESS,
                 w,
-                item(state.actuator_load, 4 * c + 1, w) + g * g * item(state.actuator_request, 4 * a + 1, w),
+                item(state.actuator_load, Load.SIZE * c + Load.STIFFNESS, w)
+                + g * g * item(state.actuator_request, Load.SIZE * a + Load.STIFFNESS, w),
             )
             set_item(
                 state.actuator_load,
-                4 * c + 2,
+                Load.SIZE * c + Load.DAMPING,
                 w,
-                item(state.actuator_load, 4 * c + 2, w) + g * g * item(state.actuator_request, 4 * a + 2, w),
+                item(state.actuator_load, Load.SIZE * c + Load.DAMPING, w)
+                + g * g * item(state.actuator_request, Load.SIZE * a + Load.DAMPING, w),
             )
             k += 1
     if d.has_losses == 1:
         c = layout.actuator_terms[d.term_start].coordinate
         s, rate = measure_path(layout, d, state, w)
-        force = item(state.actuator_request, 4 * a + 3, w)
+        force = item(state.actuator_request, Load.SIZE * a + Load.FORCE_NOW, w)
         loss_factor = wp.where(force * rate < real(0.0), real(1.0) / d.efficiency - real(1.0), real(1.0) - d.efficiency)
         friction = loss_factor * wp.abs(force) + d.brake * item(state.actuator_brake, a, w)
         friction_bound = wp.abs(layout.actuator_terms[d.term_start].gear) * friction
-        set_item(state.actuator_load, 4 * c + 3, w, item(state.actuator_load, 4 * c + 3, w) + friction_bound)
+        set_item(
+            state.actuator_load,
+            Load.SIZE * c + Load.FRICTION,
+            w,
+            item(state.actuator_load, Load.SIZE * c + Load.FRICTION, w) + friction_bound,
+        )
 
 
 @wp.func
@@ -214,7 +228,7 @@ def implicit_coefficients(tree: Tree, ws: Workspace, state: State, c: int, h: re
     quarter = real(0.25)
     out = vec4(quarter * h * h, quarter * h * h, h, real(0.0))
     if int(state.settings[Setting.METHOD, 0]) != Method.PAPER_TREE:
-        stiffness = tree.stiffness[c] + item(state.actuator_load, 4 * c + 1, w)
+        stiffness = tree.stiffness[c] + item(state.actuator_load, Load.SIZE * c + Load.STIFFNESS, w)
         hk = get(ws.hk, c, w)
         hc = get(ws.hc, c, w)
         rsD = get(ws.rsD, c, w)
@@ -238,10 +252,10 @@ def implicit_actuator_impulse(ctx: StepContext, a: int, h: real, w: int):
     term = ctx.layout.actuator_terms[ctx.layout.actuators[a].term_start]
     c = term.coordinate
     by = implicit_coefficients(ctx.tree, ctx.here, ctx.state, c, h, w)
-    stiffness = item(ctx.state.actuator_request, 4 * a + 1, w)
-    damping = item(ctx.state.actuator_request, 4 * a + 2, w)
-    before = (by[1] * stiffness + by[3] * damping) * term.gear * item(ctx.state.v, c, w)
-    return h * item(ctx.state.actuator_request, 4 * a, w) + before, by[0] * stiffness + by[2] * damping
+    stiffness = item(ctx.state.actuator_request, Load.SIZE * a + Load.STIFFNESS, w)
+    damping = item(ctx.state.actuator_request, Load.SIZE * a + Load.DAMPING, w)
+    before = (by[1] * stiffness + by[DAMPING_BEFORE] * damping) * term.gear * item(ctx.state.v, c, w)
+    return h * item(ctx.state.actuator_request, Load.SIZE * a, w) + before, by[0] * stiffness + by[2] * damping
 
 
 @wp.func
@@ -303,17 +317,19 @@ def store_actuators(ctx: StepContext, h: real, dt: real, w: int):
     a = int(0)
     while a < ctx.layout.actuators.shape[0]:
         d = ctx.layout.actuators[a]
-        force = item(ctx.state.actuator_request, 4 * a, w)
+        force = item(ctx.state.actuator_request, Load.SIZE * a, w)
         if h == real(0.0):
             force = real(0.0)
         elif d.treatment == ACTUATOR_ROW:
-            force = get(ctx.work.p, ctx.layout.scalar_p_start + 4 * d.scalar + 3, w) / h
+            force = get(ctx.work.p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * d.scalar + COMPLIANT_ROW, w) / h
         elif d.treatment == ACTUATOR_IMPLICIT:
             term = ctx.layout.actuator_terms[d.term_start]
             start, fall = implicit_actuator_impulse(ctx, a, h, w)
             force = (start - fall * term.gear * item(ctx.state.v_next, term.coordinate, w)) / h
             if d.scalar >= 0:
-                force = force + get(ctx.work.p, ctx.layout.scalar_p_start + 4 * d.scalar, w) / (h * term.gear)
+                force = force + get(ctx.work.p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * d.scalar, w) / (
+                    h * term.gear
+                )
         set_item(ctx.state.actuator_force, a, w, force)
         store_actuator_force_end(ctx.layout, ctx.state, a, force, h, w)
         u = item(ctx.state.actuator_activation, a, w)
@@ -353,14 +369,14 @@ def actuator_friction(layout: Layout, state: State, l: int, w: int):
     c = layout.scalar_source[2 * l]
     if layout.scalar_source_kind[l] == LOOP_ROW:
         c = layout.dofs + layout.scalar_source[2 * l + 1]
-    return item(state.actuator_load, 4 * c + 3, w)
+    return item(state.actuator_load, Load.SIZE * c + Load.FRICTION, w)
 
 
 @wp.func
 def actuator_request_of(state: State, a: int, w: int):
     """Requested force, stiffness and damping of an actuator along its path."""
     return vec3(
-        item(state.actuator_request, 4 * a, w),
-        item(state.actuator_request, 4 * a + 1, w),
-        item(state.actuator_request, 4 * a + 2, w),
+        item(state.actuator_request, Load.SIZE * a, w),
+        item(state.actuator_request, Load.SIZE * a + Load.STIFFNESS, w),
+        item(state.actuator_request, Load.SIZE * a + Load.DAMPING, w),
     )

@@ -11,11 +11,21 @@ from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import TREE_DOF, VELOCITY
 from sharnir.impulse.data import RowOptions, Scratch, State, StepContext, make_row_options
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR, SATURATED, SATURATION_EXCESS
+from sharnir.impulse.row_kinds import (
+    BOUND,
+    COMPLIANT,
+    COMPLIANT_ROW,
+    FRICTION,
+    MOTOR,
+    SATURATED,
+    SATURATION_EXCESS,
+    SCALAR_IMPULSES,
+)
 from sharnir.impulse.rows.actuators import actuator_friction, is_saturated, set_saturation_bounds
 from sharnir.impulse.rows.compliant_rows import set_compliant_row
 from sharnir.impulse.rows.scalar_rows import measure_scalar, whiten_scalar
 from sharnir.impulse.rows.whitened_rows import make_row_block, make_row_ends, store_row_wrenches, whiten_joint_rows
+from sharnir.impulse.slots import JOINT_BLOCK, JOINT_ROWS
 from sharnir.impulse.tolerances import GAP_TOLERANCE, MAX_SPEED_GAIN, MIN_ROW_K, TOL_REDUNDANT
 from sharnir.kernels.columns import get, get3, item, put
 from sharnir.kernels.types import array2, column, mat33, real, vec3
@@ -47,7 +57,7 @@ def measure_joint_gaps(tree: Tree, ws: Workspace, loops: LoopJoints, gap: array2
         j = int(0)
         while j < loops.constraint_count[kind]:
             g, f, n = evaluate_row(loops, s, k, (6 * kind + j) * 3)
-            put(gap, 6 * k + j, w, g)
+            put(gap, JOINT_ROWS * k + j, w, g)
             worst = wp.max(worst, wp.abs(g))
             j += 1
         k += 1
@@ -91,7 +101,7 @@ def measure_displaced_gaps(tree: Tree, ws: Workspace, loops: LoopJoints, gap: ar
         j = int(0)
         while j < loops.constraint_count[kind]:
             g, f, n = evaluate_row(loops, s, k, (6 * kind + j) * 3)
-            put(gap, 6 * k + j, w, g)
+            put(gap, JOINT_ROWS * k + j, w, g)
             j += 1
         k += 1
 
@@ -119,7 +129,7 @@ def whiten_joints(ctx: StepContext, at_new_poses: int, w: int):
         while j < m:
             g, f, n = evaluate_row(ctx.loops, s, k, (6 * kind + j) * 3)
             if at_new_poses == 0:
-                put(ctx.work.joint_gap, 6 * k + j, w, g)
+                put(ctx.work.joint_gap, JOINT_ROWS * k + j, w, g)
             ends = make_row_ends(s.a, -f, -n - wp.cross(s.ra, f), s.b, f, n + wp.cross(s.rb, f))
             store_row_wrenches(ctx.work.row_wrench, j, m, ends, w)
             j += 1
@@ -128,7 +138,7 @@ def whiten_joints(ctx: StepContext, at_new_poses: int, w: int):
         while j < m:
             start = ctx.layout.joint_W_start[k] + j * length
             K = row_row_dot(ctx.work.W, start, start, length, w)
-            put(ctx.work.joint_mass, 6 * k + j, w, wp.where(K > MIN_ROW_K, real(1.0) / K, real(0.0)))
+            put(ctx.work.joint_mass, JOINT_ROWS * k + j, w, wp.where(K > MIN_ROW_K, real(1.0) / K, real(0.0)))
             j += 1
         k += 1
 
@@ -141,7 +151,7 @@ def factor_joints(loops: LoopJoints, layout: Layout, work: Scratch, w: int):
     while k < loops.count:
         m = loops.constraint_count[loops.kind[k]]
         length = layout.joint_row_length[k]
-        at = 36 * k
+        at = JOINT_BLOCK * k
         i = int(0)
         while i < m:
             row_i = layout.joint_W_start[k] + i * length
@@ -152,23 +162,25 @@ def factor_joints(loops: LoopJoints, layout: Layout, work: Scratch, w: int):
                 entry = row_row_dot(work.W, row_i, layout.joint_W_start[k] + j * length, length, w)
                 n = int(0)
                 while n < j:
-                    entry = entry - get(work.joint_factor, at + 6 * i + n, w) * get(
-                        work.joint_factor, at + 6 * j + n, w
+                    entry = entry - get(work.joint_factor, at + JOINT_ROWS * i + n, w) * get(
+                        work.joint_factor, at + JOINT_ROWS * j + n, w
                     )
                     n += 1
-                put(work.joint_factor, at + 6 * i + j, w, entry)  # L D for now
+                put(work.joint_factor, at + JOINT_ROWS * i + j, w, entry)  # L D for now
                 j += 1
             j = int(0)
             while j < i:
-                entry = get(work.joint_factor, at + 6 * i + j, w)
-                scaled = entry * get(work.joint_factor, at + 7 * j, w)
+                entry = get(work.joint_factor, at + JOINT_ROWS * i + j, w)
+                scaled = entry * get(work.joint_factor, at + (JOINT_ROWS + 1) * j, w)
                 pivot_i = pivot_i - entry * scaled
-                put(work.joint_factor, at + 6 * i + j, w, scaled)
+                put(work.joint_factor, at + JOINT_ROWS * i + j, w, scaled)
                 j += 1
             inverse = real(0.0)
-            if pivot_i > TOL_REDUNDANT * weight + MIN_ROW_K and get(work.joint_row_dropped, 6 * k + i, w) == real(0.0):
+            if pivot_i > TOL_REDUNDANT * weight + MIN_ROW_K and get(
+                work.joint_row_dropped, JOINT_ROWS * k + i, w
+            ) == real(0.0):
                 inverse = real(1.0) / pivot_i
-            put(work.joint_factor, at + 7 * i, w, inverse)
+            put(work.joint_factor, at + (JOINT_ROWS + 1) * i, w, inverse)
             i += 1
         k += 1
 
@@ -186,7 +198,7 @@ def assemble_scalars(ctx: StepContext, options: RowOptions, w: int):
         if ctx.layout.scalar_row_kinds[l] == SATURATION_EXCESS:
             set_saturation_bounds(ctx, l, options.h, w)
         if options.predict_limits == 1 and is_scalar_idle(ctx, l, g, options.dt, w):
-            put(ctx.work.p, ctx.layout.scalar_p_start + 4 * l, w, real(0.0))
+            put(ctx.work.p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l, w, real(0.0))
             if ctx.layout.scalar_is_summand[l] == 1:
                 whiten_scalar(ctx, ctx.work.W, l, ctx.state.q, ctx.state.loop_q, w)
         else:
@@ -202,7 +214,7 @@ def is_scalar_idle(ctx: StepContext, l: int, g: real, dt: real, w: int):
     if ctx.layout.scalar_row_kinds[l] == BOUND:
         out = is_out_of_reach(ctx.layout, g, item(ctx.state.scalar_velocity, l, w), dt, l)
     elif ctx.layout.scalar_row_kinds[l] == SATURATION_EXCESS:
-        has_no_impulse = get(ctx.work.p, ctx.layout.scalar_p_start + 4 * l, w) == real(0.0)
+        has_no_impulse = get(ctx.work.p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l, w) == real(0.0)
         out = has_no_impulse and not is_saturated(ctx.work, l, item(ctx.state.v, ctx.layout.scalar_source[2 * l], w), w)
     return out
 
@@ -251,7 +263,7 @@ def assemble_scalar(ctx: StepContext, l: int, g: real, options: RowOptions, w: i
         if K == real(0.0):  # it moves nothing, but pulls
             put(
                 ctx.work.p,
-                ctx.layout.scalar_p_start + 4 * l + 3,
+                ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + COMPLIANT_ROW,
                 w,
                 get(ctx.work.compliant_velocity, l, w) / get(ctx.work.compliant_gamma, l, w),
             )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.enums import ANGLE_LIMIT, CONE_LIMIT, EULER_LIMIT
-from sharnir.kernels.types import matrix_from_quat, real, vec2, vec3, vec4
+from sharnir.kernels.types import QUAT_W, matrix_from_quat, real, vec2, vec3, vec4
 
 
 @wp.func
@@ -20,7 +20,7 @@ def ball_angle(kind: int, axis: int, q: vec4, swing: vec2):
     x = q[0]
     y = q[1]
     z = q[2]
-    s = q[3]
+    s = q[QUAT_W]
     R = matrix_from_quat(x, y, z, s)
     g = real(0.0)
     a = vec3()

@@ -11,8 +11,9 @@ from sharnir.enums import FREE, PATH, SPHERICAL, SPRING
 from sharnir.impulse.data import RowOptions, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.actuators import actuator_request_of
+from sharnir.impulse.slots import PrevStep
 from sharnir.kernels.columns import get, item, put
-from sharnir.kernels.types import real
+from sharnir.kernels.types import VEC3, real
 
 
 @wp.func
@@ -64,11 +65,11 @@ def set_compliant_row(ctx: StepContext, l: int, g: real, speed: real, options: R
         if (kind == SPHERICAL or kind == FREE) and j >= 3:
             first = ctx.loops.q_start[k] + wp.where(kind == FREE, 3, 0)
             t = rotation_from_rest(ctx.state.loop_q, ctx.loops.rest, first, w)
-            stretch = t[j - 3]
+            stretch = t[j - VEC3]
         else:
             stretch = g - ctx.loops.rest[ctx.layout.scalar_q[l]]
     hk = options.stiffness_scale * h * stiffness
-    since = item(ctx.state.prev_step, 0, w)
+    since = item(ctx.state.prev_step, PrevStep.DT, w)
     if since == real(0.0):  # half a kick from rest, but the spring swings over a whole step
         hk = dt * stiffness
         since = dt

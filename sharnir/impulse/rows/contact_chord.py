@@ -16,8 +16,9 @@ from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.assembly import displace_point
 from sharnir.impulse.rows.belts import has_belt, measure_belt_travel
 from sharnir.impulse.rows.contact_frame import contact_count, contact_frame_of, contact_velocity
+from sharnir.impulse.slots import BLOCK_ROWS, Mu
 from sharnir.kernels.columns import get, get3, get33, item3, item_int, put, put3
-from sharnir.kernels.types import array2, column, real, vec3
+from sharnir.kernels.types import VEC3, array2, column, real, vec3
 
 SLIP_FRICTION_SHARE = wp.constant(real(0.999))  # of the friction bound: with more than this a contact slips
 # cosine between normal and axis above which a cylinder stands on its flat end
@@ -82,7 +83,7 @@ def update_contact_chord(ctx: StepContext, c: int, z: array2, dt: real, w: int):
     `contact_chord`, the target velocities, and for a contact that bears the distance by which its end point was missed
     (`contact_end_error`)."""
     normal, t1, t2 = contact_frame_of(ctx.state, ctx.work, c, w)
-    x = item3(ctx.state.contacts.point, 3 * c, w)
+    x = item3(ctx.state.contacts.point, VEC3 * c, w)
     gap_share = real(0.5) * get(ctx.work.contact_gap, c, w)
     first = item_int(ctx.state.contacts.shape, 2 * c, w)
     second = item_int(ctx.state.contacts.shape, 2 * c + 1, w)
@@ -105,12 +106,17 @@ def update_contact_chord(ctx: StepContext, c: int, z: array2, dt: real, w: int):
     put3(ctx.work.contact_chord, c, w, chord)
     k = int(0)
     while k < 3:
-        put(ctx.work.contact_target, 3 * c + k, w, get(ctx.work.contact_target, 3 * c + k, w) - change[k])
+        put(
+            ctx.work.contact_target,
+            BLOCK_ROWS * c + k,
+            w,
+            get(ctx.work.contact_target, BLOCK_ROWS * c + k, w) - change[k],
+        )
         k += 1
     at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
     end_error = real(0.0)
     if get(ctx.work.p, at, w) > real(0.0):
-        friction_bound = SLIP_FRICTION_SHARE * get(ctx.work.contact_mu, 3 * c, w) * get(ctx.work.p, at, w)
+        friction_bound = SLIP_FRICTION_SHARE * get(ctx.work.contact_mu, Mu.SIZE * c, w) * get(ctx.work.p, at, w)
         tangential = vec3(real(0.0), get(ctx.work.p, at + 1, w), get(ctx.work.p, at + 2, w))
         if (
             wp.length_sq(tangential) > friction_bound * friction_bound

@@ -11,8 +11,9 @@ from sharnir.collision.pipeline import PROPERTIES_PER_PAIR
 from sharnir.impulse.data import Iterate, Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half
 from sharnir.kernels.columns import get, get3, get_int, item3, item_int, put
-from sharnir.kernels.types import array2, real, vec3
+from sharnir.kernels.types import VEC3, array2, real, vec3
 from sharnir.kernels.vector_ops import row3_add, row3_dot, row_add, row_dot
 
 MAX_TOUCHING_GAP = wp.constant(real(2.0e-6))  # m: contacts with a wider gap do not bear (M-55)
@@ -54,7 +55,7 @@ def shape_pair_of(layout: Layout, state: State, c: int, w: int):
 def contact_frame_of(state: State, work: Scratch, c: int, w: int):
     """Normal and two tangents of contact c, world axes."""
     return (
-        item3(state.contacts.normal, 3 * c, w),
+        item3(state.contacts.normal, VEC3 * c, w),
         get3(work.contact_tangents, 2 * c, w),
         get3(work.contact_tangents, 2 * c + 1, w),
     )
@@ -81,17 +82,17 @@ def multiply_contact_rows(ctx: StepContext, c: int, row: int, direct: int, z: ar
     if direct == 1:
         start = ctx.layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * ctx.layout.z_size
         return row3_dot(ctx.work.W, start, ctx.layout.z_size, ctx.layout.index, ctx.layout.identity_index_start, z, w)
-    return multiply_contact_half(ctx.layout, ctx.work, 6 * c, row, z, w) + multiply_contact_half(
-        ctx.layout, ctx.work, 6 * c + 3, row, z, w
+    return multiply_contact_half(ctx.layout, ctx.work, SIDES * Half.SIZE * c, row, z, w) + multiply_contact_half(
+        ctx.layout, ctx.work, SIDES * Half.SIZE * c + Half.SIZE, row, z, w
     )
 
 
 @wp.func
 def multiply_contact_half(layout: Layout, work: Scratch, at: int, row: int, z: array2, w: int):
     """W z of three rows within one body's half, described by `contact_halves` from place `at` on."""
-    length = get_int(work.contact_halves, at + 1, w)
+    length = get_int(work.contact_halves, at + Half.LENGTH, w)
     start = get_int(work.contact_halves, at, w) + row * length
-    return row3_dot(work.W, start, length, layout.index, get_int(work.contact_halves, at + 2, w), z, w)
+    return row3_dot(work.W, start, length, layout.index, get_int(work.contact_halves, at + Half.INDEX_START, w), z, w)
 
 
 @wp.func
@@ -101,16 +102,23 @@ def apply_contact_impulse(ctx: StepContext, c: int, row: int, p: vec3, x: Iterat
         start = ctx.layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * ctx.layout.z_size
         row3_add(ctx.work.W, start, ctx.layout.z_size, ctx.layout.index, ctx.layout.identity_index_start, p, x.z, w)
     else:
-        at = 6 * c
+        at = SIDES * Half.SIZE * c
         side = int(0)
         while side < 2:
-            length = get_int(ctx.work.contact_halves, at + 1, w)
+            length = get_int(ctx.work.contact_halves, at + Half.LENGTH, w)
             if length > 0:
                 start = get_int(ctx.work.contact_halves, at, w) + row * length
                 row3_add(
-                    ctx.work.W, start, length, ctx.layout.index, get_int(ctx.work.contact_halves, at + 2, w), p, x.z, w
+                    ctx.work.W,
+                    start,
+                    length,
+                    ctx.layout.index,
+                    get_int(ctx.work.contact_halves, at + Half.INDEX_START, w),
+                    p,
+                    x.z,
+                    w,
                 )
-            at += 3
+            at += Half.SIZE
             side += 1
 
 
@@ -123,12 +131,14 @@ def normal_velocity(layout: Layout, work: Scratch, c: int, direct: int, z: array
         s = row_dot(work.W, start, layout.z_size, layout.index, layout.identity_index_start, z, w)
         s = s + get(work.projected_velocity_offset, layout.scalars + CONTACT_IMPULSES * c, w)
     else:
-        at = 6 * c
-        while at < 6 * c + 6:
+        at = SIDES * Half.SIZE * c
+        while at < SIDES * Half.SIZE * (c + 1):
             start = get_int(work.contact_halves, at, w)
-            length = get_int(work.contact_halves, at + 1, w)
-            s = s + row_dot(work.W, start, length, layout.index, get_int(work.contact_halves, at + 2, w), z, w)
-            at += 3
+            length = get_int(work.contact_halves, at + Half.LENGTH, w)
+            s = s + row_dot(
+                work.W, start, length, layout.index, get_int(work.contact_halves, at + Half.INDEX_START, w), z, w
+            )
+            at += Half.SIZE
     return s
 
 
@@ -139,12 +149,21 @@ def apply_normal_impulse(ctx: StepContext, c: int, direct: int, p: real, z: arra
         start = ctx.layout.contact_projected_start + CONTACT_IMPULSES * c * ctx.layout.z_size
         row_add(ctx.work.W, start, ctx.layout.z_size, ctx.layout.index, ctx.layout.identity_index_start, p, z, w)
     else:
-        at = 6 * c
-        while at < 6 * c + 6:
+        at = SIDES * Half.SIZE * c
+        while at < SIDES * Half.SIZE * (c + 1):
             start = get_int(ctx.work.contact_halves, at, w)
-            length = get_int(ctx.work.contact_halves, at + 1, w)
-            row_add(ctx.work.W, start, length, ctx.layout.index, get_int(ctx.work.contact_halves, at + 2, w), p, z, w)
-            at += 3
+            length = get_int(ctx.work.contact_halves, at + Half.LENGTH, w)
+            row_add(
+                ctx.work.W,
+                start,
+                length,
+                ctx.layout.index,
+                get_int(ctx.work.contact_halves, at + Half.INDEX_START, w),
+                p,
+                z,
+                w,
+            )
+            at += Half.SIZE
 
 
 @wp.func
@@ -153,7 +172,11 @@ def contact_impulse_of(layout: Layout, state: State, work: Scratch, c: int, w: i
     normal, t1, t2 = contact_frame_of(state, work, c, w)
     at = layout.contact_p_start + CONTACT_IMPULSES * c
     f = normal * get(work.p, at, w) + t1 * get(work.p, at + 1, w) + t2 * get(work.p, at + 2, w)
-    n = normal * get(work.p, at + 3, w) + t1 * get(work.p, at + 4, w) + t2 * get(work.p, at + 5, w)
+    n = (
+        normal * get(work.p, at + BLOCK_ROWS, w)
+        + t1 * get(work.p, at + BLOCK_ROWS + 1, w)
+        + t2 * get(work.p, at + BLOCK_ROWS + 2, w)
+    )
     return f, n
 
 
@@ -165,9 +188,9 @@ def exclude_open_contacts(work: Scratch, w: int):
     while c < contact_count(work, w):
         k = int(0)
         while k < 3:
-            chord = get(work.contact_chord, 3 * c + k, w)
-            put(work.contact_target, 3 * c + k, w, get(work.contact_target, 3 * c + k, w) + chord)
+            chord = get(work.contact_chord, VEC3 * c + k, w)
+            put(work.contact_target, BLOCK_ROWS * c + k, w, get(work.contact_target, BLOCK_ROWS * c + k, w) + chord)
             k += 1
         if get(work.contact_gap, c, w) > MAX_TOUCHING_GAP:
-            put(work.contact_target, 3 * c, w, real(-wp.inf))
+            put(work.contact_target, BLOCK_ROWS * c, w, real(-wp.inf))
         c += 1

@@ -7,10 +7,10 @@ import warp as wp
 from sharnir.impulse.data import Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.slots import ContactMass, Setting
+from sharnir.impulse.slots import ContactMass, Half, Setting
 from sharnir.impulse.tolerances import MIN_ROW_K, TOL_REDUNDANT
 from sharnir.kernels.columns import get_int, put
-from sharnir.kernels.types import mat33, real
+from sharnir.kernels.types import VEC3, XY, XZ, YZ, mat33, real
 from sharnir.kernels.vector_ops import row3_gram
 
 MAX_MASS_WEIGHT = wp.constant(real(1000.0))  # largest factor by which changes of a light body's impulses count more
@@ -32,7 +32,7 @@ def contact_gram(layout: Layout, work: Scratch, c: int, row: int, direct: int, w
 def contact_half_gram(work: Scratch, at: int, row: int, w: int):
     """Gram entries (aa, bb, cc, bc, ac, ab) of three rows within one body's half, described by `contact_halves` from
     place `at` on."""
-    length = get_int(work.contact_halves, at + 1, w)
+    length = get_int(work.contact_halves, at + Half.LENGTH, w)
     return row3_gram(work.W, get_int(work.contact_halves, at, w) + row * length, length, w)
 
 
@@ -42,34 +42,34 @@ def compute_contact_mass(layout: Layout, state: State, work: Scratch, c: int, di
     of all bodies is what the contact moves (mean mass times K_nn): its impulse changes count so many times more, at
     most MAX_MASS_WEIGHT. direct: of the projected rows."""
     k = contact_gram(layout, work, c, 0, direct, w)
-    K = mat33(k[0], k[5], k[4], k[5], k[1], k[3], k[4], k[3], k[2])
+    K = mat33(k[0], k[XY], k[XZ], k[XY], k[1], k[YZ], k[XZ], k[YZ], k[2])
     inverse = mat33()
     normal = k[0]
     if wp.min(k[0], wp.min(k[1], k[2])) > MIN_ROW_K:
         if wp.determinant(K) <= TOL_REDUNDANT * k[0] * k[1] * k[2]:
             normal = k[0] * (real(1.0) + REDUNDANT_ROW_REGULARISATION)
             tangent_scale = real(1.0) + REDUNDANT_ROW_REGULARISATION
-            K = mat33(normal, k[5], k[4], k[5], k[1] * tangent_scale, k[3], k[4], k[3], k[2] * tangent_scale)
+            K = mat33(normal, k[XY], k[XZ], k[XY], k[1] * tangent_scale, k[YZ], k[XZ], k[YZ], k[2] * tangent_scale)
         inverse = wp.inverse(K)
     at = ContactMass.SIZE * c
     i = int(0)
     while i < 9:
-        put(work.contact_mass, at + i, w, inverse[i / 3, i % 3])
+        put(work.contact_mass, at + i, w, inverse[i / VEC3, i % VEC3])
         i += 1
-    put(work.contact_mass, at + 9, w, inverse_or_zero(normal))
-    put(work.contact_mass, at + 10, w, inverse_or_zero(largest_eigenvalue(k[1], k[3], k[2])))
-    put(work.contact_mass, at + 11, w, k[5])
-    put(work.contact_mass, at + 12, w, k[4])
+    put(work.contact_mass, at + ContactMass.NORMAL, w, inverse_or_zero(normal))
+    put(work.contact_mass, at + ContactMass.TANGENT, w, inverse_or_zero(largest_eigenvalue(k[1], k[YZ], k[2])))
+    put(work.contact_mass, at + ContactMass.K_NT1, w, k[XY])
+    put(work.contact_mass, at + ContactMass.K_NT2, w, k[XZ])
     lightness = state.settings[Setting.MEAN_MASS, 0] * k[0]
     mass_weight = wp.where(
         state.settings[Setting.WEIGH_BY_MASS, 0] > real(0.0), wp.clamp(lightness, real(1.0), MAX_MASS_WEIGHT), real(1.0)
     )
-    put(work.contact_mass, at + 15, w, mass_weight)
-    put(work.contact_mass, at + 16, w, lightness)
+    put(work.contact_mass, at + ContactMass.CHANGE_WEIGHT, w, mass_weight)
+    put(work.contact_mass, at + ContactMass.LIGHTNESS, w, lightness)
     if get_int(work.contact_row_count, c, w) == 6:
         t = contact_gram(layout, work, c, 3, direct, w)
-        put(work.contact_mass, at + 13, w, inverse_or_zero(t[0]))
-        put(work.contact_mass, at + 14, w, inverse_or_zero(largest_eigenvalue(t[1], t[3], t[2])))
+        put(work.contact_mass, at + ContactMass.SPIN, w, inverse_or_zero(t[0]))
+        put(work.contact_mass, at + ContactMass.ROLL, w, inverse_or_zero(largest_eigenvalue(t[1], t[YZ], t[2])))
 
 
 @wp.func

@@ -10,8 +10,9 @@ from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count, contact_frame_of, contact_impulse_of, shape_pair_of
 from sharnir.impulse.rows.extrapolation import extrapolation_order_of
+from sharnir.impulse.slots import BLOCK_ROWS, PrevChord, PrevContact
 from sharnir.kernels.columns import get, get3, item, item3, item_int, put, put3, set_item, set_item3, set_item_int
-from sharnir.kernels.types import real, vec3
+from sharnir.kernels.types import SPATIAL, VEC3, real, vec3
 
 MIN_NORMAL_COSINE = wp.constant(real(0.9))  # least cosine between the normals of a contact in successive steps
 UNMATCHED_DISTANCE2 = wp.constant(real(1.0e30))  # m²: distance of contacts whose normals differ
@@ -36,11 +37,17 @@ def predict_contact_chord(ctx: StepContext, c: int, previous: int, chord: vec3, 
     curve = vec3()
     known = real(0.0)
     if previous >= 0:
-        normal_before = item3(ctx.state.prev_contact_geometry, 10 * previous + 3, w)
-        normal_now = item3(ctx.state.contacts.normal, 3 * c, w)
-        change = rotate_with_normal(normal_before, normal_now, item3(ctx.state.prev_contact_chord, 7 * previous, w))
-        curve = rotate_with_normal(normal_before, normal_now, item3(ctx.state.prev_contact_chord, 7 * previous + 3, w))
-        known = item(ctx.state.prev_contact_chord, 7 * previous + 6, w)
+        normal_before = item3(ctx.state.prev_contact_geometry, PrevContact.SIZE * previous + PrevContact.NORMAL, w)
+        normal_now = item3(ctx.state.contacts.normal, VEC3 * c, w)
+        change = rotate_with_normal(
+            normal_before, normal_now, item3(ctx.state.prev_contact_chord, PrevChord.SIZE * previous, w)
+        )
+        curve = rotate_with_normal(
+            normal_before,
+            normal_now,
+            item3(ctx.state.prev_contact_chord, PrevChord.SIZE * previous + PrevChord.CURVE, w),
+        )
+        known = item(ctx.state.prev_contact_chord, PrevChord.SIZE * previous + PrevChord.KNOWN, w)
     put3(ctx.work.contact_chord_prev, 2 * c, w, chord)
     put3(ctx.work.contact_chord_prev, 2 * c + 1, w, change)
     put(ctx.work.contact_chord_known, c, w, known)
@@ -63,9 +70,9 @@ def store_chord_differences(state: State, work: Scratch, c: int, chord: vec3, w:
         change = chord - get3(work.contact_chord_prev, 2 * c, w)
     if known > real(1.5):
         curve = change - get3(work.contact_chord_prev, 2 * c + 1, w)
-    set_item3(state.prev_contact_chord, 7 * c, w, change)
-    set_item3(state.prev_contact_chord, 7 * c + 3, w, curve)
-    set_item(state.prev_contact_chord, 7 * c + 6, w, wp.min(known + real(1.0), real(2.0)))
+    set_item3(state.prev_contact_chord, PrevChord.SIZE * c, w, change)
+    set_item3(state.prev_contact_chord, PrevChord.SIZE * c + PrevChord.CURVE, w, curve)
+    set_item(state.prev_contact_chord, PrevChord.SIZE * c + PrevChord.KNOWN, w, wp.min(known + real(1.0), real(2.0)))
 
 
 @wp.func
@@ -102,8 +109,11 @@ def find_previous(state: State, first: int, pair: int, feature: int, w: int):
 def contact_distance2(state: State, previous: int, c: int, w: int):
     """Squared distance (m²) of contact c from contact `previous` of the previous step; UNMATCHED_DISTANCE2 if their
     normals differ."""
-    x = item3(state.contacts.point, 3 * c, w) - item3(state.prev_contact_geometry, 10 * previous, w)
-    cosine = wp.dot(item3(state.contacts.normal, 3 * c, w), item3(state.prev_contact_geometry, 10 * previous + 3, w))
+    x = item3(state.contacts.point, VEC3 * c, w) - item3(state.prev_contact_geometry, PrevContact.SIZE * previous, w)
+    cosine = wp.dot(
+        item3(state.contacts.normal, VEC3 * c, w),
+        item3(state.prev_contact_geometry, PrevContact.SIZE * previous + PrevContact.NORMAL, w),
+    )
     return wp.where(cosine > MIN_NORMAL_COSINE, wp.dot(x, x), UNMATCHED_DISTANCE2)
 
 
@@ -153,17 +163,21 @@ def match_contact(ctx: StepContext, c: int, match_cursor: int, warm_factor: real
     if found < 0 and match_cursor < count and item_int(ctx.state.prev_contact_keys, 1 + 2 * match_cursor, w) == pair:
         found = match_by_position(ctx.layout, ctx.state, c, match_cursor, pair, w)
     if found >= 0:
-        normal_before = item3(ctx.state.prev_contact_geometry, 10 * found + 3, w)
-        f = item3(ctx.state.prev_contact_impulse, 6 * found, w) * warm_factor
-        n = item3(ctx.state.prev_contact_impulse, 6 * found + 3, w) * warm_factor
-        chord = rotate_with_normal(normal_before, normal, item3(ctx.state.prev_contact_geometry, 10 * found + 7, w))
+        normal_before = item3(ctx.state.prev_contact_geometry, PrevContact.SIZE * found + PrevContact.NORMAL, w)
+        f = item3(ctx.state.prev_contact_impulse, SPATIAL * found, w) * warm_factor
+        n = item3(ctx.state.prev_contact_impulse, SPATIAL * found + VEC3, w) * warm_factor
+        chord = rotate_with_normal(
+            normal_before,
+            normal,
+            item3(ctx.state.prev_contact_geometry, PrevContact.SIZE * found + PrevContact.CHORD, w),
+        )
     at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
     put(ctx.work.p, at, w, wp.max(wp.dot(f, normal), real(0.0)))
     put(ctx.work.p, at + 1, w, wp.dot(f, t1))
     put(ctx.work.p, at + 2, w, wp.dot(f, t2))
-    put(ctx.work.p, at + 3, w, wp.dot(n, normal))
-    put(ctx.work.p, at + 4, w, wp.dot(n, t1))
-    put(ctx.work.p, at + 5, w, wp.dot(n, t2))
+    put(ctx.work.p, at + BLOCK_ROWS, w, wp.dot(n, normal))
+    put(ctx.work.p, at + BLOCK_ROWS + 1, w, wp.dot(n, t1))
+    put(ctx.work.p, at + BLOCK_ROWS + 2, w, wp.dot(n, t2))
     if ctx.layout.joints > 0:
         chord = predict_contact_chord(ctx, c, found, chord, w)
     put3(ctx.work.contact_chord, c, w, vec3(wp.dot(chord, normal), wp.dot(chord, t1), wp.dot(chord, t2)) * chord_scale)
@@ -190,15 +204,15 @@ def store_contact(layout: Layout, state: State, work: Scratch, c: int, w: int):
     set_item_int(state.prev_contact_keys, 1 + 2 * c, w, shape_pair_of(layout, state, c, w))
     set_item_int(state.prev_contact_keys, 2 + 2 * c, w, item_int(state.contacts.feature, c, w))
     f, n = contact_impulse_of(layout, state, work, c, w)
-    set_item3(state.prev_contact_impulse, 6 * c, w, f)
-    set_item3(state.prev_contact_impulse, 6 * c + 3, w, n)
-    set_item3(state.prev_contact_geometry, 10 * c, w, item3(state.contacts.point, 3 * c, w))
+    set_item3(state.prev_contact_impulse, SPATIAL * c, w, f)
+    set_item3(state.prev_contact_impulse, SPATIAL * c + VEC3, w, n)
+    set_item3(state.prev_contact_geometry, PrevContact.SIZE * c, w, item3(state.contacts.point, VEC3 * c, w))
     normal, t1, t2 = contact_frame_of(state, work, c, w)
     chord = get3(work.contact_chord, c, w)
-    set_item3(state.prev_contact_geometry, 10 * c + 3, w, normal)
-    set_item(state.prev_contact_geometry, 10 * c + 6, w, item(state.contacts.gap, c, w))
+    set_item3(state.prev_contact_geometry, PrevContact.SIZE * c + PrevContact.NORMAL, w, normal)
+    set_item(state.prev_contact_geometry, PrevContact.SIZE * c + PrevContact.GAP, w, item(state.contacts.gap, c, w))
     chord_world = normal * chord[0] + t1 * chord[1] + t2 * chord[2]
-    set_item3(state.prev_contact_geometry, 10 * c + 7, w, chord_world)
+    set_item3(state.prev_contact_geometry, PrevContact.SIZE * c + PrevContact.CHORD, w, chord_world)
     if layout.joints > 0:
         store_chord_differences(state, work, c, chord_world, w)
 

@@ -29,9 +29,9 @@ from sharnir.impulse.rows.contact_frame import contact_frame_of, contact_velocit
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
 from sharnir.impulse.rows.contact_matching import match_contact
 from sharnir.impulse.rows.whitened_rows import ContactArms, make_row_block, whiten_contact_pair
-from sharnir.impulse.slots import ReportItem, StatusReal
+from sharnir.impulse.slots import BLOCK_ROWS, Half, Mu, ReportItem, StatusReal
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put, put3, put_int, set_item
-from sharnir.kernels.types import array2, real, vec3
+from sharnir.kernels.types import VEC3, array2, real, vec3
 
 # m: wider gaps are closed; contacts that bear and have less stay as they are
 MAX_RESTING_GAP = wp.constant(real(1.0e-6))
@@ -85,12 +85,12 @@ def assemble_contact(ctx: StepContext, c: int, match_cursor: int, chord_scale: r
 def whiten_contact(ctx: StepContext, c: int, w: int):
     """Whiten the rows of contact c in two halves, one per body. Where both bodies belong to one tree the shared
     ancestors are in the first half only: two halves that cancel would lose digits."""
-    normal = item3(ctx.state.contacts.normal, 3 * c, w)
+    normal = item3(ctx.state.contacts.normal, VEC3 * c, w)
     t1, t2 = make_tangents(normal)
     put3(ctx.work.contact_tangents, 2 * c, w, t1)
     put3(ctx.work.contact_tangents, 2 * c + 1, w, t2)
     pair = material_pair_of(ctx.layout, ctx.state, c, w)
-    x = item3(ctx.state.contacts.point, 3 * c, w)
+    x = item3(ctx.state.contacts.point, VEC3 * c, w)
     rows = int(3)
     if ctx.layout.contact_model.material_pair_table[pair + ROLLING_FRICTION] > real(
         0.0
@@ -129,15 +129,15 @@ def whiten_contact(ctx: StepContext, c: int, w: int):
 def store_contact_half(ctx: StepContext, half: int, shape: int, start: int, length: int, w: int):
     """Store where the rows of one body's half are: start in W, entries a row, start of their coordinates in `index`,
     root of the tree."""
-    put_int(ctx.work.contact_halves, 3 * half, w, start)
-    put_int(ctx.work.contact_halves, 3 * half + 1, w, length)
+    put_int(ctx.work.contact_halves, Half.SIZE * half, w, start)
+    put_int(ctx.work.contact_halves, Half.SIZE * half + Half.LENGTH, w, length)
     link = ctx.layout.contact_model.geo.link[shape]
     first = int(0)
     if ctx.layout.contact_model.sprocket[shape] >= 0:
         first = ctx.layout.belt_index_start[shape]
     elif link >= 0:
         first = ctx.layout.link_index_start[link]
-    put_int(ctx.work.contact_halves, 3 * half + 2, w, first)
+    put_int(ctx.work.contact_halves, Half.SIZE * half + Half.INDEX_START, w, first)
     put_int(ctx.work.contact_trees, half, w, root_of_shape(ctx.layout, shape))
 
 
@@ -199,9 +199,9 @@ def set_contact_targets(ctx: StepContext, c: int, z_free: array2, dt: real, w: i
     resting_gap = wp.where(
         get(ctx.work.p, ctx.layout.contact_p_start + CONTACT_IMPULSES * c, w) > real(0.0), MAX_RESTING_GAP, real(0.0)
     )
-    put(ctx.work.contact_target, 3 * c, w, -wp.max(gap - resting_gap, real(0.0)) / dt - chord[0])
-    put(ctx.work.contact_target, 3 * c + 1, w, wp.dot(surface_velocity, t1) - chord[1])
-    put(ctx.work.contact_target, 3 * c + 2, w, wp.dot(surface_velocity, t2) - chord[2])
+    put(ctx.work.contact_target, BLOCK_ROWS * c, w, -wp.max(gap - resting_gap, real(0.0)) / dt - chord[0])
+    put(ctx.work.contact_target, BLOCK_ROWS * c + 1, w, wp.dot(surface_velocity, t1) - chord[1])
+    put(ctx.work.contact_target, BLOCK_ROWS * c + 2, w, wp.dot(surface_velocity, t2) - chord[2])
     mu = ctx.layout.contact_model.material_pair_table[pair + SLIDING_FRICTION]
     static = ctx.layout.contact_model.material_pair_table[pair + STATIC_FRICTION]
     if static > mu:
@@ -209,9 +209,19 @@ def set_contact_targets(ctx: StepContext, c: int, z_free: array2, dt: real, w: i
         slip = vec3(real(0.0), before[1] - wp.dot(surface_velocity, t1), before[2] - wp.dot(surface_velocity, t2))
         if wp.length(slip) < MAX_STICK_SPEED:
             mu = static
-    put(ctx.work.contact_mu, 3 * c, w, mu)
-    put(ctx.work.contact_mu, 3 * c + 1, w, ctx.layout.contact_model.material_pair_table[pair + TORSIONAL_FRICTION])
-    put(ctx.work.contact_mu, 3 * c + 2, w, ctx.layout.contact_model.material_pair_table[pair + ROLLING_FRICTION])
+    put(ctx.work.contact_mu, Mu.SIZE * c, w, mu)
+    put(
+        ctx.work.contact_mu,
+        Mu.SIZE * c + Mu.SPIN,
+        w,
+        ctx.layout.contact_model.material_pair_table[pair + TORSIONAL_FRICTION],
+    )
+    put(
+        ctx.work.contact_mu,
+        Mu.SIZE * c + Mu.ROLL,
+        w,
+        ctx.layout.contact_model.material_pair_table[pair + ROLLING_FRICTION],
+    )
 
 
 @wp.func

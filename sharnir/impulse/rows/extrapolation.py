@@ -12,11 +12,13 @@ from sharnir.kernels.columns import USES_LANES, item, set_item
 from sharnir.kernels.types import C_REAL, array2, real, vec3
 from sharnir.kernels.vector_ops import batched_loop_native, lane_sum_native
 
+SERIES_TERMS = 3  # of a value: the last one, its change and the change of that; the order follows behind
+
 
 @wp.func
 def extrapolation_order_of(history: array2, n: int, w: int):
     """Order of extrapolation of a series of n values."""
-    return item(history, 3 * n, w)
+    return item(history, SERIES_TERMS * n, w)
 
 
 @wp.func
@@ -78,7 +80,7 @@ def update_series(history: array2, values: array2, n: int, w: int):
         order = real(1.0)
     if misses[2] < wp.min(misses[0], misses[1]):
         order = real(2.0)
-    set_item(history, 3 * n, w, order)
+    set_item(history, SERIES_TERMS * n, w, order)
 
 
 @wp.func

@@ -10,8 +10,9 @@ from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count, contact_velocity
+from sharnir.impulse.slots import BLOCK_ROWS
 from sharnir.kernels.columns import get, get3, item, item3, put, put3, set_item
-from sharnir.kernels.types import array2, real, vec3
+from sharnir.kernels.types import SPATIAL, VEC3, array2, real, vec3
 
 
 @wp.func
@@ -31,8 +32,8 @@ def whiten_momenta_before(tree: Tree, ws: Workspace, state: State, work: Scratch
     """z_before ← whitened momenta before the forces of this step, rotors included."""
     i = int(0)
     while i < tree.links:
-        put3(ws.C, 2 * i, w, item3(state.P, 6 * i, w))
-        put3(ws.C, 2 * i + 1, w, item3(state.P, 6 * i + 3, w))
+        put3(ws.C, 2 * i, w, item3(state.P, SPATIAL * i, w))
+        put3(ws.C, 2 * i + 1, w, item3(state.P, SPATIAL * i + VEC3, w))
         i += 1
     d = int(0)
     while d < tree.dof[tree.links]:
@@ -75,5 +76,5 @@ def set_restitution_targets(ctx: StepContext, share: real, dt: real, w: int):
         if restitution > real(0.0):
             gain = velocity_gain_after_impact(ctx, c, w)
             closing = -wp.max(get(ctx.work.contact_gap, c, w), real(0.0)) / dt
-            put(ctx.work.contact_target, 3 * c, w, wp.max(share * restitution + gain[0], closing))
+            put(ctx.work.contact_target, BLOCK_ROWS * c, w, wp.max(share * restitution + gain[0], closing))
         c += 1

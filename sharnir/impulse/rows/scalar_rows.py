@@ -13,7 +13,7 @@ from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.ball_angles import ball_angle
 from sharnir.impulse.rows.whitened_rows import make_row_ends, whiten_dof_row, whiten_pair_row
 from sharnir.kernels.columns import get, get3, item, put
-from sharnir.kernels.types import array2, column, matrix_from_quat, real, vec2, vec3, vec4
+from sharnir.kernels.types import QUAT_W, array2, column, matrix_from_quat, real, vec2, vec3, vec4
 
 
 @wp.func
@@ -43,12 +43,12 @@ def ball_angle_of(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
         x = item(q, i, w)
         y = item(q, i + 1, w)
         z = item(q, i + 2, w)
-        s = item(q, i + 3, w)
+        s = item(q, i + QUAT_W, w)
     else:
         x = item(loop_q, i, w)
         y = item(loop_q, i + 1, w)
         z = item(loop_q, i + 2, w)
-        s = item(loop_q, i + 3, w)
+        s = item(loop_q, i + QUAT_W, w)
     g, a = ball_angle(kind, axis, vec4(x, y, z, s), swing)
     return g, wp.transpose(matrix_from_quat(x, y, z, s)) * a
 
@@ -173,8 +173,8 @@ def whiten_ball_angle(ctx: StepContext, W: array2, l: int, q: array2, loop_q: ar
     if c < ctx.layout.dofs:
         n = (
             get3(ctx.here.S, 2 * c + 1, w) * a[0]
-            + get3(ctx.here.S, 2 * c + 3, w) * a[1]
-            + get3(ctx.here.S, 2 * c + 5, w) * a[2]
+            + get3(ctx.here.S, 2 * (c + 1) + 1, w) * a[1]
+            + get3(ctx.here.S, 2 * (c + 2) + 1, w) * a[2]
         )
         ends = make_row_ends(link, vec3(), n, ctx.tree.parent[link], vec3(), -n)
         whiten_pair_row(ctx, ends, W, ctx.layout.scalar_W_start[l], w)

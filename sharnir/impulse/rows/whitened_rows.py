@@ -9,7 +9,7 @@ from sharnir.impulse.data import StepContext
 from sharnir.impulse.row_kinds import LANES_4, LANES_8
 from sharnir.impulse.slots import BLOCK_ROWS
 from sharnir.kernels.columns import get, get3, put
-from sharnir.kernels.types import DOUBLE, array2, vec3
+from sharnir.kernels.types import DOUBLE, SPATIAL, VEC3, array2, vec3
 from sharnir.kernels.vector_ops import indices
 
 
@@ -280,9 +280,9 @@ def store_row_wrenches(wrench: array2, row: int, rows: int, ends: RowEnds, w: in
     c = int(0)
     while c < 3:
         put(wrench, c * lanes + row, w, ends.fa[c])
-        put(wrench, (c + 3) * lanes + row, w, ends.na[c])
-        put(wrench, (c + 6) * lanes + row, w, ends.fb[c])
-        put(wrench, (c + 9) * lanes + row, w, ends.nb[c])
+        put(wrench, (c + VEC3) * lanes + row, w, ends.na[c])
+        put(wrench, (c + SPATIAL) * lanes + row, w, ends.fb[c])
+        put(wrench, (c + SPATIAL + VEC3) * lanes + row, w, ends.nb[c])
         c += 1
 
 

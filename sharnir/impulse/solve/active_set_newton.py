@@ -13,7 +13,7 @@ from sharnir.impulse.data import Scratch
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, FRICTION
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.slots import ContactMass, ContactMode, ScalarMode, Status
+from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, ContactMode, Mu, ScalarMode, Status
 from sharnir.impulse.solve.delassus import active_scalar_count, pad_to_four, row_count
 from sharnir.impulse.solve.islands.laws import MIN_NORM
 from sharnir.impulse.solve.pgs_sweep import saturated_impulse
@@ -42,11 +42,11 @@ def unprojected_impulse(work: Scratch, c: int, p: vec3, s: vec3, w: int):
     """Trial impulse of contact c: its normal impulse solved alone and clamped at 0, and tangential impulses after one
     step, before projection onto the cone. p: present impulses; s: velocities minus targets."""
     k = ContactMass.SIZE * c
-    normal = wp.max(p[0] - s[0] * get(work.contact_mass, k + 9, w), real(0.0))
+    normal = wp.max(p[0] - s[0] * get(work.contact_mass, k + ContactMass.NORMAL, w), real(0.0))
     change = normal - p[0]
-    tangent_step = get(work.contact_mass, k + 10, w)
-    a = p[1] - (s[1] + get(work.contact_mass, k + 11, w) * change) * tangent_step
-    b = p[2] - (s[2] + get(work.contact_mass, k + 12, w) * change) * tangent_step
+    tangent_step = get(work.contact_mass, k + ContactMass.TANGENT, w)
+    a = p[1] - (s[1] + get(work.contact_mass, k + ContactMass.K_NT1, w) * change) * tangent_step
+    b = p[2] - (s[2] + get(work.contact_mass, k + ContactMass.K_NT2, w) * change) * tangent_step
     return vec3(normal, a, b)
 
 
@@ -190,7 +190,7 @@ def assemble_active_system(work: Scratch, m: int, n: int, w: int):
     while i < m:
         row = get_int(work.newton_rows, i, w)
         if row < 3 * contacts:
-            if get_int(work.newton_contact_mode, row / 3, w) == ContactMode.SLIP:
+            if get_int(work.newton_contact_mode, row / BLOCK_ROWS, w) == ContactMode.SLIP:
                 linearise_slip_rows(work, row / 3, i, m, stride, w)
             i += 3
         else:
@@ -204,7 +204,7 @@ def linearise_slip_rows(work: Scratch, c: int, i: int, m: int, stride: int, w: i
     p = get3(work.row_impulse, c, w)
     s = get3(work.row_velocity, c, w) - get3(work.contact_target, c, w)
     y = unprojected_impulse(work, c, p, s, w)
-    mu = get(work.contact_mu, 3 * c, w)
+    mu = get(work.contact_mu, Mu.SIZE * c, w)
     norm = wp.sqrt(y[1] * y[1] + y[2] * y[2]) + MIN_NORM
     a = y[1] / norm
     b = y[2] / norm
@@ -220,7 +220,7 @@ def linearise_slip_rows(work: Scratch, c: int, i: int, m: int, stride: int, w: i
         put(work.newton_lu, at + 1, w, xx * f + xy * g)
         put(work.newton_lu, at + 2, w, xy * f + yy * g)
         j += 1
-    inverse_step = real(1.0) / get(work.contact_mass, ContactMass.SIZE * c + 10, w)
+    inverse_step = real(1.0) / get(work.contact_mass, ContactMass.SIZE * c + ContactMass.TANGENT, w)
     at = i * stride + i
     add_entry(work, at + 1, -inverse_step * mu * a, w)
     add_entry(work, at + 2, -inverse_step * mu * b, w)
@@ -251,8 +251,8 @@ def set_newton_rhs(work: Scratch, m: int, w: int):
             rhs = -s
             if get_int(work.newton_contact_mode, c, w) == ContactMode.SLIP:
                 y = unprojected_impulse(work, c, p, s, w)
-                scale = get(work.contact_mu, 3 * c, w) * p[0] / (wp.sqrt(y[1] * y[1] + y[2] * y[2]) + MIN_NORM)
-                inverse_step = real(1.0) / get(work.contact_mass, ContactMass.SIZE * c + 10, w)
+                scale = get(work.contact_mu, Mu.SIZE * c, w) * p[0] / (wp.sqrt(y[1] * y[1] + y[2] * y[2]) + MIN_NORM)
+                inverse_step = real(1.0) / get(work.contact_mass, ContactMass.SIZE * c + ContactMass.TANGENT, w)
                 rhs = vec3(-s[0], inverse_step * (scale * y[1] - p[1]), inverse_step * (scale * y[2] - p[2]))
             put(work.newton_rhs, i, w, rhs[0])
             put(work.newton_rhs, i + 1, w, rhs[1])
@@ -291,7 +291,7 @@ def newton_step(plan: Layout, work: Scratch, w: int):
             at = row
             if row >= 3 * contacts:
                 at = row + 3 * (row - 3 * contacts)
-                if get_int(work.newton_scalar_mode, row - 3 * contacts, w) == ScalarMode.FRICTION:
+                if get_int(work.newton_scalar_mode, row - BLOCK_ROWS * contacts, w) == ScalarMode.FRICTION:
                     at += 1
             put(work.row_impulse, at, w, get(work.row_impulse, at, w) + get(work.newton_rhs, i, w))
             i += 1

@@ -10,9 +10,10 @@ import warp as wp
 
 from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count, contact_velocity
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
+from sharnir.impulse.slots import Half
 from sharnir.impulse.solve.bilateral_ldl import bilateral_rank, compliance_of, scatter, solve_ldl
 from sharnir.impulse.tolerances import TOL_DEPENDENT
 from sharnir.kernels.columns import get, get_int, put
@@ -114,9 +115,9 @@ def scatter_contact_row(ctx: StepContext, c: int, row: int, factor: real, w: int
     at = 6 * c
     side = int(0)
     while side < 2:
-        length = get_int(ctx.work.contact_halves, at + 1, w)
+        length = get_int(ctx.work.contact_halves, at + Half.LENGTH, w)
         start = get_int(ctx.work.contact_halves, at, w) + row * length
-        scatter(ctx, start, length, get_int(ctx.work.contact_halves, at + 2, w), factor, w)
+        scatter(ctx, start, length, get_int(ctx.work.contact_halves, at + Half.INDEX_START, w), factor, w)
         at += 3
         side += 1
 
@@ -179,7 +180,7 @@ def update_bilateral_impulses(ctx: StepContext, p: array2, w: int):
             j = int(0)
             while j < 4:
                 if (bounded_kinds & (1 << j)) != 0:
-                    at = ctx.layout.scalar_p_start + 4 * l + j
+                    at = ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + j
                     change = change + get(p, at, w) - get(ctx.work.p_initial, at, w)
                 j += 1
             scatter(

@@ -14,7 +14,7 @@ from sharnir.impulse.data import Scratch, StepContext, make_iterate
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_count, multiply_contact_rows
-from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, DelassusState, Status
+from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, DelassusState, Half, Mu, Status
 from sharnir.impulse.solve.coulomb_cone import solve_cone_dense
 from sharnir.impulse.solve.islands.partition import MASS_RATIO
 from sharnir.impulse.solve.pgs_sweep import list_active_scalars, scalar_row_of, update_scalar
@@ -75,8 +75,8 @@ def scatter_contact_interleaved(plan: Layout, work: Scratch, c: int, sign: real,
     while side < 2:
         at = 6 * c + 3 * side
         start = get_int(work.contact_halves, at, w)
-        length = get_int(work.contact_halves, at + 1, w)
-        first = get_int(work.contact_halves, at + 2, w)
+        length = get_int(work.contact_halves, at + Half.LENGTH, w)
+        first = get_int(work.contact_halves, at + Half.INDEX_START, w)
         scatter_interleaved(work.W, start, length, 3, plan.index, first, sign, work.dense_row, w)
         side += 1
 
@@ -121,8 +121,8 @@ def build_delassus(plan: Layout, work: Scratch, contacts: int, rows: int, w: int
             entries = dot_scalar_interleaved(plan, work, l, w)
             j = int(0)
             while j < 3:
-                put(work.delassus, (3 * c + j) * n + row, w, entries[j])
-                put(work.delassus, row * n + 3 * c + j, w, entries[j])
+                put(work.delassus, (BLOCK_ROWS * c + j) * n + row, w, entries[j])
+                put(work.delassus, row * n + BLOCK_ROWS * c + j, w, entries[j])
                 j += 1
             k += 1
         scatter_contact_interleaved(plan, work, c, real(0.0), w)
@@ -141,8 +141,8 @@ def build_scalar_delassus(plan: Layout, work: Scratch, contacts: int, n: int, w:
         i = int(0)
         while i <= k:
             entries = dot_scalar_interleaved(plan, work, get_int(work.active_scalars, 1 + i, w), w)
-            put(work.delassus, row * n + 3 * contacts + i, w, entries[0])
-            put(work.delassus, (3 * contacts + i) * n + row, w, entries[0])
+            put(work.delassus, row * n + BLOCK_ROWS * contacts + i, w, entries[0])
+            put(work.delassus, (BLOCK_ROWS * contacts + i) * n + row, w, entries[0])
             i += 1
         scatter_scalar_interleaved(plan, work, l, real(0.0), w)
         k += 1
@@ -159,9 +159,9 @@ def gather_delassus_rows(ctx: StepContext, z: array2, p: array2, w: int):
         at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
         k = int(0)
         while k < 3:
-            put(ctx.work.row_velocity, 3 * c + k, w, s[k])
-            put(ctx.work.row_impulse, 3 * c + k, w, get(p, at + k, w))
-            put(ctx.work.row_impulse_initial, 3 * c + k, w, get(p, at + k, w))
+            put(ctx.work.row_velocity, BLOCK_ROWS * c + k, w, s[k])
+            put(ctx.work.row_impulse, BLOCK_ROWS * c + k, w, get(p, at + k, w))
+            put(ctx.work.row_impulse_initial, BLOCK_ROWS * c + k, w, get(p, at + k, w))
             k += 1
         c += 1
     k = int(0)
@@ -176,12 +176,12 @@ def gather_delassus_rows(ctx: StepContext, z: array2, p: array2, w: int):
             z,
             w,
         )
-        put(ctx.work.row_velocity, 3 * contacts + k, w, velocity)
+        put(ctx.work.row_velocity, BLOCK_ROWS * contacts + k, w, velocity)
         at = 3 * contacts + 4 * k
         j = int(0)
         while j < 4:
-            put(ctx.work.row_impulse, at + j, w, get(p, ctx.layout.scalar_p_start + 4 * l + j, w))
-            put(ctx.work.row_impulse_initial, at + j, w, get(p, ctx.layout.scalar_p_start + 4 * l + j, w))
+            put(ctx.work.row_impulse, at + j, w, get(p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + j, w))
+            put(ctx.work.row_impulse_initial, at + j, w, get(p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + j, w))
             j += 1
         k += 1
     k = row_count(ctx.work, w)
@@ -214,7 +214,7 @@ def scatter_delassus_rows(ctx: StepContext, z: array2, p: array2, w: int):
         while j < 4:
             new = get(ctx.work.row_impulse, at + j, w)
             change = change + (new - get(ctx.work.row_impulse_initial, at + j, w))
-            put(p, ctx.layout.scalar_p_start + 4 * l + j, w, new)
+            put(p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + j, w, new)
             j += 1
         row_add(
             ctx.work.W,
@@ -249,7 +249,7 @@ def sweep_delassus(ctx: StepContext, w: int):
         k += 1
     c = int(0)
     while c < contacts:
-        mu = get(ctx.work.contact_mu, 3 * c, w)
+        mu = get(ctx.work.contact_mu, Mu.SIZE * c, w)
         contact_change = solve_cone_dense(
             ctx.work.delassus,
             n,
@@ -286,7 +286,9 @@ def change_is_self_stress(work: Scratch, w: int):
     while row < row_count(work, w):
         change = real(0.0)
         if row < 3 * contacts:
-            mass_ratio = wp.max(mass_ratio, get(work.contact_mass, ContactMass.SIZE * (row / 3) + 16, w))
+            mass_ratio = wp.max(
+                mass_ratio, get(work.contact_mass, ContactMass.SIZE * (row / BLOCK_ROWS) + ContactMass.LIGHTNESS, w)
+            )
             change = get(work.row_impulse, row, w) - get(work.row_impulse_old, row, w)
         else:
             at = row + 3 * (row - 3 * contacts)

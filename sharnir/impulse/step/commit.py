@@ -10,14 +10,14 @@ from sharnir.impulse.rows.actuators import store_actuator_rates, store_actuators
 from sharnir.impulse.rows.assembly import measure_loop_coordinates
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.rows.scalar_rows import measure_scalar
-from sharnir.impulse.slots import ReportItem
+from sharnir.impulse.slots import PrevStep, ReportItem
 from sharnir.impulse.step.position_phase import (
     largest_joint_gap,
 )
 from sharnir.impulse.step.residuals import twice_kinetic_energy
 from sharnir.impulse.tolerances import MAX_POSITION
 from sharnir.kernels.columns import get, get3, item, set_item, set_item3, set_item_int
-from sharnir.kernels.types import real
+from sharnir.kernels.types import SPATIAL, VEC3, real
 from sharnir.kernels.vector_ops import copy, copy_state, row_dot, store_state
 
 # pivot of loops relative to its past below which a singular pose (fold) is near
@@ -63,14 +63,14 @@ def commit_velocities(ctx: StepContext, h: real, dt: real, use_chord: int, w: in
     set_item_int(ctx.state.prev_contact_keys, 0, w, contact_count(ctx.work, w))
     i = int(0)
     while i < ctx.tree.links:
-        set_item3(ctx.state.P, 6 * i, w, get3(ctx.here.C, 2 * i, w))
-        set_item3(ctx.state.P, 6 * i + 3, w, get3(ctx.here.C, 2 * i + 1, w))
+        set_item3(ctx.state.P, SPATIAL * i, w, get3(ctx.here.C, 2 * i, w))
+        set_item3(ctx.state.P, SPATIAL * i + VEC3, w, get3(ctx.here.C, 2 * i + 1, w))
         i += 1
-    set_item(ctx.state.prev_step, 0, w, dt)
-    set_item(ctx.state.prev_step, 1, w, h)
-    set_item(ctx.state.prev_step, 4, w, item(ctx.state.report, ReportItem.PASS_COUNT, w))
-    set_item(ctx.state.prev_step, 5, w, item(ctx.state.report, ReportItem.SWEEP_COUNT, w))
-    set_item(ctx.state.prev_step, 6, w, twice_kinetic_energy(ctx.here.z, ctx.layout.dofs, w))
+    set_item(ctx.state.prev_step, PrevStep.DT, w, dt)
+    set_item(ctx.state.prev_step, PrevStep.FORCE_TIME, w, h)
+    set_item(ctx.state.prev_step, PrevStep.PASSES, w, item(ctx.state.report, ReportItem.PASS_COUNT, w))
+    set_item(ctx.state.prev_step, PrevStep.SWEEPS, w, item(ctx.state.report, ReportItem.SWEEP_COUNT, w))
+    set_item(ctx.state.prev_step, PrevStep.ENERGY2, w, twice_kinetic_energy(ctx.here.z, ctx.layout.dofs, w))
 
 
 @wp.func

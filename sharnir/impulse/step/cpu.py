@@ -11,7 +11,7 @@ from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.impulse.data import State, StepContext, make_row_options
 from sharnir.impulse.rows.assembly import assemble_scalars, measure_loop_coordinates
-from sharnir.impulse.slots import REPORT_SIZE, ReportItem, Setting
+from sharnir.impulse.slots import REPORT_SIZE, PrevStep, ReportItem, Setting
 from sharnir.impulse.step.published import published_step
 from sharnir.impulse.step.step import commit_velocities, predictive_step
 from sharnir.impulse.step.velocity_phase import reset_chord
@@ -27,7 +27,7 @@ wp.set_module_options(KERNEL_OPTIONS)
 def begin_report(state: State, start_ticks: wp.float64, w: int):
     """Clear the report; returns the tick at which the step must end."""
     budget = state.settings[Setting.TICK_BUDGET, 0]
-    tail = wp.min(item(state.prev_step, 2, w), real(0.5) * budget)
+    tail = wp.min(item(state.prev_step, PrevStep.TICKS_TAIL, w), real(0.5) * budget)
     end = start_ticks + wp.float64(budget - tail)
     i = int(0)
     while i < REPORT_SIZE:
@@ -41,9 +41,14 @@ def begin_report(state: State, start_ticks: wp.float64, w: int):
 def finish_report(state: State, start_ticks: wp.float64, end: wp.float64, w: int):
     """Report the ticks a step took, and update the ticks to reserve after the last sweep."""
     now = read_ticks()
-    tail = wp.min(item(state.prev_step, 2, w), real(0.5) * state.settings[Setting.TICK_BUDGET, 0])
+    tail = wp.min(item(state.prev_step, PrevStep.TICKS_TAIL, w), real(0.5) * state.settings[Setting.TICK_BUDGET, 0])
     set_item(state.report, ReportItem.STEP_TICKS, w, real(now - start_ticks))
-    set_item(state.prev_step, 2, w, wp.max(real(0.9) * tail, item(state.prev_step, 3, w) - real(end - now)))
+    set_item(
+        state.prev_step,
+        PrevStep.TICKS_TAIL,
+        w,
+        wp.max(real(0.9) * tail, item(state.prev_step, PrevStep.TICKS_LEFT, w) - real(end - now)),
+    )
     store_report(state, w)
 
 

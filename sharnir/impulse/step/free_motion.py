@@ -15,8 +15,9 @@ from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import BALL, SHIFT, STILL
 from sharnir.impulse.data import State, StepContext
 from sharnir.impulse.rows.actuators import request_actuator_forces
+from sharnir.impulse.slots import Load, PrevStep
 from sharnir.kernels.columns import get, get3, get33, item, item3, put, put3, set_item
-from sharnir.kernels.types import real, vec3
+from sharnir.kernels.types import SPATIAL, VEC3, real, vec3
 
 
 @wp.func
@@ -32,10 +33,10 @@ def load_link_momenta(ctx: StepContext, gravity: vec3, momentum_share: real, h: 
     i = int(0)
     while i < ctx.tree.links:
         r = get3(ctx.here.x, i, w) + get33(ctx.here.R, i, w) * ctx.tree.com[i]
-        force = item3(ctx.state.f_ext, 6 * i, w)
-        torque = item3(ctx.state.f_ext, 6 * i + 3, w)
-        p = item3(ctx.state.P, 6 * i, w)
-        L = item3(ctx.state.P, 6 * i + 3, w)
+        force = item3(ctx.state.f_ext, SPATIAL * i, w)
+        torque = item3(ctx.state.f_ext, SPATIAL * i + VEC3, w)
+        p = item3(ctx.state.P, SPATIAL * i, w)
+        L = item3(ctx.state.P, SPATIAL * i + VEC3, w)
         p = p * momentum_share + (gravity * ctx.tree.mass[i] + force) * h
         put3(ctx.here.F, 2 * i, w, p)
         put3(ctx.here.F, 2 * i + 1, w, L * momentum_share + torque * h + wp.cross(r, p))
@@ -52,7 +53,7 @@ def load_loop_forces(tree: Tree, ws: Workspace, loops: LoopJoints, state: State,
         while j < 6:
             lv = loops.v_start[k] + j - loops.constraint_count[kind]
             c = loops.dofs + lv
-            impulse = h * (loops.effort[lv] + item(state.control, c, w) + item(state.actuator_load, 4 * c, w))
+            impulse = h * (loops.effort[lv] + item(state.control, c, w) + item(state.actuator_load, Load.SIZE * c, w))
             if impulse != real(0.0):
                 s = loop_frames_of(tree, ws, loops, k, w)
                 g, f, n = evaluate_row(loops, s, k, (6 * kind + j) * 3)
@@ -101,14 +102,19 @@ def compute_joint_impulses(ctx: StepContext, h: real, dt: real, dt_before: real,
             if kind != BALL:
                 stretch = item(ctx.state.q, qi + k, w) - ctx.tree.rest[qi + k]
             put(ctx.here.E, c, w, ctx.tree.armature[c])
-            total = stiffness + item(ctx.state.actuator_load, 4 * c + 1, w)
+            total = stiffness + item(ctx.state.actuator_load, Load.SIZE * c + Load.STIFFNESS, w)
             put(ctx.here.hk, c, w, acting_time * dt * total)
             put(ctx.here.hb, c, w, acting_time * dt_since * total)
-            put(ctx.here.hc, c, w, h * (ctx.tree.damping[c] + item(ctx.state.actuator_load, 4 * c + 2, w)))
+            put(
+                ctx.here.hc,
+                c,
+                w,
+                h * (ctx.tree.damping[c] + item(ctx.state.actuator_load, Load.SIZE * c + Load.DAMPING, w)),
+            )
             force = (
                 ctx.tree.effort[c]
                 + item(ctx.state.control, c, w)
-                + item(ctx.state.actuator_load, 4 * c, w)
+                + item(ctx.state.actuator_load, Load.SIZE * c, w)
                 - stiffness * stretch
             )
             set_item(ctx.state.tau, c, w, h * force + ctx.tree.armature[c] * item(ctx.state.v, c, w))
@@ -121,7 +127,7 @@ def load_free_motion(ctx: StepContext, h: real, dt: real, w: int):
     """Load all known forces of a step for the inward pass that finds the free motion from momenta."""
     request_actuator_forces(ctx.layout, ctx.state, h, dt, w)
     load_momenta_after_forces(ctx, h, w)
-    compute_joint_impulses(ctx, h, dt, item(ctx.state.prev_step, 0, w), w)
+    compute_joint_impulses(ctx, h, dt, item(ctx.state.prev_step, PrevStep.DT, w), w)
 
 
 @wp.func
@@ -142,7 +148,7 @@ def published_free_motion(ctx: StepContext, dt: real, w: int):
     d = int(0)
     while d < ctx.tree.dof[ctx.tree.links]:
         v = item(ctx.state.v, d, w)
-        damping = ctx.tree.damping[d] + item(ctx.state.actuator_load, 4 * d + 2, w)
+        damping = ctx.tree.damping[d] + item(ctx.state.actuator_load, Load.SIZE * d + Load.DAMPING, w)
         set_item(ctx.state.tau, d, w, (item(ctx.state.tau, d, w) - ctx.tree.armature[d] * v) / dt - damping * v)
         put(ctx.here.E, d, w, get(ctx.here.E, d, w) + get(ctx.here.hc, d, w) + real(0.25) * get(ctx.here.hk, d, w))
         put(ctx.here.hc, d, w, real(0.0))

@@ -23,7 +23,7 @@ from sharnir.impulse.solve.strategy import solve_rows
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, use_direct
 from sharnir.impulse.step.free_motion import compute_joint_impulses, load_momenta_after_forces
 from sharnir.kernels.columns import get3, item, put, put_int, set_item
-from sharnir.kernels.types import KERNEL_OPTIONS, array2, read_ticks, real, vec3
+from sharnir.kernels.types import KERNEL_OPTIONS, VEC3, array2, read_ticks, real, vec3
 from sharnir.kernels.vector_ops import clear
 
 wp.set_module_options(KERNEL_OPTIONS)
@@ -91,7 +91,7 @@ def store_energy(ctx: StepContext, v: array2, loop_v: array2, energy: array2, w:
         while j < 6:
             c = j - ctx.loops.constraint_count[kind]
             lv = ctx.loops.v_start[k] + c
-            stretch = turn[wp.max(j - 3, 0)]
+            stretch = turn[wp.max(j - VEC3, 0)]
             if j < scalars:
                 stretch = item(ctx.state.loop_q, first + c, w) - ctx.loops.rest[first + c]
             kinetic = kinetic + half * ctx.loops.armature[lv] * loop_v[lv, w] * loop_v[lv, w]

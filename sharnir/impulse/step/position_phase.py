@@ -13,7 +13,7 @@ from sharnir.impulse.data import Iterate, Scratch, State, StepContext, make_iter
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.assembly import measure_joint_gaps
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.slots import PrevStep, ReportItem, Setting, Status
+from sharnir.impulse.slots import JOINT_ROWS, PrevStep, ReportItem, Setting, Status
 from sharnir.impulse.solve.active_contacts import deactivate_trees
 from sharnir.impulse.solve.bilateral_ldl import solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import set_velocity_offsets
@@ -25,7 +25,7 @@ from sharnir.impulse.solve.split_impulse import begin_push, iterate_push, set_po
 from sharnir.impulse.tolerances import GAP_TOLERANCE
 from sharnir.kernels.columns import get, get3, get33, get_int, item, item3, set_item, set_item3
 from sharnir.kernels.lanes import MAX_LANE_ROWS, uses_lanes
-from sharnir.kernels.types import array2, identity33, mat33, read_ticks, real, vec3
+from sharnir.kernels.types import SPATIAL, VEC3, array2, identity33, mat33, read_ticks, real, vec3
 from sharnir.kernels.vector_ops import clear
 
 NO_DEADLINE = wp.constant(wp.float64(1.0e300))  # ticks: a GPU has no time budget
@@ -125,7 +125,7 @@ def excess_opening(loops: LoopJoints, state: State, work: Scratch, w: int):
     while k < loops.count:
         j = int(0)
         while j < loops.constraint_count[loops.kind[k]]:
-            r = 6 * k + j
+            r = JOINT_ROWS * k + j
             if get(work.joint_row_dropped, r, w) == real(0.0):
                 worst = wp.max(worst, wp.abs(get(work.joint_gap_next, r, w) - kept_share * get(work.joint_gap, r, w)))
             j += 1
@@ -141,7 +141,7 @@ def largest_joint_gap(loops: LoopJoints, work: Scratch, w: int):
     while k < loops.count:
         j = int(0)
         while j < loops.constraint_count[loops.kind[k]]:
-            worst = wp.max(worst, wp.abs(get(work.joint_gap_next, 6 * k + j, w)))
+            worst = wp.max(worst, wp.abs(get(work.joint_gap_next, JOINT_ROWS * k + j, w)))
             j += 1
         k += 1
     return worst
@@ -160,7 +160,7 @@ def restore_angular_momentum(tree: Tree, ws: Workspace, trial: Workspace, layout
         while n < layout.floating_group_start[k + 1]:
             i = layout.floating_group_link[n]
             x = get3(ws.O, i, w)
-            p = item3(state.P, 6 * i, w)
+            p = item3(state.P, SPATIAL * i, w)
             shifted = shifted + wp.cross(x - get3(trial.O, i, w), p)
             centre = centre + x * tree.mass[i]
             mass = mass + tree.mass[i]
@@ -182,7 +182,7 @@ def restore_angular_momentum(tree: Tree, ws: Workspace, trial: Workspace, layout
             R = get33(ws.R, i, w)
             p = wp.cross(turn, get3(ws.O, i, w) - centre) * tree.mass[i]
             L = R * (tree.inertia[i] * (wp.transpose(R) * turn))
-            set_item3(state.P, 6 * i, w, item3(state.P, 6 * i, w) + p)
-            set_item3(state.P, 6 * i + 3, w, item3(state.P, 6 * i + 3, w) + L)
+            set_item3(state.P, SPATIAL * i, w, item3(state.P, SPATIAL * i, w) + p)
+            set_item3(state.P, SPATIAL * i + VEC3, w, item3(state.P, SPATIAL * i + VEC3, w) + L)
             n += 1
         k += 1

@@ -15,14 +15,15 @@ from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import COUPLING, LOOP_ROW, PATH, SPRING, TURN
 from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.row_kinds import COMPLIANT_ROW, FRICTION_ROW, MOTOR_ROW, SCALAR_IMPULSES
 from sharnir.impulse.rows.belts import find_belt_motion
 from sharnir.impulse.rows.contact_frame import contact_count, contact_impulse_of
 from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.scalar_rows import ball_angle_of
-from sharnir.impulse.slots import Setting, StatusReal
+from sharnir.impulse.slots import JOINT_ROWS, Load, Setting, StatusReal
 from sharnir.impulse.step.step import assemble, begin_step, compute_free_motion, solve_velocities
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put3, set_item3
-from sharnir.kernels.types import KERNEL_OPTIONS, array2, column, read_ticks, real, vec3
+from sharnir.kernels.types import KERNEL_OPTIONS, SPATIAL, VEC3, array2, column, read_ticks, real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 
@@ -38,8 +39,13 @@ def subtract_impulse(ws: Workspace, link: int, r: vec3, f: vec3, n: vec3, w: int
 @wp.func
 def scalar_impulse_of(layout: Layout, work: Scratch, l: int, w: int):
     """Sum of the impulses of scalar l."""
-    at = layout.scalar_p_start + 4 * l
-    return get(work.p, at, w) + get(work.p, at + 1, w) + get(work.p, at + 2, w) + get(work.p, at + 3, w)
+    at = layout.scalar_p_start + SCALAR_IMPULSES * l
+    return (
+        get(work.p, at, w)
+        + get(work.p, at + FRICTION_ROW, w)
+        + get(work.p, at + MOTOR_ROW, w)
+        + get(work.p, at + COMPLIANT_ROW, w)
+    )
 
 
 @wp.func
@@ -48,14 +54,16 @@ def loop_row_impulse(ctx: StepContext, k: int, j: int, h: real, w: int):
     fixed = ctx.loops.constraint_count[ctx.loops.kind[k]]
     total = real(0.0)
     if j < fixed:
-        total = get(ctx.work.p, 6 * k + j, w)
+        total = get(ctx.work.p, JOINT_ROWS * k + j, w)
     else:
         lv = ctx.loops.v_start[k] + j - fixed
         c = ctx.layout.dofs + lv
-        total = h * (ctx.loops.effort[lv] + item(ctx.state.control, c, w) + item(ctx.state.actuator_load, 4 * c, w))
+        total = h * (
+            ctx.loops.effort[lv] + item(ctx.state.control, c, w) + item(ctx.state.actuator_load, Load.SIZE * c, w)
+        )
         l = int(0)
         while l < ctx.layout.scalars:
-            if ctx.layout.scalar_source_kind[l] == LOOP_ROW and ctx.layout.scalar_source[2 * l] == 6 * k + j:
+            if ctx.layout.scalar_source_kind[l] == LOOP_ROW and ctx.layout.scalar_source[2 * l] == JOINT_ROWS * k + j:
                 total = (
                     total + scalar_impulse_of(ctx.layout, ctx.work, l, w) + coupled_impulse(ctx.layout, ctx.work, l, w)
                 )
@@ -113,8 +121,8 @@ def subtract_loop_impulses(ctx: StepContext, h: real, loop_wrench: array2, w: in
             l += 1
         subtract_impulse(ctx.here, s.a, s.ra, -force, -torque, w)
         subtract_impulse(ctx.here, s.b, s.rb, force, torque, w)
-        set_item3(loop_wrench, 6 * k, w, force / h)
-        set_item3(loop_wrench, 6 * k + 3, w, torque / h)
+        set_item3(loop_wrench, SPATIAL * k, w, force / h)
+        set_item3(loop_wrench, SPATIAL * k + VEC3, w, torque / h)
         k += 1
 
 
@@ -141,8 +149,8 @@ def subtract_contact_impulses(tree: Tree, ws: Workspace, layout: Layout, state: 
     c = int(0)
     while c < contact_count(work, w):
         f, n = contact_impulse_of(layout, state, work, c, w)
-        x = item3(state.contacts.point, 3 * c, w)
-        normal = item3(state.contacts.normal, 3 * c, w)
+        x = item3(state.contacts.point, VEC3 * c, w)
+        normal = item3(state.contacts.normal, VEC3 * c, w)
         side = int(0)
         while side < 2:
             shape = item_int(state.contacts.shape, 2 * c + side, w)
@@ -182,8 +190,8 @@ def compute_wrenches(ctx: StepContext, wrench: array2, loop_wrench: array2, w: i
         if lam >= 0:
             put3(ctx.here.p, 2 * lam, w, get3(ctx.here.p, 2 * lam, w) + f)
             put3(ctx.here.p, 2 * lam + 1, w, get3(ctx.here.p, 2 * lam + 1, w) + n)
-        set_item3(wrench, 6 * i, w, f / h)
-        set_item3(wrench, 6 * i + 3, w, (n - wp.cross(get3(ctx.here.x, i, w), f)) / h)
+        set_item3(wrench, SPATIAL * i, w, f / h)
+        set_item3(wrench, SPATIAL * i + VEC3, w, (n - wp.cross(get3(ctx.here.x, i, w), f)) / h)
         i -= 1
 
 

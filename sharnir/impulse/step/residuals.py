@@ -11,7 +11,7 @@ from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import chord_momenta, whitened_momentum
 from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import BOUND, COMPLIANT
+from sharnir.impulse.row_kinds import BOUND, COMPLIANT, SCALAR_IMPULSES
 from sharnir.impulse.rows.assembly import (
     gap_correction_speed,
     measure_joint_gaps,
@@ -21,6 +21,7 @@ from sharnir.impulse.rows.assembly import (
 )
 from sharnir.impulse.rows.extrapolation import predict_value, update_series
 from sharnir.impulse.rows.scalar_rows import measure_scalar
+from sharnir.impulse.slots import JOINT_ROWS
 from sharnir.impulse.step.momentum_ops import compute_momentum_residual
 from sharnir.kernels.columns import get, item, put, set_item
 from sharnir.kernels.types import array2, real
@@ -56,7 +57,7 @@ def set_joint_targets(ctx: StepContext, z: array2, dt: real, w: int):
     while k < ctx.layout.joints:
         j = int(0)
         while j < ctx.loops.constraint_count[ctx.loops.kind[k]]:
-            r = 6 * k + j
+            r = JOINT_ROWS * k + j
             start = ctx.layout.joint_W_start[k] + j * ctx.layout.joint_row_length[k]
             s = row_dot(
                 ctx.work.W,
@@ -177,7 +178,7 @@ def measure_scalar_errors(layout: Layout, work: Scratch, z: array2, dt: real, w:
             error = real(0.0)
             mass = real(1.0) / K
             if (kinds & BOUND) != 0:
-                p = get(work.p, layout.scalar_p_start + 4 * l, w)
+                p = get(work.p, layout.scalar_p_start + SCALAR_IMPULSES * l, w)
                 low = wp.min(layout.scalar_lower[l], g)
                 high = wp.max(layout.scalar_upper[l], g)
                 if layout.scalar_lower[l] == layout.scalar_upper[l]:
@@ -220,7 +221,7 @@ def measure_gap_growth(loops: LoopJoints, work: Scratch, dt: real, w: int):
     while k < loops.count:
         j = int(0)
         while j < loops.constraint_count[loops.kind[k]]:
-            r = 6 * k + j
+            r = JOINT_ROWS * k + j
             if get(work.joint_row_dropped, r, w) == real(0.0):
                 growth = get(work.joint_gap_next, r, w) - tolerated_gap(get(work.joint_gap, r, w))
                 worst = wp.max(worst, wp.abs(growth))

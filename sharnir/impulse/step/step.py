@@ -13,7 +13,7 @@ from sharnir.impulse.data import State, StepContext
 from sharnir.impulse.rows.contact_matching import store_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.extrapolation import extrapolation_order_of
-from sharnir.impulse.slots import Phase, ReportItem, Setting, Status, StatusReal
+from sharnir.impulse.slots import Phase, PrevStep, ReportItem, Setting, Status, StatusReal
 from sharnir.impulse.solve.pgs_sweep import apply_model_impulses
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, step_row_options, use_direct
 from sharnir.impulse.step.commit import DIVERGED_POSITION, commit_positions, commit_velocities
@@ -49,15 +49,15 @@ POSITION_BUDGET_SHARE = wp.constant(real(0.2))  # share of the time budget that 
 def warm_start_factor(state: State, h: real, w: int):
     """Factor of the previous impulses to start from: ratio of the times forces act, times the warm-start setting."""
     scale = real(0.0)
-    if item(state.prev_step, 1, w) > real(0.0):
-        scale = state.settings[Setting.WARM_START, 0] * h / item(state.prev_step, 1, w)
+    if item(state.prev_step, PrevStep.FORCE_TIME, w) > real(0.0):
+        scale = state.settings[Setting.WARM_START, 0] * h / item(state.prev_step, PrevStep.FORCE_TIME, w)
     return scale
 
 
 @wp.func
 def begin_step(ctx: StepContext, end: wp.float64, w: int):
     """Begin a step: h = (dt_prev + dt)/2, warm-start factor, direct or swept bilateral rows, flags."""
-    h = real(0.5) * (item(ctx.state.prev_step, 0, w) + ctx.state.settings[Setting.DT, 0])
+    h = real(0.5) * (item(ctx.state.prev_step, PrevStep.DT, w) + ctx.state.settings[Setting.DT, 0])
     put(ctx.work.status_real, StatusReal.FORCE_TIME, w, h)
     put(ctx.work.status_real, StatusReal.WARM_FACTOR, w, warm_start_factor(ctx.state, h, w))
     put(ctx.work.status_real, StatusReal.LAST_OPENING, w, DIVERGED_POSITION)
@@ -94,9 +94,9 @@ def predict_start(ctx: StepContext, z: array2, relative_pivot: real, w: int):
     set_item(ctx.state.report, ReportItem.MIN_RELATIVE_PIVOT, w, relative_pivot)
     ratio = real(0.0)
     if (
-        item(ctx.state.prev_step, 1, w) > real(0.0) and relative_pivot >= FOLD_RELATIVE_PIVOT
+        item(ctx.state.prev_step, PrevStep.FORCE_TIME, w) > real(0.0) and relative_pivot >= FOLD_RELATIVE_PIVOT
     ):  # at a fold speeds change without bound
-        ratio = dt / item(ctx.state.prev_step, 0, w)
+        ratio = dt / item(ctx.state.prev_step, PrevStep.DT, w)
     if ctx.state.settings[Setting.MAX_PASSES, 0] == real(0.0):
         ratio = real(0.0)
         reset_chord(ctx.layout, ctx.state, w)

@@ -9,7 +9,7 @@ from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.rows.whitened_rows import RowBlock, make_row_block
-from sharnir.impulse.slots import Half
+from sharnir.impulse.slots import SIDES, Half
 from sharnir.kernels.columns import LANES, get, get_int
 from sharnir.kernels.lanes import (
     MAX_LANE_ROWS,
@@ -95,7 +95,7 @@ def assign_lane_rows(layout: Layout, work: Scratch, w: int):
             lane_rows.contact_row_count = get_int(work.contact_row_count, c, w)
             k = int(0)
             while k < 6:
-                lane_rows.contact_halves[k] = get_int(work.contact_halves, 6 * c + k, w)
+                lane_rows.contact_halves[k] = get_int(work.contact_halves, SIDES * Half.SIZE * c + k, w)
                 k += 1
         lane_rows.impulse_at = vec2i(-1, -1)
         lane_rows.target_at = vec2i(-1, -1)

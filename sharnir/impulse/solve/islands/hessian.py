@@ -7,7 +7,7 @@ import warp as wp
 from sharnir.impulse.data import Scratch, StepContext, make_iterate
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_velocity, multiply_contact_rows
-from sharnir.impulse.slots import ContactMass
+from sharnir.impulse.slots import ContactMass, Half, IslandVelocity, Mu
 from sharnir.impulse.solve.islands.laws import (
     ISLAND_REGULARISATION,
     cone_hessian,
@@ -22,7 +22,7 @@ from sharnir.kernels.vector_ops import row_add, row_dot
 @wp.func
 def regularisation_of(work: Scratch, c: int, w: int):
     """Regularisation R of contact c, 1/kg: ISLAND_REGULARISATION of the diagonal of its normal row."""
-    effective_mass = get(work.contact_mass, ContactMass.SIZE * c + 9, w)
+    effective_mass = get(work.contact_mass, ContactMass.SIZE * c + ContactMass.NORMAL, w)
     return ISLAND_REGULARISATION * wp.where(effective_mass > real(0.0), real(1.0) / effective_mass, real(1.0))
 
 
@@ -34,10 +34,15 @@ def evaluate_island_velocities(ctx: StepContext, z: array2, direction: int, w: i
     while i <= get_int(ctx.work.island_contacts, 0, w):
         c = get_int(ctx.work.island_contacts, i, w)
         if direction == 1:
-            put3_at(ctx.work.island_velocity, 7 * c + 3, multiply_contact_rows(ctx, c, 0, 0, z, w), w)
+            put3_at(
+                ctx.work.island_velocity,
+                IslandVelocity.SIZE * c + IslandVelocity.DIRECTION,
+                multiply_contact_rows(ctx, c, 0, 0, z, w),
+                w,
+            )
         else:
             s = contact_velocity(ctx, c, 0, 0, z, w) - get3(ctx.work.contact_target, c, w)
-            put3_at(ctx.work.island_velocity, 7 * c, s, w)
+            put3_at(ctx.work.island_velocity, IslandVelocity.SIZE * c, s, w)
         i += 1
     i = int(1)
     while i <= get_int(ctx.work.island_scalars, 0, w):
@@ -66,14 +71,16 @@ def put3_at(target: array2, at: int, value: vec3, w: int):
 @wp.func
 def contact_velocity_along(work: Scratch, c: int, alpha: real, w: int):
     """Velocity of contact c minus its target at z + alpha · direction, with the slip lift μ|s_t| on its normal (M-62)."""
-    at = 7 * c
+    at = IslandVelocity.SIZE * c
     s = vec3(
         get(work.island_velocity, at, w), get(work.island_velocity, at + 1, w), get(work.island_velocity, at + 2, w)
     )
     d = vec3(
-        get(work.island_velocity, at + 3, w), get(work.island_velocity, at + 4, w), get(work.island_velocity, at + 5, w)
+        get(work.island_velocity, at + IslandVelocity.DIRECTION, w),
+        get(work.island_velocity, at + IslandVelocity.DIRECTION + 1, w),
+        get(work.island_velocity, at + IslandVelocity.DIRECTION + 2, w),
     )
-    return s + d * alpha + vec3(get(work.island_velocity, at + 6, w), real(0.0), real(0.0))
+    return s + d * alpha + vec3(get(work.island_velocity, at + IslandVelocity.LIFT, w), real(0.0), real(0.0))
 
 
 @wp.func
@@ -89,8 +96,8 @@ def add_contact_hessian(plan: Layout, work: Scratch, c: int, G: mat33, n: int, w
     while side < 2:
         at = 6 * c + 3 * side
         start = get_int(work.contact_halves, at, w)
-        length = get_int(work.contact_halves, at + 1, w)
-        first = get_int(work.contact_halves, at + 2, w)
+        length = get_int(work.contact_halves, at + Half.LENGTH, w)
+        first = get_int(work.contact_halves, at + Half.INDEX_START, w)
         i = int(0)
         while i < length:
             Ga = G * row3_at(work.W, start + i, length, w)
@@ -151,7 +158,7 @@ def assemble_newton_system(ctx: StepContext, n: int, z: array2, w: int):
     i = int(1)
     while i <= get_int(ctx.work.island_contacts, 0, w):
         c = get_int(ctx.work.island_contacts, i, w)
-        mu = get(ctx.work.contact_mu, 3 * c, w)
+        mu = get(ctx.work.contact_mu, Mu.SIZE * c, w)
         R = regularisation_of(ctx.work, c, w)
         s = contact_velocity_along(ctx.work, c, real(0.0), w)
         apply_contact_impulse(ctx, c, 0, cone_impulse(s, mu, R), make_iterate(ctx.work.z_direction, ctx.work.p, 0), w)

@@ -12,9 +12,9 @@ import warp as wp
 
 from sharnir.impulse.data import Scratch, StepContext, make_iterate
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SATURATION_EXCESS
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SATURATION_EXCESS, SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse
-from sharnir.impulse.slots import ContactMass
+from sharnir.impulse.slots import ContactMass, IslandVelocity, Mu
 from sharnir.impulse.solve.islands.hessian import (
     assemble_newton_system,
     contact_velocity_along,
@@ -64,7 +64,7 @@ def apply_island_impulses(ctx: StepContext, sign: real, z: array2, p: array2, w:
         k = int(0)
         while k < 4:
             if (ctx.layout.scalar_row_kinds[l] & (SATURATION_EXCESS | (1 << k))) != 0:
-                total = total + get(p, ctx.layout.scalar_p_start + 4 * l + k, w)
+                total = total + get(p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + k, w)
             k += 1
         row_add(
             ctx.work.W,
@@ -87,14 +87,16 @@ def directional_derivative(plan: Layout, work: Scratch, inner: real, direction2:
     i = int(1)
     while i <= get_int(work.island_contacts, 0, w):
         c = get_int(work.island_contacts, i, w)
-        at = 7 * c
+        at = IslandVelocity.SIZE * c
         p = cone_impulse(
-            contact_velocity_along(work, c, alpha, w), get(work.contact_mu, 3 * c, w), regularisation_of(work, c, w)
+            contact_velocity_along(work, c, alpha, w),
+            get(work.contact_mu, Mu.SIZE * c, w),
+            regularisation_of(work, c, w),
         )
         d = vec3(
-            get(work.island_velocity, at + 3, w),
-            get(work.island_velocity, at + 4, w),
-            get(work.island_velocity, at + 5, w),
+            get(work.island_velocity, at + IslandVelocity.DIRECTION, w),
+            get(work.island_velocity, at + IslandVelocity.DIRECTION + 1, w),
+            get(work.island_velocity, at + IslandVelocity.DIRECTION + 2, w),
         )
         total = total - wp.dot(p, d)
         i += 1
@@ -144,12 +146,12 @@ def store_island_impulses(plan: Layout, work: Scratch, p: array2, w: int):
     while i <= get_int(work.island_contacts, 0, w):
         c = get_int(work.island_contacts, i, w)
         at = plan.contact_p_start + CONTACT_IMPULSES * c
-        mu = get(work.contact_mu, 3 * c, w)
+        mu = get(work.contact_mu, Mu.SIZE * c, w)
         s = contact_velocity_along(work, c, real(0.0), w)
         d = vec3(
-            get(work.island_velocity, 7 * c + 3, w),
-            get(work.island_velocity, 7 * c + 4, w),
-            get(work.island_velocity, 7 * c + 5, w),
+            get(work.island_velocity, IslandVelocity.SIZE * c + IslandVelocity.DIRECTION, w),
+            get(work.island_velocity, IslandVelocity.SIZE * c + IslandVelocity.DIRECTION + 1, w),
+            get(work.island_velocity, IslandVelocity.SIZE * c + IslandVelocity.DIRECTION + 2, w),
         )
         impulse = (
             cone_impulse(s, mu, regularisation_of(work, c, w)) - cone_hessian(s, mu, regularisation_of(work, c, w)) * d
@@ -164,7 +166,7 @@ def store_island_impulses(plan: Layout, work: Scratch, p: array2, w: int):
         l = get_int(work.island_scalars, i, w)
         velocity = get(work.island_scalar_velocity, 2 * l, w)
         change = get(work.island_scalar_velocity, 2 * l + 1, w)
-        at = plan.scalar_p_start + 4 * l
+        at = plan.scalar_p_start + SCALAR_IMPULSES * l
         k = int(0)
         while k < 4:
             if (plan.scalar_row_kinds[l] & (SATURATION_EXCESS | (1 << k))) != 0:
@@ -216,13 +218,13 @@ def update_slip_lift(ctx: StepContext, z: array2, w: int):
     i = int(1)
     while i <= get_int(ctx.work.island_contacts, 0, w):
         c = get_int(ctx.work.island_contacts, i, w)
-        at = 7 * c
+        at = IslandVelocity.SIZE * c
         s1 = get(ctx.work.island_velocity, at + 1, w)
         s2 = get(ctx.work.island_velocity, at + 2, w)
-        slip_lift = get(ctx.work.contact_mu, 3 * c, w) * wp.sqrt(s1 * s1 + s2 * s2)
-        change = wp.abs(slip_lift - get(ctx.work.island_velocity, at + 6, w))
-        worst = wp.max(worst, change * get(ctx.work.contact_mass, ContactMass.SIZE * c + 9, w))
-        put(ctx.work.island_velocity, at + 6, w, slip_lift)
+        slip_lift = get(ctx.work.contact_mu, Mu.SIZE * c, w) * wp.sqrt(s1 * s1 + s2 * s2)
+        change = wp.abs(slip_lift - get(ctx.work.island_velocity, at + IslandVelocity.LIFT, w))
+        worst = wp.max(worst, change * get(ctx.work.contact_mass, ContactMass.SIZE * c + ContactMass.NORMAL, w))
+        put(ctx.work.island_velocity, at + IslandVelocity.LIFT, w, slip_lift)
         i += 1
     return worst
 

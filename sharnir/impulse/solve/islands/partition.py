@@ -25,7 +25,7 @@ def find_worst_light_contact(work: Scratch, epsilon: real, w: int):
     while c < contact_count(work, w):
         if (
             get(work.contact_impulse_change, c, w) > worst
-            and get(work.contact_mass, ContactMass.SIZE * c + 16, w) > MASS_RATIO
+            and get(work.contact_mass, ContactMass.SIZE * c + ContactMass.LIGHTNESS, w) > MASS_RATIO
         ):
             worst = get(work.contact_impulse_change, c, w)
             found = c
