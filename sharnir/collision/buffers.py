@@ -48,7 +48,7 @@ def allocate_contacts(capacity: int, worlds: int, device: str) -> Contacts:
     out.capacity = capacity
     for name, rows in (("normal", 3), ("point", 3), ("gap", 1)):
         setattr(out, name, allocate_columns(rows * capacity, worlds, device))
-    for name, size in (("count", 2), ("contact_shape", 2 * capacity), ("feature", capacity)):
+    for name, size in (("count", 2), ("shape", 2 * capacity), ("feature", capacity)):
         setattr(out, name, allocate_columns(size, worlds, device, int))
     return out
 

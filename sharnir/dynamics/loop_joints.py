@@ -310,8 +310,8 @@ def upload_loop_joints(model: Model, device: str) -> LoopJoints:
     out = LoopJoints()
     out.count, out.dofs = model.loops, model.nv
     integers = {
-        "kind": model.loop_kind, "link": model.loop_link, "row": JOINT_ROW_TABLE, "fixed": CONSTRAINT_COUNT,
-        "q_start": model.loop_q_start, "v_start": model.loop_v_start,
+        "kind": model.loop_kind, "link": model.loop_link, "row_table": JOINT_ROW_TABLE,
+        "constraint_count": CONSTRAINT_COUNT, "q_start": model.loop_q_start, "v_start": model.loop_v_start,
     }  # fmt: skip
     for name, values in integers.items():
         setattr(out, name, wp.array(values.astype(np.int32).reshape(-1), dtype=int, device=device))
@@ -334,7 +334,7 @@ def allocate_loop_rows(model: Model, worlds: int, device: str) -> LoopRows:
     for name in ("Ja", "Jb"):
         setattr(rows, name, wp.zeros((6 * n, columns), dtype=real, device=device))
     sizes = {"g": n, "rate": n, "bias": n, "W": n * model.nv}
-    sizes |= dict.fromkeys(("q", "near"), int(model.loop_q_start[-1]))
+    sizes |= dict.fromkeys(("q", "q_reference"), int(model.loop_q_start[-1]))
     for name, size in sizes.items():
         setattr(rows, name, allocate_columns(size, worlds, device))
     return rows
