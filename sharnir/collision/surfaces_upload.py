@@ -9,7 +9,7 @@ import warp as wp
 
 from sharnir.collision.broad_phase import upload_broad_phase
 from sharnir.collision.filters import build_collision_filter
-from sharnir.collision.pipeline import (
+from sharnir.collision.contact_model import (
     RESTITUTION_FACTOR,
     ROLLING_FRICTION,
     SLIDING_FRICTION,

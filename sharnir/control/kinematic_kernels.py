@@ -7,7 +7,7 @@ import warp as wp
 from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of, measure_joint_coordinates
-from sharnir.dynamics.tree import Tree, Workspace, ints
+from sharnir.dynamics.tree import DenseRow, Tree, Workspace, Wrench, ints, make_row, make_wrench
 from sharnir.kernels.columns import get, get3, get33, put, put3
 from sharnir.kernels.types import KERNEL_OPTIONS, array2, mat33, real, vec3
 
@@ -104,15 +104,14 @@ def com_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: Ki
 
 
 @wp.func
-def add_jacobian_row(tree: Tree, ws: Workspace, J: array2, row: int, link: int, f: vec3, n: vec3):
-    """J[row + d] += S_d · (f, n) for all coordinates d from a link to its root: Jacobian row of a unit wrench about the
-    pivot."""
+def add_jacobian_row(tree: Tree, ws: Workspace, row: DenseRow, link: int, wrench: Wrench):
+    """J_d += S_d · (f, n) for all coordinates d from a link to its root: Jacobian row of a wrench about the pivot."""
     i = int(link)
     while i >= 0:
         d = tree.dof[i]
         while d < tree.dof[i + 1]:
-            rate = wp.dot(f, get3(ws.S, 2 * d, 0)) + wp.dot(n, get3(ws.S, 2 * d + 1, 0))
-            put(J, row + d, 0, get(J, row + d, 0) + rate)
+            rate = wp.dot(wrench.f, get3(ws.S, 2 * d, 0)) + wp.dot(wrench.n, get3(ws.S, 2 * d + 1, 0))
+            put(row.array, row.start + d, 0, get(row.array, row.start + d, 0) + rate)
             d += 1
         i = tree.parent[i]
 
@@ -134,10 +133,11 @@ def loop_jacobian(tree: Tree, ws: Workspace, loops: LoopJoints, found: Kinematic
         while d < n:
             put(found.Jl, r * n + d, 0, real(0.0))
             d += 1
-        add_jacobian_row(tree, ws, found.Jl, r * n, s.b, force, torque + wp.cross(s.rb, force))
-        add_jacobian_row(tree, ws, found.Jl, r * n, s.a, -force, -(torque + wp.cross(s.ra, force)))
+        row = make_row(found.Jl, r * n)
+        add_jacobian_row(tree, ws, row, s.b, make_wrench(force, torque + wp.cross(s.rb, force)))
+        add_jacobian_row(tree, ws, row, s.a, make_wrench(-force, -(torque + wp.cross(s.ra, force))))
         j += 1
-    measure_joint_coordinates(loops, found.loop_q, found.near, s, k, kind, 0)
+    measure_joint_coordinates(loops, found.loop_q, found.near, s, k, 0)
 
 
 @wp.kernel

@@ -10,8 +10,9 @@ from sharnir.kernels.types import array2, real, vec3
 
 
 @wp.func
-def point_jacobian(tree: Tree, ws: Workspace, dofs: int, link: int, point: vec3, J: array2, w: int):
+def point_jacobian(tree: Tree, ws: Workspace, link: int, point: vec3, J: array2, w: int):
     """J[k·nv + d]: rows are v (3) of the point, given in the link frame, and ω (3), world axes."""
+    dofs = tree.dof[tree.links]
     r = get3(ws.x, link, w) + get33(ws.R, link, w) * point
     d = int(0)
     while d < 6 * dofs:

@@ -11,7 +11,7 @@ from sharnir.dynamics.forces import add_spring_wrenches, passive_forces, set_app
 from sharnir.dynamics.jacobian import point_jacobian
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.rnea import accelerate, joint_forces, link_forces, subtree_forces
-from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.dynamics.tree import Tree, Workspace, make_row
 from sharnir.enums import SPRINGS
 from sharnir.kernels.columns import get3, get33, set_item3
 from sharnir.kernels.types import KERNEL_OPTIONS, array2, vec3
@@ -59,36 +59,38 @@ def rnea_kernel(
 
 
 @wp.kernel
-def crba_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, dofs: int, M: array2):
-    """Mass matrix M [dofs · dofs] at q."""
+def crba_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, M: array2):
+    """Mass matrix M [nv · nv] at q."""
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
     composite_inertias(tree, ws, w)
-    mass_matrix(tree, ws, dofs, M, w)
+    mass_matrix(tree, ws, M, w)
 
 
 @wp.kernel
-def whitened_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, tau: array2, dofs: int, W: array2):
-    """W [dofs · dofs] with M⁻¹ = W Wᵀ at q."""
+def whitened_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, tau: array2, W: array2):
+    """W [nv · nv] with M⁻¹ = W Wᵀ at q."""
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
     inward(tree, ws, tau, 0, w)
+    dofs = tree.dof[tree.links]
     i = int(0)
     while i < tree.links:
         d = tree.dof[i]
         while d < tree.dof[i + 1]:
-            whiten_coordinate(tree, ws, i, d, W, d * dofs, w)
+            whiten_coordinate(tree, ws, i, d, make_row(W, d * dofs), w)
             d += 1
         i += 1
 
 
 @wp.kernel
 def jacobian_kernel(
-    tree: Tree, ws: Workspace, q: array2, v: array2, dofs: int, link: wp.array(dtype=int), point: array2, J: array2
+    tree: Tree, ws: Workspace, q: array2, v: array2, link: wp.array(dtype=int), point: array2, J: array2
 ):
+    """Jacobian J [6 · nv] of a point of a link at q."""
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
-    point_jacobian(tree, ws, dofs, link[0], vec3(point[0, 0], point[1, 0], point[2, 0]), J, w)
+    point_jacobian(tree, ws, link[0], vec3(point[0, 0], point[1, 0], point[2, 0]), J, w)
 
 
 @wp.kernel

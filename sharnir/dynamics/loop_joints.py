@@ -9,7 +9,7 @@ import warp as wp
 
 from sharnir.dynamics.aba import whiten
 from sharnir.dynamics.forces import pivot_of, point_velocity
-from sharnir.dynamics.tree import Tree, Workspace, ints
+from sharnir.dynamics.tree import Tree, Workspace, ints, make_row, make_wrench
 from sharnir.enums import CYLINDRICAL, FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, UNIVERSAL
 from sharnir.kernels.columns import allocate_columns, get3, get33, item, put3, set_item
 from sharnir.kernels.types import array2, column, mat33, np_real, real, vec3
@@ -203,15 +203,14 @@ def evaluate_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopR
             rows.rate[r, w] = wp.dot(force, dv) + wp.dot(torque, dw)
             rows.bias[r, w] = bias
             j += 1
-        measure_joint_coordinates(loops, rows.q, rows.q_reference, s, k, kind, w)
+        measure_joint_coordinates(loops, rows.q, rows.q_reference, s, k, w)
         k += 1
 
 
 @wp.func
-def measure_joint_coordinates(
-    loops: LoopJoints, out: array2, reference: array2, s: LoopFrames, k: int, kind: int, w: int
-):
+def measure_joint_coordinates(loops: LoopJoints, out: array2, reference: array2, s: LoopFrames, k: int, w: int):
     """Store the coordinates of loop joint k: displacements, angles unwrapped from `reference`, quaternion of C in P."""
+    kind = loops.kind[k]
     q = loops.q_start[k]
     R = wp.transpose(s.P) * s.C
     d = wp.transpose(s.P) * s.d
@@ -255,12 +254,11 @@ def whiten_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRow
         while d < loops.dofs:
             rows.W[start + d, w] = real(0.0)
             d += 1
-        Jb0 = get3(rows.Jb, 2 * r, w)
-        Jb1 = get3(rows.Jb, 2 * r + 1, w)
-        whiten(tree, ws, loops.link[2 * k + 1], Jb0, Jb1, rows.W, start, real(1.0), w)
-        Ja0 = get3(rows.Ja, 2 * r, w)
-        Ja1 = get3(rows.Ja, 2 * r + 1, w)
-        whiten(tree, ws, loops.link[2 * k], Ja0, Ja1, rows.W, start, real(-1.0), w)
+        row = make_row(rows.W, start)
+        on_b = make_wrench(get3(rows.Jb, 2 * r, w), get3(rows.Jb, 2 * r + 1, w))
+        whiten(tree, ws, loops.link[2 * k + 1], on_b, row, w)
+        on_a = make_wrench(-get3(rows.Ja, 2 * r, w), -get3(rows.Ja, 2 * r + 1, w))
+        whiten(tree, ws, loops.link[2 * k], on_a, row, w)
         r += 1
 
 

@@ -86,7 +86,7 @@ class System:
         views = {**self._arrays, "q": d.q, "v": d.v}
         self._view = {name: array.numpy()[:, 0] for name, array in views.items()}
         r = self._rows
-        self._row = {name: getattr(r, name).numpy()[:, 0] for name in ("g", "rate", "bias", "q", "near")}
+        self._row = {name: getattr(r, name).numpy()[:, 0] for name in ("g", "rate", "bias", "q", "q_reference")}
         self._W = r.W.numpy()[:, 0].reshape(6 * model.loops, model.nv)
         self.hold = LoopRankMonitor()
         self._scale = max(1.0, float(np.abs(model.loop_pos).max(initial=0.0)))
@@ -121,7 +121,7 @@ class System:
 
     def initial(self) -> Reals:
         """The model's initial state, loops closed and velocities made to respect them."""
-        self._row["near"][:] = self.model.loop_q0
+        self._row["q_reference"][:] = self.model.loop_q0
         self._counted_at, self._counted_rate = 0.0, np.zeros(len(self._angles))
         return self.project(0.0, np.concatenate([self.model.q0, self.model.v0, [0.0]]))
 
@@ -238,10 +238,10 @@ class System:
     def _count_turns(self, t: float) -> None:
         """Count the angles of loop joints on from the last accepted state, by its rates and the present ones."""
         rate = self._row["rate"][self._angle_rows]
-        expected = self._row["near"][self._angles] + 0.5 * (t - self._counted_at) * (rate + self._counted_rate)
+        expected = self._row["q_reference"][self._angles] + 0.5 * (t - self._counted_at) * (rate + self._counted_rate)
         here = self._row["q"][self._angles]
-        self._row["near"][:] = self._row["q"]
-        self._row["near"][self._angles] = here + 2 * np.pi * np.round((expected - here) / (2 * np.pi))
+        self._row["q_reference"][:] = self._row["q"]
+        self._row["q_reference"][self._angles] = here + 2 * np.pi * np.round((expected - here) / (2 * np.pi))
         self._counted_at, self._counted_rate = t, rate
 
     def _close(self, y: Reals) -> tuple[Reals, LeastNormSolver]:
@@ -308,7 +308,7 @@ class System:
     def reactions(self, t: float, y: Reals, loop_q: Reals, force: Reals) -> tuple[Reals, Reals]:
         """Wrenches [nb, 6] of the tree's joints on their links (force, torque about the link frame's origin; world
         axes) and forces along the six rows [loops, 6] of each loop joint, the least where they are redundant."""
-        self._row["near"][:] = loop_q
+        self._row["q_reference"][:] = loop_q
         correction = self.evaluate(t, y, force).correction
         a, d = self._arrays, self._dynamics
         lam = np.zeros(6 * self.model.loops)

@@ -38,6 +38,10 @@ vec4 = wp.types.vector(4, real)
 vec6 = wp.types.vector(6, real)
 quat = wp.types.quaternion(real)
 array2 = wp.array(dtype=real, ndim=2)
+real_array = wp.array(dtype=real)
+int_array = wp.array(dtype=int)
+vec3_array = wp.array(dtype=vec3)
+vec3i_array = wp.array(dtype=wp.vec3i)
 # Flags measured on the articulated-body kernels; -mprefer-vector-width keeps AVX-512 from down-clocking them.
 CPU_FLAGS = "-march=native -mllvm=-inline-threshold=600000 -mllvm=-slp-recursion-max-depth=4 -mprefer-vector-width=256"
 CPU_FLAGS += " -ffp-contract=fast -mllvm=-unroll-runtime=false"  # loops here are short: 2 % of a step with contacts

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.contact_reduction import WorldSphere
 from sharnir.collision.convex.support_mapping import core_center_of, core_radius, core_support
-from sharnir.collision.shapes import Geometry, ShapePose
+from sharnir.collision.shapes import Geometry, ShapePose, WorldSphere
 from sharnir.collision.surface.internal_edges import SurfaceTriangle
 from sharnir.kernels.types import column, real, vec3
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.contact_reduction import WorldSphere
-from sharnir.collision.shapes import Geometry, ShapePose
+from sharnir.collision.shapes import Geometry, ShapePose, WorldSphere
 from sharnir.collision.surface.height_field import field_cell_of, field_triangle_of
 from sharnir.collision.surface.internal_edges import SurfaceTriangle, field_vertex_of
 from sharnir.collision.surface.mesh_bvh import (
