@@ -95,7 +95,7 @@ class Contacts:
         self.point, self.normal, self.gap = at[:, :3].copy(), at[:, 3:6].copy(), at[:, 6].copy()
         self.normal_impulse = np.einsum("ij,ij->i", self.force, self.normal)
         self.tangential = self.force - self.normal_impulse[:, None] * self.normal
-        geo = sim.impulses.plan.contact_model.geo
+        geo = sim.impulses.layout.contact_model.geo
         pairs = state.prev_contact_keys.numpy()[1 : 1 + 2 * n : 2, world]
         grounded = np.array([geo.link.numpy()[pair % geo.count] < 0 for pair in pairs], dtype=bool)
         self.lifting = np.where(grounded, -1.0, 1.0)[:, None] * self.force  # on the body, where the other is the world

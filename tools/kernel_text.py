@@ -48,6 +48,26 @@ def tokens_of(text: str) -> list[str]:
             out.append("$" + value)
         elif kind not in ("comment", "space"):
             out.append(value)
+    return inline_constants(out)
+
+
+def inline_constants(tokens: list[str]) -> list[str]:
+    """Tokens with `const wp::T name = value;` dropped and the name replaced by its value: how often Warp declares the
+    same constant depends on how it is spelled."""
+    out: list[str] = []
+    values: dict[str, list[str]] = {}
+    depth = k = 0
+    while k < len(tokens):
+        if tokens[k] == "const" and depth and tokens[k + 1].startswith("wp::") and tokens[k + 3] == "=":
+            end = tokens.index(";", k)
+            values[tokens[k + 2]] = tokens[k + 4 : end]
+            k = end + 1
+            continue
+        depth += (tokens[k] == "{") - (tokens[k] == "}")
+        if depth == 0:
+            values = {}
+        out += values.get(tokens[k], [tokens[k]])
+        k += 1
     return out
 
 

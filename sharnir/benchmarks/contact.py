@@ -174,7 +174,7 @@ def _row(case: Case, ours: Ours, peer: Peer | None, phase: str, rests: bool) -> 
         "target": "–" if target is None else f"≤ {target:g}",
         "median": _pair(f"{np.median(mine):.4g}", None if theirs is None else f"{np.median(theirs):.4g}"),
         "p99.9": f"{facts['step_p99.9']:.4g}",
-        "search": f"{facts['search_us']:.3g}" if ours.sim.impulses.plan.contact_model.rounds == 0 else "–",
+        "search": f"{facts['search_us']:.3g}" if ours.sim.impulses.layout.contact_model.only_round == 0 else "–",
         "sweeps": f"{facts['sweeps_mean']:.1f}, {facts['sweeps_max']}",
         "residual": f"{facts['residual_of_weight']:.0e}",
         "contacts": _pair(f"{np.mean(ours.contacts):.0f}", None if peer is None else f"{np.mean(peer.contacts):.0f}"),

@@ -13,8 +13,8 @@ import numpy as np
 
 from sharnir.benchmarks.harness import row
 from sharnir.benchmarks.view import TOKEN, client
-from sharnir.impulse.data import STEP_TICKS, SWEEP_COUNT
 from sharnir.impulse.engine import ticks_per_second
+from sharnir.impulse.slots import ReportItem
 from sharnir.progress import bar
 from sharnir.scenes import demonstrators
 from sharnir.scenes.demonstrators import Performer
@@ -91,8 +91,8 @@ def step(simulation: Simulation, performer: Performer, taken: Taken) -> None:
     simulation.step()
     taken.whole.append(time.perf_counter() - began)
     report = simulation.impulses.reports(1)[0, :, 0]
-    taken.solver.append(float(report[STEP_TICKS]) / ticks_per_second())
-    taken.iterations.append(float(report[SWEEP_COUNT]))
+    taken.solver.append(float(report[ReportItem.STEP_TICKS]) / ticks_per_second())
+    taken.iterations.append(float(report[ReportItem.SWEEP_COUNT]))
     if performer.task.done:
         taken.attempts.append(all(f.met for f in performer.task.figures()))
         simulation.reset()

@@ -10,8 +10,8 @@ import numpy as np
 
 from sharnir.compiler.maximal import maximal
 from sharnir.errors import SimulationError
-from sharnir.impulse import data as places
 from sharnir.impulse.engine import MAX_STEPS_PER_LAUNCH, STEPS_PER_GRAPH, ticks_per_second
+from sharnir.impulse.slots import ReportItem, StopReason
 from sharnir.model.model import Model, Reals
 from sharnir.simulation.simulation import Simulation
 from sharnir.simulation.step_report import evaluate_reports
@@ -130,7 +130,7 @@ class Ours(Runner):
         count = int(state.prev_contact_keys.numpy()[0, 0])
         gaps = state.prev_contact_geometry.numpy()[: 10 * count, 0].reshape(-1, 10)[:, 6]
         self.sunk = max(self.sunk, -float(gaps.min(initial=0.0)))
-        self.contacts.append(float(report[:, places.CONTACT_POINTS].mean()))
+        self.contacts.append(float(report[:, ReportItem.CONTACT_POINTS].mean()))
 
     def positions(self) -> Reals:
         self.sim._changed()
@@ -155,12 +155,12 @@ class Ours(Runner):
     def facts(self) -> dict[str, Any]:
         """Sweeps, residuals and times of the run."""
         r = np.concatenate(self.reports)
-        steps = 1e6 * r[:, places.STEP_TICKS] / ticks_per_second()
+        steps = 1e6 * r[:, ReportItem.STEP_TICKS] / ticks_per_second()
         search = max(0.0, 1e6 * float(np.mean(self.seconds)) - float(steps.mean()))
-        residual = float(r[:, places.SWEEP_RESIDUAL].max())
+        residual = float(r[:, ReportItem.SWEEP_RESIDUAL].max())
         return {
-            "sweeps_mean": float(r[:, places.SWEEP_COUNT].mean()), "sweeps_max": int(r[:, places.SWEEP_COUNT].max()),
-            "capped": float((r[:, places.STOP_REASON] == places.CAPPED).mean()), "residual": residual,
+            "sweeps_mean": float(r[:, ReportItem.SWEEP_COUNT].mean()), "sweeps_max": int(r[:, ReportItem.SWEEP_COUNT].max()),
+            "capped": float((r[:, ReportItem.STOP_REASON] == StopReason.CAPPED).mean()), "residual": residual,
             "residual_of_weight": residual / (self.weight * self.dt), "search_us": search,
             "step_p99.9": float(np.percentile(steps, 99.9)) + search,
         }  # fmt: skip

@@ -16,8 +16,8 @@ import numpy as np
 from sharnir import scenes
 from sharnir.benchmarks.harness import spread
 from sharnir.compiler import compile
-from sharnir.impulse import data as places
 from sharnir.impulse.engine import ticks_per_second
+from sharnir.impulse.slots import ReportItem
 from sharnir.progress import bar
 from sharnir.scenes import grasp
 from sharnir.simulation.simulation import Simulation
@@ -76,10 +76,10 @@ class Ours:
     def facts(self) -> dict[str, Any]:
         """Iterations, errors and times of the run."""
         r = np.concatenate(self.reports)
-        steps = r[:, places.STEP_TICKS] / ticks_per_second()
+        steps = r[:, ReportItem.STEP_TICKS] / ticks_per_second()
         return {
-            "iterations_mean": float(r[:, places.SWEEP_COUNT].mean()), "iterations_max": int(r[:, places.SWEEP_COUNT].max()),
-            "position_error": float(r[:, places.POSITION_ERROR].max()), "largest_error": max(self.errors),
+            "iterations_mean": float(r[:, ReportItem.SWEEP_COUNT].mean()), "iterations_max": int(r[:, ReportItem.SWEEP_COUNT].max()),
+            "position_error": float(r[:, ReportItem.POSITION_ERROR].max()), "largest_error": max(self.errors),
             "step_p99.9": float(np.percentile(steps, 99.9)) * 1e6,
         }  # fmt: skip
 

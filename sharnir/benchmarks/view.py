@@ -14,8 +14,8 @@ import numpy as np
 
 from sharnir import scenes
 from sharnir.benchmarks.harness import row
-from sharnir.impulse.data import STEP_TICKS
 from sharnir.impulse.engine import ticks_per_second
+from sharnir.impulse.slots import ReportItem
 from sharnir.simulation.simulation import Simulation
 from sharnir.spec.elements import Body, Box
 from sharnir.spec.joints import Free
@@ -124,7 +124,7 @@ class Watch:
             self.player.publish()
             self.work.append(t1 - t0 + time.thread_time() - t2)
             self.waits += waits() - before
-            ticks = self.live.simulation.impulses.reports(STEPS)[:, STEP_TICKS, 0]
+            ticks = self.live.simulation.impulses.reports(STEPS)[:, ReportItem.STEP_TICKS, 0]
             self.steps += (ticks / ticks_per_second()).tolist()
 
 

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 import warp as wp
 
 from sharnir.collision.buffers import CollisionScratch, Contacts, allocate_collision_scratch, allocate_contacts
+from sharnir.dynamics.loop_joints import LoopJoints
+from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, LANES_8
+from sharnir.impulse.slots import REPORT_SIZE, ContactMass, Setting, Status, StatusReal
 from sharnir.kernels.columns import LANES, allocate_columns, allocate_contiguous
 from sharnir.kernels.lanes import MAX_LANE_ROWS
 from sharnir.kernels.types import array2, real
@@ -18,71 +21,7 @@ if TYPE_CHECKING:
 
 ints2d = wp.array(dtype=int, ndim=2)
 
-# Settings of a step, by their place in `State.settings`.
-DT, EPSILON, ERP, MAX_PASSES, MAX_SWEEPS, TICK_BUDGET, METHOD, ACCELERATE, BILATERAL_DIRECT, WARM_START = range(10)
-# where a step replays one that ran out of time: its sweeps, pseudo-impulse sweeps, position corrections
-REPLAY_CUT, REPLAY_PSEUDO_SWEEPS, REPLAY_CORRECTIONS = range(10, 13)
-TOL_SCALE = 13  # factor of the usual tolerances
-# MEAN_MASS: kg, mean over all bodies; WEIGH_BY_MASS: 1: impulse changes count the more, the lighter the bodies they
-# move
-MEAN_MASS, WEIGH_BY_MASS = 14, 15
-TOL_ACCEPT = 16  # N s: change of impulses below which sweeps go on towards ε only while that is quick
-TOL_LOOSE = 17  # N s: change of impulses that ends the sweeps of an iteration another will follow
-SETTINGS_SIZE = 18
-# sweeps after which time was up
-(
-    CUT_AFTER,
-    PSEUDO_SWEEP_COUNT,
-    CORRECTION_COUNT,
-    SWEEP_COUNT,
-    PASS_COUNT,
-    SWEEP_RESIDUAL,
-    POSITION_ERROR,
-    STOP_REASON,
-    STEP_TICKS,
-    FALLBACK_USED,
-    MIN_RELATIVE_PIVOT,
-    CONTACT_POINTS,
-) = range(12)
-REPORT_SIZE = 12  # slots of a report
-# IS_DIRECT: 1: bilateral rows are solved directly; CORRECTION: number of the position correction, 0 during the
-# velocity phase; CORRECTING: 1 while the step, or a correction of its positions, goes on; POSITIONS_MOVED: 1 once
-# positions were corrected; PHASE: Phase of the velocity iteration; END_GAPS_KNOWN: 1 if the gaps at the end of the
-# step are up to date; RESTITUTION_STATE: RestitutionState; RESTITUTION_TRIES: how often the restitution was reduced;
-# LATE_ACTIVATIONS: how often scalar rows were activated within the step; DELASSUS_STATE: DelassusState;
-# LOOSE_ITERATION: 1 in a first iteration solved to TOL_LOOSE; LU_VALID: 1 while the LU factors of the dense Newton
-# system are valid
-(
-    IS_DIRECT,
-    CORRECTION,
-    CORRECTING,
-    POSITIONS_MOVED,
-    PHASE,
-    END_GAPS_KNOWN,
-    RESTITUTION_STATE,
-    RESTITUTION_TRIES,
-    LATE_ACTIVATIONS,
-    DELASSUS_STATE,
-    LOOSE_ITERATION,
-    LU_VALID,
-) = range(12)
-# WARM_STARTED: 1 once the warm-start impulses of contacts are in z; HAS_POSITION_ERROR: 1 while position errors are to
-# be undone
-WARM_STARTED, HAS_POSITION_ERROR = 12, 13
-# FORCE_TIME: s, time over which the step's forces act; WARM_FACTOR: factor of the previous impulses to start from;
-# LAST_OPENING: largest joint opening before the last position correction; RESTITUTION_SHARE: share of the restitution
-# velocity
-FORCE_TIME, WARM_FACTOR, LAST_OPENING, RESTITUTION_SHARE = range(4)
-# SWEEP_TOLERANCE: change of impulses that ends sweeps, N s; RESIDUAL2: squared residual of the momentum balance,
-# whitened
-SWEEP_TOLERANCE, RESIDUAL2 = 4, 5
-STATUS_SIZE, STATUS_REAL_SIZE = 14, 6
-# Reasons of stopping.
-CONVERGED, CAPPED, OUT_OF_TIME = range(3)
-CONTACT_MASS_SIZE = 17  # numbers of a contact in `contact_mass`
 MAX_ISLAND_DOFS = 120  # velocity coordinates of the largest island solved by Newton's method
-# Methods.
-PREDICTIVE, PAPER_BODIES, PAPER_TREE = range(3)
 
 
 @wp.struct
@@ -141,7 +80,7 @@ class State:
         array2  # [7 contact] first and second differences of their chord terms, world axes (m/s); number of
     )
     # known ones
-    settings: array2  # [SETTINGS_SIZE, 1]
+    settings: array2  # [len(Setting), 1]
     report: array2  # [REPORT_SIZE]
     q_next: array2  # [nq] positions the step leads to
     v_next: array2  # [nv] velocities of the step
@@ -288,9 +227,22 @@ class Scratch:
     collision: CollisionScratch  # scratch of collision detection
     active_scalars: ints2d  # [1 + scalar] count, scalar rows a sweep visits after those of the joints
     contact_count: ints2d  # [1] contacts that have rows
-    status: ints2d  # [STATUS_SIZE] where the step stands, flags and counters
-    status_real: array2  # [STATUS_REAL_SIZE] the same, numbers
+    status: ints2d  # [len(Status)] where the step stands, flags and counters
+    status_real: array2  # [len(StatusReal)] the same, numbers
     any_iterating: wp.array(dtype=int)  # [1] on a GPU: 1 while any world has iterations left
+
+
+@wp.struct
+class StepContext:
+    """Everything a stage of a step reads or writes; leaf functions take the parts they use."""
+
+    tree: Tree  # links and joints of the spanning tree
+    here: Workspace  # poses and factor of M⁻¹ at the start of the step
+    there: Workspace  # poses the step leads to
+    loops: LoopJoints  # joints that close loops
+    layout: Layout  # rows, laid out once
+    state: State
+    work: Scratch
 
 
 def allocate_state(model: Model, layout: Layout, worlds: int, history: int, device: str) -> State:
@@ -320,7 +272,7 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
     out.launch_step = allocate_columns(1, worlds, device, int)
     out.contacts = allocate_contacts(layout.max_contacts, worlds, device)
     out.prev_contact_keys = allocate_columns(1 + 2 * layout.max_contacts, worlds, device, int)
-    out.settings = wp.zeros((SETTINGS_SIZE, 1), dtype=real, device=device)
+    out.settings = wp.zeros((len(Setting), 1), dtype=real, device=device)
     return out
 
 
@@ -341,7 +293,7 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
     sizes |= {
         "joint_factor": 36 * joints,
         "contact_gap": layout.max_contacts,
-        "contact_mass": CONTACT_MASS_SIZE * layout.max_contacts,
+        "contact_mass": ContactMass.SIZE * layout.max_contacts,
     }
     per_contact_3 = ("contact_target", "impact_velocity", "impact_velocity_gain", "contact_mu", "contact_chord")
     sizes |= {
@@ -382,7 +334,7 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "compliant_velocity",
     )
     sizes |= dict.fromkeys((*per_scalar, "compliant_velocity_linear", "compliant_gamma"), scalars)
-    sizes |= {"status_real": STATUS_REAL_SIZE, "contact_impulse_change": layout.max_contacts}
+    sizes |= {"status_real": len(StatusReal), "contact_impulse_change": layout.max_contacts}
     chord_contacts = layout.max_contacts if layout.joints else 0
     sizes |= {"contact_chord_prev": 6 * chord_contacts, "contact_chord_known": chord_contacts}
     island_dofs = MAX_ISLAND_DOFS if layout.island_newton else 0
@@ -396,7 +348,7 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         setattr(out, name, wp.zeros((size, columns), dtype=real, device=device))
     counts = {
         "contact_count": 1,
-        "status": STATUS_SIZE,
+        "status": len(Status),
         "active_scalars": 1 + scalars,
         "rank_before": layout.bilaterals + 1,
         "contact_halves": 6 * layout.max_contacts,

@@ -13,9 +13,9 @@ import warp as wp
 from sharnir.collision.pipeline import collide_all_kernel, collide_convex_kernel, collide_round_kernel
 from sharnir.dynamics.loop_joints import upload_loop_joints
 from sharnir.dynamics.tree import allocate_workspace, upload_tree
-from sharnir.impulse import data as places
-from sharnir.impulse.data import EVOLVES, STATE_SAVED, allocate_scratch, allocate_state
+from sharnir.impulse.data import EVOLVES, STATE_SAVED, StepContext, allocate_scratch, allocate_state
 from sharnir.impulse.layout.layout import upload_layout
+from sharnir.impulse.slots import REPORT_SIZE, Method, Setting, StatusReal
 from sharnir.impulse.step.cpu import initialise_kernel, published_step_kernel, step_kernel, ticks_kernel
 from sharnir.impulse.step.gpu import Stages, begin_stage, pose_stage, step_stages, threads_of, velocity_stages
 from sharnir.impulse.step.observe import observe_kernel
@@ -38,7 +38,7 @@ REACTION_TOLERANCE_FACTOR = 1e-4  # factor on the usual tolerances, for reaction
 REACTION_PASSES = 10  # outer iterations for reactions
 UNLIMITED_SWEEPS = 1e9  # sweeps, where a step replays nothing
 # settings that make a step end where the replayed one did
-REPLAY_LIMITS = (places.REPLAY_CUT, places.REPLAY_PSEUDO_SWEEPS, places.REPLAY_CORRECTIONS)
+REPLAY_LIMITS = (Setting.REPLAY_CUT, Setting.REPLAY_PSEUDO_SWEEPS, Setting.REPLAY_CORRECTIONS)
 
 
 @cache
@@ -74,20 +74,21 @@ class ImpulseEngine:
         columns = worlds if self._on_gpu else 1
         self.tree = upload_tree(model, device)
         self.loops = upload_loop_joints(model, device)
-        self.plan, self.lines = upload_layout(model, device, contacts)
-        self.state = allocate_state(model, self.plan, worlds, MAX_STEPS_PER_LAUNCH, device)
-        self._work = allocate_scratch(model, self.plan, self.pairs, columns, device)
-        self._ws = allocate_workspace(model, columns, device, self.plan.z_size)
-        self._trial = allocate_workspace(model, columns, device)
-        self._all = [self.tree, self._ws, self._trial, self.loops, self.plan, self.state, self._work]
+        self.layout, self.scalars = upload_layout(model, device, contacts)
+        self.state = allocate_state(model, self.layout, worlds, MAX_STEPS_PER_LAUNCH, device)
+        self._work = allocate_scratch(model, self.layout, self.pairs, columns, device)
+        self._here = allocate_workspace(model, columns, device, self.layout.z_size)
+        self._there = allocate_workspace(model, columns, device)
+        self._context = StepContext()
+        self._context.tree, self._context.loops, self._context.layout = self.tree, self.loops, self.layout
+        self._context.here, self._context.there = self._here, self._there
+        self._context.state, self._context.work = self.state, self._work
         self._steps = wp.zeros(1, dtype=int, device="cpu")
         self._steps_view = self._steps.numpy()
         self._turn_view = np.zeros(1) if self._on_gpu else self.state.launch_step.numpy()
-        self._searches = (
-            self.plan.max_contacts > 0 and self.plan.detects_contacts == 0
-        )  # before every step, by a kernel
+        self._detects = self.layout.max_contacts > 0 and self.layout.detects_contacts == 0  # by a kernel of its own
         self._graphs = Graphs(device)
-        self._settings = np.zeros((places.SETTINGS_SIZE, 1), dtype=np_real)
+        self._settings = np.zeros((len(Setting), 1), dtype=np_real)
         self._tight: tuple[Settings, float, np.ndarray] | None = None
         self._views: dict[int, np.ndarray] = {}
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
@@ -115,28 +116,28 @@ class ImpulseEngine:
         for name, values in (("q", q), ("v", v), ("loop_q", loop_q)):
             getattr(self.state, name).assign(np.ascontiguousarray(values, dtype=np_real))
         self.state.contacts.count.zero_()
-        arguments = [self.tree, self._ws, self.loops, self.plan, self.state, self._work]
+        arguments = [self._context]
         self._graphs.launch("start", initialise_kernel, self.worlds, arguments)
 
     def set(self, settings: Settings, dt: float, like: tuple[float, ...] | None = None, tight: float = 1.0) -> None:
         """Settings of the steps to come; like: sweeps at which a step to replay was out of time, its pseudo-sweeps and
         corrections, which then end it instead of the clock; tight: share of the usual tolerances."""
-        paper = places.PAPER_BODIES if self.plan.is_maximal else places.PAPER_TREE
+        paper = Method.PAPER_BODIES if self.layout.is_maximal else Method.PAPER_TREE
         budget = NO_BUDGET_SECONDS if settings.budget is None or like is not None else settings.budget * BUDGET_FRACTION
         default = settings.method == "default"
         values = {
-            places.DT: dt, places.EPSILON: settings.change(self.model, dt), places.ERP: settings.erp,
-            places.MAX_PASSES: settings.passes, places.TICK_BUDGET: budget * ticks_per_second(),
-            places.MAX_SWEEPS: settings.max_sweeps,
-            places.METHOD: places.PREDICTIVE if default else paper, places.WARM_START: settings.warm_start,
-            places.ACCELERATE: default and settings.accelerate,
-            places.BILATERAL_DIRECT: default and settings.bilateral == "direct",
+            Setting.DT: dt, Setting.EPSILON: settings.change(self.model, dt), Setting.ERP: settings.erp,
+            Setting.MAX_PASSES: settings.passes, Setting.TICK_BUDGET: budget * ticks_per_second(),
+            Setting.MAX_SWEEPS: settings.max_sweeps,
+            Setting.METHOD: Method.PREDICTIVE if default else paper, Setting.WARM_START: settings.warm_start,
+            Setting.ACCELERATE: default and settings.accelerate,
+            Setting.BILATERAL_DIRECT: default and settings.bilateral == "direct",
         }  # fmt: skip
-        values[places.TOL_SCALE] = tight
-        values[places.TOL_ACCEPT] = settings.enough(self.model, dt)
-        values[places.TOL_LOOSE] = settings.easy_change(self.model, dt)
-        values[places.MEAN_MASS] = float(self.model.mass.sum()) / max(1, self.model.nb)
-        values[places.WEIGH_BY_MASS] = settings.epsilon is None and default and get_precision() == "double"
+        values[Setting.TOL_SCALE] = tight
+        values[Setting.TOL_ACCEPT] = settings.enough(self.model, dt)
+        values[Setting.TOL_LOOSE] = settings.easy_change(self.model, dt)
+        values[Setting.MEAN_MASS] = float(self.model.mass.sum()) / max(1, self.model.nb)
+        values[Setting.WEIGH_BY_MASS] = settings.epsilon is None and default and get_precision() == "double"
         limits = (UNLIMITED_SWEEPS,) * 3 if like is None else like
         values |= dict(zip(REPLAY_LIMITS, limits, strict=True))
         for place, value in values.items():
@@ -150,12 +151,12 @@ class ImpulseEngine:
         """Some steps of all worlds, at most HISTORY."""
         self._zero_turn()
         if self._on_gpu:
-            self._graphs.launch("arrive", pose_stage, self.worlds, self._all)
+            self._graphs.launch("pose", pose_stage, self.worlds, [self._context])
             for _ in range(steps // STEPS_PER_GRAPH):
                 self._launch_steps(1, STEPS_PER_GRAPH)
             for _ in range(steps % STEPS_PER_GRAPH):
                 self._launch_steps(1)
-        elif self._searches:
+        elif self._detects:
             self._launch_steps(1, steps)
         else:
             self._launch_steps(steps)
@@ -164,19 +165,19 @@ class ImpulseEngine:
         """Launch kernels of some steps, `times` over."""
         self._steps_view[0] = steps
         kernels = self.kernels_of_step()
-        self._graphs.launch_all(self._settings[places.METHOD, 0], kernels, self.worlds, times)
+        self._graphs.launch_all(self._settings[Setting.METHOD, 0], kernels, self.worlds, times)
 
     def kernels_of_step(self) -> list[Launch | RepeatWhile]:
         """What is launched for a step, in its order, with its arguments."""
         if self._on_gpu:
             after = self._in_turn(step_stages(self.model.loops > 0))
             return [*self._stages([begin_stage]), *self._collide(), *after]
-        predictive = self._settings[places.METHOD, 0] == places.PREDICTIVE
+        predictive = self._settings[Setting.METHOD, 0] == Method.PREDICTIVE
         kernel = step_kernel if predictive else published_step_kernel
-        return [*self._collide(), Launch(kernel, [*self._all, self._steps])]
+        return [*self._collide(), Launch(kernel, [self._context, self._steps])]
 
     def _stages(self, kernels: list[Any]) -> list[Launch]:
-        return [Launch(k, self._all, *threads_of(k)) for k in kernels]
+        return [Launch(k, [self._context], *threads_of(k)) for k in kernels]
 
     def _in_turn(self, stages: Stages) -> list[Launch | RepeatWhile]:
         again = RepeatWhile(self._stages(stages.again), self._work.any_iterating)
@@ -184,26 +185,13 @@ class ImpulseEngine:
 
     def _collide(self) -> list[Launch]:
         """The kernel that finds contacts, where shapes can touch and the others do not find them themselves."""
-        if not self._searches:
+        if not self._detects:
             return []
         state = self.state
-        arguments = [
-            self.tree,
-            self._ws,
-            self.plan.contact_model,
-            self._work.collision,
-            state.contacts,
-            state.q,
-            state.v,
-        ]
-        surfaces = self.plan.contact_model
-        kernel = (
-            collide_round_kernel
-            if surfaces.only_round
-            else collide_convex_kernel
-            if surfaces.only_convex
-            else collide_all_kernel
-        )
+        model = self.layout.contact_model
+        arguments = [self.tree, self._here, model, self._work.collision, state.contacts, state.q, state.v]
+        convex = collide_convex_kernel if model.only_convex else collide_all_kernel
+        kernel = collide_round_kernel if model.only_round else convex
         return [Launch(kernel, [*arguments, state.settings])]
 
     def _zero_turn(self) -> None:
@@ -214,20 +202,19 @@ class ImpulseEngine:
 
     def reports(self, steps: int) -> np.ndarray:
         """[steps, REPORTS, worlds] of the last launch."""
-        size = places.REPORT_SIZE * steps
+        size = REPORT_SIZE * steps
         history = self.state.history[:size].numpy() if self._on_gpu else self.host(self.state.history)[:size]
-        return np.asarray(history.reshape(steps, places.REPORT_SIZE, self.worlds))
+        return np.asarray(history.reshape(steps, REPORT_SIZE, self.worlds))
 
     def observe(self) -> None:
         """Velocities, poses and energies at the present time, in `seen`."""
-        arguments = [self.tree, self._ws, self.loops, self.plan, self.state, self._work]
         names = ("v", "loop_v", "position", "rotation", "velocity", "energy")
-        kernels = [*self._collide(), Launch(observe_kernel, arguments + [self.seen[n] for n in names])]
+        kernels = [*self._collide(), Launch(observe_kernel, [self._context] + [self.seen[n] for n in names])]
         self._graphs.launch_all("observe", kernels, self.worlds)
 
     def place(self) -> None:
         """Poses at the present time, in `seen`."""
-        arguments = [self.tree, self._ws, self.state.q, self.seen["position"], self.seen["rotation"]]
+        arguments = [self.tree, self._here, self.state.q, self.seen["position"], self.seen["rotation"]]
         self._graphs.launch("places", poses_kernel, self.worlds, arguments)
 
     def react(self, settings: Settings, dt: float) -> None:
@@ -239,15 +226,15 @@ class ImpulseEngine:
             self.start(self.state.q.numpy(), self.seen["v"].numpy(), self.state.loop_q.numpy())
         present = self._settings.copy()
         self._set_tight(settings, dt)
-        arguments = [*self._all, self.seen["wrench"], self.seen["loop_wrench"]]
+        arguments = [self._context, self.seen["wrench"], self.seen["loop_wrench"]]
         kernels: list[Launch | RepeatWhile] = [*self._collide(), Launch(reactions_kernel, arguments)]
         if self._on_gpu:
             before, after = self._stages([pose_stage, begin_stage]), self._in_turn(velocity_stages())
             kernels = [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
         self._graphs.launch_all("react", kernels, self.worlds)
         if self.worlds == 1:
-            gain = self.host(self._ws.C)[:, 0] - self.host(self.state.P)[:, 0]
-            self.momentum_rate = (gain / self.host(self._work.status_real)[places.FORCE_TIME, 0]).reshape(-1, 6)
+            gain = self.host(self._here.C)[:, 0] - self.host(self.state.P)[:, 0]
+            self.momentum_rate = (gain / self.host(self._work.status_real)[StatusReal.FORCE_TIME, 0]).reshape(-1, 6)
         self._put_back(kept)
         self._settings[:] = present
         self._send_settings()

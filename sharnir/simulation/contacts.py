@@ -52,7 +52,7 @@ def check_capacity(sim: Simulation, needed: np.ndarray) -> None:
     """Raise a SimulationError if contact points or near pairs exceeded the capacity. needed: number of contact points,
     or minus the number of near pairs where those were too many."""
     points, pairs = int(needed.max()), -int(needed.min())
-    max_points, shapes = sim.impulses.plan.max_contacts, len(sim.inner.shape_kind)
+    max_points, shapes = sim.impulses.layout.max_contacts, len(sim.inner.shape_kind)
     if pairs > 0:
         raise SimulationError(
             f"t = {sim.time:.6g} s: {pairs} pairs of shapes near each other: there is room for {sim.impulses.pairs}; "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sharnir.errors import SimulationError, shown
+from sharnir.impulse.slots import ReportItem, StopReason
 from sharnir.simulation.contacts import check_capacity
 
 if TYPE_CHECKING:
@@ -49,34 +50,36 @@ class Counts:
 def evaluate_reports(sim: Simulation, reports: np.ndarray) -> Report:
     """Count what happened in some steps and return the `Report` of the last. reports: [steps, slots, worlds]. Raises a
     SimulationError where the motion is not finite or contacts exceed the capacity."""
-    from sharnir.impulse import data as places
     from sharnir.impulse.engine import ticks_per_second
 
     worst = reports.max(axis=2)
-    if not np.isfinite(worst[:, places.SWEEP_RESIDUAL]).all() or not np.isfinite(worst[:, places.POSITION_ERROR]).all():
+    if (
+        not np.isfinite(worst[:, ReportItem.SWEEP_RESIDUAL]).all()
+        or not np.isfinite(worst[:, ReportItem.POSITION_ERROR]).all()
+    ):
         raise SimulationError(f"t = {sim.time:.6g} s: {describe_divergence(sim)}")
-    check_capacity(sim, reports[:, places.CONTACT_POINTS])
-    seconds = worst[:, places.STEP_TICKS] / ticks_per_second()
-    weakest = reports[:, places.MIN_RELATIVE_PIVOT].min(axis=1)
+    check_capacity(sim, reports[:, ReportItem.CONTACT_POINTS])
+    seconds = worst[:, ReportItem.STEP_TICKS] / ticks_per_second()
+    weakest = reports[:, ReportItem.MIN_RELATIVE_PIVOT].min(axis=1)
     near_rank_loss = (weakest < WARN_PIVOT_RATIO) & (sim.inner.loops > 0) & (sim.settings.method == "default")
     c = sim.counts
     c.steps += len(reports)
-    c.capped += int((worst[:, places.STOP_REASON] == places.CAPPED).sum())
-    c.out_of_time += int((worst[:, places.STOP_REASON] == places.OUT_OF_TIME).sum())
+    c.capped += int((worst[:, ReportItem.STOP_REASON] == StopReason.CAPPED).sum())
+    c.out_of_time += int((worst[:, ReportItem.STOP_REASON] == StopReason.OUT_OF_TIME).sum())
     c.overruns += 0 if sim.settings.budget is None else int((seconds > sim.settings.budget).sum())
-    c.guarded += int((worst[:, places.FALLBACK_USED] > 0).sum())
-    c.warned += int((near_rank_loss | (worst[:, places.POSITION_ERROR] > WARN_POSITION_ERROR * sim._size)).sum())
+    c.guarded += int((worst[:, ReportItem.FALLBACK_USED] > 0).sum())
+    c.warned += int((near_rank_loss | (worst[:, ReportItem.POSITION_ERROR] > WARN_POSITION_ERROR * sim._size)).sum())
     last = worst[-1]
     warning = None
-    if last[places.POSITION_ERROR] > WARN_POSITION_ERROR * sim._size:
-        warning = f"joints, couplings or limits are off by {last[places.POSITION_ERROR]:.1e} m or rad"
+    if last[ReportItem.POSITION_ERROR] > WARN_POSITION_ERROR * sim._size:
+        warning = f"joints, couplings or limits are off by {last[ReportItem.POSITION_ERROR]:.1e} m or rad"
     elif near_rank_loss[-1]:
         warning = f"loops hold {weakest[-1]:.1e} as firmly as before: near a fold, where the branch may change"
     return Report(
-        time=sim.time, iterations=int(last[places.SWEEP_COUNT]), residual=float(last[places.SWEEP_RESIDUAL]),
-        position_error=float(last[places.POSITION_ERROR]), reason=REASONS[int(last[places.STOP_REASON])],
-        seconds=float(seconds[-1]), passes=int(last[places.PASS_COUNT]), guarded=bool(last[places.FALLBACK_USED]),
-        warning=warning, counts=tuple(float(x) for x in last[: places.CORRECTION_COUNT + 1]),
+        time=sim.time, iterations=int(last[ReportItem.SWEEP_COUNT]), residual=float(last[ReportItem.SWEEP_RESIDUAL]),
+        position_error=float(last[ReportItem.POSITION_ERROR]), reason=REASONS[int(last[ReportItem.STOP_REASON])],
+        seconds=float(seconds[-1]), passes=int(last[ReportItem.PASS_COUNT]), guarded=bool(last[ReportItem.FALLBACK_USED]),
+        warning=warning, counts=tuple(float(x) for x in last[: ReportItem.CORRECTION_COUNT + 1]),
     )  # fmt: skip
 
 

@@ -15,12 +15,12 @@ from sharnir.simulation.simulation import Simulation
 
 # arrays of actuators in the engine's state
 ACTUATOR_STATE = (
-    "drive_input",
-    "drive_brake",
-    "drive_lagged",
-    "drive_flow",
-    "drive_force",
-    "drive_seen",
+    "actuator_input",
+    "actuator_brake",
+    "actuator_activation",
+    "actuator_force_end",
+    "actuator_force",
+    "actuator_rates",
 )
 
 
@@ -31,7 +31,7 @@ def with_solver(sim: Simulation, solver: str) -> Simulation:
     """
     if sim.worlds != 1:
         raise fail("simulation", "has several worlds", str(sim.worlds), "1, to go on with another solver")
-    room: dict[str, Any] = {"contacts": sim.impulses.plan.max_contacts or None, "pairs": sim.impulses.pairs or None}
+    room: dict[str, Any] = {"contacts": sim.impulses.layout.max_contacts or None, "pairs": sim.impulses.pairs or None}
     new = Simulation(sim.model, solver=solver, dt=sim.dt, device=sim.impulses.device, **room, **asdict(sim.settings))
     q, v, loop_q, _ = (
         scene_state(sim, joint_map(sim.model, sim.inner)) if solver == "simgc" else maximal_state(sim, new)

@@ -121,7 +121,7 @@ class JointView:
         return np.array([scalar_force(self._simulation, self._line(c, act), act) for c in coordinates])
 
     def _line(self, c: int, act: int) -> int | None:
-        lines = self._simulation.impulses.lines
+        lines = self._simulation.impulses.scalars
         if act == BOUND_ROW and self._simulation.inner.coordinate_positions[c] < 0:
             for l, row in enumerate(lines.rows):
                 if row["kind"] == TURN and row["of"][0] <= c == row["of"][0] + row["of"][1] % 3:
@@ -137,7 +137,7 @@ def scalar_force(simulation: Simulation, scalar: int | None, row_kind: int) -> A
     duration = simulation._column(impulses.state.prev_step)[1]
     if scalar is None:
         return np.zeros_like(duration)
-    p = simulation._column(impulses.state.p)[impulses.plan.scalar_p_start + SCALAR_IMPULSES * scalar + row_kind]
+    p = simulation._column(impulses.state.p)[impulses.layout.scalar_p_start + SCALAR_IMPULSES * scalar + row_kind]
     return np.divide(p, duration, out=np.zeros_like(p), where=duration > 0)
 
 
@@ -162,7 +162,7 @@ class MotorView:
     def force(self) -> Any:
         """What it gave in the last step, N or N m."""
         c = int(self._simulation.inner.motor_coordinate[self._number])
-        return scalar_force(self._simulation, self._simulation.impulses.lines.scalar_of_coordinate.get(c), MOTOR_ROW)
+        return scalar_force(self._simulation, self._simulation.impulses.scalars.scalar_of_coordinate.get(c), MOTOR_ROW)
 
 
 class ActuatorView:

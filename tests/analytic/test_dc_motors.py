@@ -208,6 +208,24 @@ def test_its_driver_limits_the_current(solver, inductance):
 
 
 @both
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_voltage_of_a_stalled_motor_while_its_driver_limits_the_current(solver, sign):
+    """The shaft is stuck and L/R = 10 ms: i = (V/R)(1 − exp(−R t/L)) until the driver holds it at 1.5 A, in the step
+    from 2.5 ms to 3.5 ms (the first step acts for half of dt). Before, all of V is on the terminals; in that step
+    R i + L Δi/dt with Δi from the closed form; afterwards R i alone."""
+    most, inductance, dt = 1.5, 0.02, 1e-3
+    facts = {"max_current": most, "inductance": inductance, "input": sign * V}
+    stuck = {"limits": (-1.0, 0.0) if sign > 0 else (0.0, 1.0)}
+    sim = sh.Simulation(driven(facts, **stuck), solver=solver, dt=dt)
+    before = V / R * (1 - math.exp(-R * 2.5 * dt / inductance))
+    wanted = [V, V, V, R * most + inductance * (most - before) / dt, R * most, R * most]
+    assert R * most < wanted[3] < V
+    for volts in wanted:
+        sim.step()
+        assert float(sim.dc_motor("motor").voltage) == pytest.approx(sign * volts, rel=1e-5)
+
+
+@both
 @pytest.mark.parametrize("inductance", [0.0, 1e-3])
 @pytest.mark.parametrize("most", [math.inf, 2.0])
 def test_its_powers_balance(solver, inductance, most):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from refusal import refused
-from robots.test_standing import TALOS, posed
+from standing_robots import TALOS, posed
 
 import sharnir as sh
 from sharnir.rotations import matrix_to_quat

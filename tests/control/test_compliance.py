@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from control.arms import planar_arm
+from arms import planar_arm
 from refusal import refused
 
 import sharnir as sh

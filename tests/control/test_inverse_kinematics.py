@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from control.arms import ROBOTS, limits, planar_arm, pose, robot
+from arms import ROBOTS, limits, planar_arm, pose, robot
 from refusal import refused
 
 import sharnir as sh
@@ -25,7 +25,7 @@ def kinematics_of(model, tasks):
 def test_jacobians_are_pinocchios():
     """Of a frame of the hand and of the centre of mass, on Talos; its joints in our order."""
     pin = pytest.importorskip("pinocchio")
-    from control.arms import FILES
+    from arms import FILES
 
     model, tip = robot("talos"), ROBOTS["talos"][1]
     peer = pin.buildModelFromUrdf(str(FILES[f"example-robot-data/{ROBOTS['talos'][0]}"].path))

@@ -12,9 +12,9 @@ from sharnir import dynamics
 from sharnir.benchmarks.robot_files import Outcome, mjcf_files, outcome
 from sharnir.collision.filters import build_collision_filter
 from sharnir.exact.actuators import actuator_forces, gather_positions, gear_matrix
-from sharnir.io import Parsed, scene_of
+from sharnir.io import Options, Parsed, scene_of
 from sharnir.io.convert.source import Source
-from sharnir.io.parsing.parse import parse
+from sharnir.io.parsing import parse
 
 Array = NDArray[np.float64]
 WIDE = 5.0  # m, wider than any model here
@@ -277,6 +277,39 @@ def test_a_straight_tendon_is_a_spring(tmp_path):
     mujoco.mj_forward(p.model, data)
     a = dynamics.aba(model, model.q0, data.qvel, np.zeros(6), springs=True)
     np.testing.assert_allclose(a, data.qacc, rtol=1e-10)
+
+
+@pytest.mark.parametrize("merged", [True, False])
+def test_a_tendon_may_end_on_turned_bodies_without_joints(tmp_path, merged):
+    """Sites on bodies that are fixed to others, or become part of them: turned and moved twice on one side, once on
+    the world's."""
+    p = parsed(tmp_path, """<mujoco><worldbody>
+      <body pos="0.3 -0.2 2" euler="20 50 -30"><geom size="0.1"/><site name="s" pos="0.3 0.1 -0.2"/></body>
+      <body pos="0.1 0.2 1" euler="10 -20 30"><freejoint/><geom size="0.1"/>
+        <body pos="0.2 0.1 0" euler="40 0 70"><geom size="0.05"/>
+          <body pos="0 -0.1 0.3" euler="0 80 25"><geom size="0.05"/><site name="e" pos="0.15 0.05 0.2"/></body></body>
+      </body></worldbody><tendon><spatial stiffness="30" damping="2" springlength="0.4"><site site="s"/>
+      <site site="e"/></spatial></tendon></mujoco>""")  # fmt: skip
+    scene, data = scene_of(p, Options(merge_fixed=merged)), mujoco.MjData(p.model)
+    model, (spring,) = sh.compile(scene), scene.springs
+    assert len(scene.bodies) == (1 if merged else 4)
+    places = {name: k for k, name in enumerate(model.body_names)}
+    rng = np.random.default_rng(5)
+    for _ in range(3):
+        data.qpos[:], data.qvel[:] = rng.normal(size=7), rng.normal(size=6)
+        mujoco.mj_normalizeQuat(p.model, data.qpos)
+        mujoco.mj_forward(p.model, data)
+        q = np.concatenate([data.qpos[:3], np.roll(data.qpos[3:], -1)])
+        x, R = dynamics.body_poses(model, q)
+        x, R = np.concatenate([x, np.zeros((1, 3))]), np.concatenate([R, np.eye(3)[None]])  # the world is the last
+        for body, anchor, site in (
+            (spring.parent, spring.parent_anchor, "s"),
+            (spring.child, spring.child_anchor, "e"),
+        ):
+            k = places.get(body, -1)
+            np.testing.assert_allclose(x[k] + R[k] @ anchor, data.site(site).xpos, atol=1e-12)
+        a = dynamics.aba(model, q, data.qvel, np.zeros(6), springs=True)
+        np.testing.assert_allclose(a, data.qacc, rtol=1e-9, atol=1e-9)
 
 
 # --- the rest --------------------------------------------------------------------------------------------------------

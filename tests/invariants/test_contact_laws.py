@@ -81,7 +81,8 @@ def gaps_of(sim, time):
 @pytest.mark.parametrize("shape", list(THROWN))
 def test_gaps_stay_open_and_close_where_impulses_act(solver, dt, shape):
     """Complementarity, restitution 0: gaps are ≥ −tolerance; a point with an impulse is closed after the step. Points
-    move on arcs, |ω|² r dt²/2 off a step; with what ERP = 0.2 has not undone yet, 5 times that."""
+    move on arcs, |ω|² r dt²/2 off a step; with what ERP = 0.2 has not undone yet, 5 times that. The lowest point of a
+    rim runs round it from step to step and four points do not follow it: a hundredth of its diameter at most."""
     for seed in (4, 7):
         rng = np.random.default_rng(seed)
         turn = rng.normal(size=4)
@@ -90,8 +91,8 @@ def test_gaps_stay_open_and_close_where_impulses_act(solver, dt, shape):
         scene = put(ground(stuff(0.5)), "b", body, (0.0, 0.0, 0.3), velocity, spin, turn / np.linalg.norm(turn))
         deepest, widest, fastest = gaps_of(sh.Simulation(scene, solver=solver, dt=dt), 1.0)
         if shape in ("cylinder", "disc"):
-            assert deepest > -2e-3
-            pytest.xfail("the lowest point of a rim runs round it from step to step, four points do not follow it")
+            assert deepest > -2e-3, (seed, deepest)
+            continue
         arc = 5 * fastest**2 * 0.1 * dt**2 / 2 + 1e-6
         assert deepest > -arc, (seed, deepest, arc)
         if shape in ("box", "ball", "capsule"):  # points on a rim are not the same from step to step

@@ -10,7 +10,7 @@ import numpy as np
 
 import sharnir
 from sharnir import scenes
-from sharnir.impulse import data as work
+from sharnir.impulse.slots import ReportItem
 from sharnir.simulation.snapshot import Saved
 
 DT = 0.005
@@ -38,7 +38,7 @@ def going_on(saved: Saved, name: str, n: int, **settings: float) -> sharnir.Simu
 def sweeps(sim: sharnir.Simulation, steps: int) -> Iterator[float]:
     for _ in range(steps):
         sim.impulses.step(1)
-        yield float(sim.impulses.reports(1)[0, work.SWEEP_COUNT, 0])
+        yield float(sim.impulses.reports(1)[0, ReportItem.SWEEP_COUNT, 0])
 
 
 def test_contacts_go_on_under_other_names() -> None:

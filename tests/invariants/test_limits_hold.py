@@ -274,7 +274,7 @@ def test_impulses_of_limits_are_complementary(solver, bilateral):
     epsilon = sim.settings.change(sim.inner, dt)
     names = [f"j{n}" for n in range(3)]
     lines = [sim.joint(n)._line(sim.joint(n)._coordinates.start, BOUND_ROW) for n in names]
-    at = [sim.impulses.plan.scalar_p_start + SCALAR_IMPULSES * line + BOUND_ROW for line in lines]
+    at = [sim.impulses.layout.scalar_p_start + SCALAR_IMPULSES * line + BOUND_ROW for line in lines]
     low, high = np.array(limits).T
     K = 2 / 0.02 + 2 * 0.15**2 * 2  # no row weighs more: two bodies, both turned
     old = np.array([sim.joint(n).position[0] for n in names])

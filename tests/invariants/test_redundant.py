@@ -189,7 +189,7 @@ def test_a_motor_of_limited_torque_stops_where_the_linkage_jams(solver, bilatera
 @direct_only
 def test_a_motor_without_bound_does_not_tear_a_jammed_linkage_apart_silently(solver, bilateral):
     """It asks for what cannot be. The run may end with an error or warn and hold; the state stays finite and closed to
-    what a user would see."""
+    what a user would see. In maximal coordinates it may be torn, by metres, but not without a warning in that step."""
     sim = sh.Simulation(scenes.make("peaucellier"), solver=solver, bilateral=bilateral)
     before = sh.Simulation(scenes.make("peaucellier"), solver=solver, bilateral=bilateral)
     before.step(100)
@@ -198,12 +198,9 @@ def test_a_motor_without_bound_does_not_tear_a_jammed_linkage_apart_silently(sol
         for _ in range(500):
             report = sim.step()
             assert np.isfinite(sim.q).all()
-            torn = gaps(sim).apart
-            assert torn < 0.05 or report.warning is not None, (report.time, torn)
-            if solver == "simmc" and sim.energy[0] >= 1000 * moving:
-                assert report.warning is not None
-                pytest.xfail("in maximal coordinates a motor without bound may tear a jammed linkage, with a warning")
-            assert sim.energy[0] < 1000 * moving, (report.time, sim.energy[0])
+            torn, fast = gaps(sim).apart, sim.energy[0] / moving
+            told = solver == "simmc" and report.warning is not None
+            assert (torn < 0.05 and fast < 1000) or told, (report.time, torn, fast)
     except sh.SimulationError as error:
         assert "t = " in str(error)
     else:
@@ -279,8 +276,10 @@ def test_peaucellier_near_and_through_its_fold(solver, bilateral, r, speed, requ
     """P meets T where OP² = L² − s²: never for r = 0.227 (by 4 mm), at ±34.5° for r = 0.24. There an error g of hinges
     moves T by up to √(2 s g), 2 cm for the 1 mm allowed here; on the other branch T goes round with P, up to 4 cm off
     its line: that must not happen without a warning."""
-    if (solver, bilateral, r) == ("simgc", "sweep", 0.24):
-        request.applymarker(pytest.mark.xfail(reason="swept joints open where a motor without bound meets the fold"))
+    if (solver, bilateral, r, speed) == ("simgc", "sweep", 0.24, 3.0):
+        request.applymarker(
+            pytest.mark.xfail(reason="swept joints open where a fast motor without bound meets the fold")
+        )
     sim = sh.Simulation(scenes.make("peaucellier", r=r, speed=speed), solver=solver, bilateral=bilateral, epsilon=1e-6)
     line, sign = 0.21 / (2 * r), 1.0
     for _ in range(900):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ladder import SOLVERS, end_of, errors
+from measures import gaps
 
 import sharnir
 from sharnir import scenes
@@ -30,9 +31,6 @@ N_FOUR_BAR = {
 }
 
 
-FLAT = pytest.mark.xfail(strict=False, reason="2 ms, maximal coordinates: speed is lost where all bars are in line")
-
-
 def assert_four_bar(solver: str, n: int, dt: float, until: float) -> None:
     """Within 1e-3, what IFToMM asks for in "high precision"; twice a turn all bars are in line and rows lose rank,
     which costs maximal coordinates some digits: within 2e-2."""
@@ -51,14 +49,40 @@ def test_n_four_bar(solver, n, until):
     assert_four_bar(solver, n, 0.001, until)
 
 
-@FLAT
-def test_n_four_bar_at_2_ms_in_maximal_coordinates():
-    assert_four_bar("simmc", 2, 0.002, 4)
+@pytest.mark.parametrize("n", [2, 40])
+def test_n_four_bar_in_maximal_coordinates_at_2_ms(n):
+    """For a second. Measured: 2.2e-4 and 7.1e-4."""
+    assert_four_bar("simmc", n, 0.002, 1)
 
 
-@FLAT
-def test_forty_four_bars_in_maximal_coordinates():
-    assert_four_bar("simmc", 40, 0.002, 10)
+def balance(n: int, dt: float, duration: float) -> tuple[float, float, float, sharnir.Simulation]:
+    """The most gained and the most lost of energy, of the largest kinetic energy, and the largest (ω dt)²."""
+    sim = sharnir.Simulation(scenes.make("n_four_bar", n=n), solver="simmc", dt=dt)
+    start, gain, loss, kinetic, turn = sum(sim.energy), 0.0, 0.0, 0.0, 0.0
+    for _ in range(round(duration / dt)):
+        sim.step()
+        gain, loss = max(gain, sum(sim.energy) - start), max(loss, start - sum(sim.energy))
+        kinetic, turn = max(kinetic, sim.energy[0]), max(turn, (float(sim.joint("ground0").velocity[0]) * dt) ** 2)
+    return gain / kinetic, loss / kinetic, turn, sim
+
+
+@pytest.mark.parametrize("dt", [0.002, 0.0021, 0.0025, 0.004])
+def test_two_four_bars_gain_nothing_where_all_bars_are_in_line(dt):
+    """In maximal coordinates they may lose speed there (below), but gain no more than a second-order step may, stay
+    closed, and warn."""
+    gain, _, turn, sim = balance(2, dt, 4.0)
+    assert gain <= turn / 12
+    assert gaps(sim).apart < 1e-4
+    assert sim.counts.warned > 0
+
+
+@pytest.mark.xfail(reason="maximal coordinates, 2 ms: where all bars are in line speed is lost, of 40 four-bars gained")
+@pytest.mark.parametrize(("n", "steps"), [(2, (0.002, 0.0021, 0.004)), (40, (0.0016, 0.0018, 0.002, 0.0022))])
+def test_four_bars_keep_their_energy_at_large_steps(n, steps):
+    """To 1e-3. Whether one step fails is luck; of several some do."""
+    for dt in steps:
+        gain, loss, _, _ = balance(n, dt, 10.0)
+        assert gain < 1e-3 and loss < 1e-3, (dt, gain, loss)
 
 
 ANDREWS_Q = (15.8107711951537, -15.7563710584118, 0.04082224011964, -0.534730116342095, 0.524409965879954,

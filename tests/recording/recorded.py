@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 import sharnir as sh
@@ -55,6 +57,14 @@ def driven(solver: str = "simgc", dt: float = 0.004, **settings: object) -> sh.S
     rng = np.random.default_rng(7)
     sim.add_controller(lambda s: drive(s, rng), rate=50)
     return sim
+
+
+def written(path, steps: int, seconds: float = 120.0) -> None:
+    """Wait until so many steps can be read from a file that is being written; after so long something hangs."""
+    deadline = time.monotonic() + seconds
+    while sh.open_recording(path).steps < steps:
+        assert time.monotonic() < deadline, f"{path} has {sh.open_recording(path).steps} steps, not {steps}"
+        time.sleep(0.1)
 
 
 def rewritten(path, new, change) -> None:

@@ -13,7 +13,7 @@ from watched import TOKEN, floating_box, need_browser, playing, shown, soon
 
 import sharnir as sh
 from sharnir import scenes
-from sharnir.viewer import Address, Player, Replay, read_mapping
+from sharnir.viewer import Address, Live, Player, Replay, read_mapping
 from sharnir.viewer.browser import Browser
 from sharnir.viewer.picture import TICK
 
@@ -58,6 +58,19 @@ def difference(a: np.ndarray, b: np.ndarray) -> float:
     return float((np.abs(a - b).max(axis=2) > 20).mean())
 
 
+def stands_still(browser: Browser) -> bool:
+    """Whether two pictures, a second apart, are the same."""
+    before = picture(browser)
+    time.sleep(1)
+    return difference(before, picture(browser)) < 1e-4
+
+
+def wait(live: Live, seconds: float) -> None:
+    """Until so much of simulated time has passed."""
+    until = live.simulation.time + seconds
+    assert soon(lambda: live.simulation.time > until)
+
+
 def slide(browser: Browser, label: str, keys: int) -> None:
     """Move a slider of the panel by so many presses of a key."""
     found = f"""[...document.querySelectorAll('label')].find((l) => l.textContent.includes({label!r}))
@@ -72,7 +85,7 @@ def slide_until(browser: Browser, label: str, keys: int, condition: Callable[[],
     """Move a slider until that shows: a page that is starved may build its panel anew and lose the keys."""
     for _ in range(5):
         slide(browser, label, keys)
-        if soon(condition, 6.0):
+        if soon(condition, 20.0):
             return
     raise AssertionError(f"slider {label!r} moves nothing")
 
@@ -83,16 +96,14 @@ def test_page_loads_alone_and_bodies_move(browser):
         browser.open(player.url)
         browser.until(DRAWN)
         assert soon(lambda: live.simulation.time > 0.1)  # the first who comes starts the motion
-        time.sleep(6)  # until the light has faded in
-        before = picture(browser)
-        time.sleep(1)
-        assert difference(before, picture(browser)) > 0.002
         press(browser, "Pause")
         assert soon(lambda: not live.running)
-        time.sleep(1)
+        time.sleep(6)  # until the light has faded in
+        assert soon(lambda: stands_still(browser))
         still = picture(browser)
-        time.sleep(1)
-        assert difference(still, picture(browser)) < 1e-4
+        press(browser, "Run")
+        wait(live, 0.2)
+        assert soon(lambda: difference(still, picture(browser)) > 0.002)
         asked = [e["params"]["request"]["url"] for e in browser.events if e["method"] == "Network.requestWillBeSent"]
         assert asked and all(url.startswith((player.url.split("?")[0], "data:", "blob:")) for url in asked), asked
         assert TOKEN not in browser.js("location.href")
@@ -127,9 +138,9 @@ def test_held_keys_drive_and_what_is_let_go_stands(browser):
         assert soon(lambda: live.simulation.joint("waist").position[0] > 0.3)
         browser.key("KeyA", False)
         assert soon(lambda: not live._axes.any())
-        time.sleep(0.5)
+        wait(live, 0.5)
         stands = live.simulation.joint("waist").position[0]
-        time.sleep(0.5)
+        wait(live, 0.5)
         assert abs(live.simulation.joint("waist").position[0] - stands) < 0.01
         browser.js("window.pad.axes[0] = 0.8")  # to the right: back
         assert soon(lambda: live.simulation.joint("waist").position[0] < stands - 0.2)
@@ -180,13 +191,13 @@ def test_layers_are_switched(browser):
         assert soon(lambda: live.simulation.time > 0.2)
         press(browser, "Pause")
         assert soon(lambda: not live.running)
-        time.sleep(6)
-        seen = [picture(browser)]
+        time.sleep(6)  # until the light has faded in, and the page knows what may be ticked
+        assert soon(lambda: stands_still(browser))
         for name in ("Joints", "Collision shapes", "Contacts"):
+            before = picture(browser)
             browser.js(TICK.format(name=name))
-            time.sleep(2)
-            seen.append(picture(browser))
-            assert difference(*seen[-2:]) > 5e-4, name
+            assert soon(lambda: difference(before, picture(browser)) > 5e-4), name  # noqa: B023
+            assert soon(lambda: stands_still(browser)), name
 
 
 class Ramp:

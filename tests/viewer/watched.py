@@ -60,8 +60,8 @@ def shown(scene: sh.Scene, mapping: Mapping | None = None, dt: float = 0.005) ->
         yield player, live
 
 
-def soon(condition: Callable[[], object], seconds: float = 20.0) -> bool:
-    """Whether something comes true in time."""
+def soon(condition: Callable[[], object], seconds: float = 120.0) -> bool:
+    """Whether something comes true; so many seconds are only there to end a test that would hang."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():

@@ -19,9 +19,9 @@ import warp as wp
 
 import sharnir
 from sharnir import scenes
-from sharnir.impulse import data as places
 from sharnir.impulse.engine import ImpulseEngine
 from sharnir.impulse.settings import Settings
+from sharnir.impulse.slots import ReportItem
 
 DT = 0.005  # s
 ROOM = 48  # contacts of a world
@@ -123,12 +123,12 @@ def ours(model: sharnir.Model, worlds: int, passes: int) -> dict[str, Any]:
     count = impulses.state.prev_contact_keys.numpy()[0]
     pressed = impulses.state.prev_contact_impulse.numpy().reshape(ROOM, 6, worlds)[:, :3]
     acting = (np.abs(pressed).max(axis=1) > 0) & (np.arange(ROOM)[:, None] < count)
-    assert report[:, places.CONTACT_POINTS].max() <= ROOM, "more contacts than there is room for"
+    assert report[:, ReportItem.CONTACT_POINTS].max() <= ROOM, "more contacts than there is room for"
     return {
-        "steps_per_s": worlds * 32 / float(np.median(seconds)), "contacts": float(report[:, places.CONTACT_POINTS].mean()),
-        "acting contacts": float(acting.sum(axis=0).mean()), "sweeps": float(report[:, places.SWEEP_COUNT].mean()),
-        "sweeps p99": float(np.percentile(report[:, places.SWEEP_COUNT], 99)),
-        "passes": float(report[:, places.PASS_COUNT].mean()), "lowest root, m": float(q[2].min()),
+        "steps_per_s": worlds * 32 / float(np.median(seconds)), "contacts": float(report[:, ReportItem.CONTACT_POINTS].mean()),
+        "acting contacts": float(acting.sum(axis=0).mean()), "sweeps": float(report[:, ReportItem.SWEEP_COUNT].mean()),
+        "sweeps p99": float(np.percentile(report[:, ReportItem.SWEEP_COUNT], 99)),
+        "passes": float(report[:, ReportItem.PASS_COUNT].mean()), "lowest root, m": float(q[2].min()),
         "profile": profile(impulses),
     }  # fmt: skip
 

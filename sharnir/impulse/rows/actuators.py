@@ -8,9 +8,10 @@ import warp as wp
 from sharnir.dynamics.inward import damping_implicitness, spring_implicitness
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import LOOP_ROW
-from sharnir.impulse.data import METHOD, PAPER_TREE, Scratch, State
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.actuators import ACTUATOR_IMPLICIT, ACTUATOR_ROW, ActuatorData
 from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.slots import Method, Setting
 from sharnir.kernels.columns import get, item, put, set_item
 from sharnir.kernels.types import DOUBLE, real, vec3, vec4
 
@@ -212,7 +213,7 @@ def implicit_coefficients(tree: Tree, ws: Workspace, state: State, c: int, h: re
     velocity, per stiffness and old velocity, per damping and new velocity, per damping and old velocity."""
     quarter = real(0.25)
     out = vec4(quarter * h * h, quarter * h * h, h, real(0.0))
-    if int(state.settings[METHOD, 0]) != PAPER_TREE:
+    if int(state.settings[Setting.METHOD, 0]) != Method.PAPER_TREE:
         stiffness = tree.stiffness[c] + item(state.actuator_load, 4 * c + 1, w)
         hk = get(ws.hk, c, w)
         hc = get(ws.hc, c, w)
@@ -231,37 +232,35 @@ def implicit_coefficients(tree: Tree, ws: Workspace, state: State, c: int, h: re
 
 
 @wp.func
-def implicit_actuator_impulse(tree: Tree, ws: Workspace, layout: Layout, state: State, a: int, h: real, w: int):
+def implicit_actuator_impulse(ctx: StepContext, a: int, h: real, w: int):
     """Impulse of an implicit actuator along its path at zero new velocity, and by how much it falls per unit of the
     path's rate."""
-    term = layout.actuator_terms[layout.actuators[a].term_start]
+    term = ctx.layout.actuator_terms[ctx.layout.actuators[a].term_start]
     c = term.coordinate
-    by = implicit_coefficients(tree, ws, state, c, h, w)
-    stiffness = item(state.actuator_request, 4 * a + 1, w)
-    damping = item(state.actuator_request, 4 * a + 2, w)
-    before = (by[1] * stiffness + by[3] * damping) * term.gear * item(state.v, c, w)
-    return h * item(state.actuator_request, 4 * a, w) + before, by[0] * stiffness + by[2] * damping
+    by = implicit_coefficients(ctx.tree, ctx.here, ctx.state, c, h, w)
+    stiffness = item(ctx.state.actuator_request, 4 * a + 1, w)
+    damping = item(ctx.state.actuator_request, 4 * a + 2, w)
+    before = (by[1] * stiffness + by[3] * damping) * term.gear * item(ctx.state.v, c, w)
+    return h * item(ctx.state.actuator_request, 4 * a, w) + before, by[0] * stiffness + by[2] * damping
 
 
 @wp.func
-def set_saturation_bounds(
-    tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, l: int, h: real, w: int
-):
+def set_saturation_bounds(ctx: StepContext, l: int, h: real, w: int):
     """Bounds of the coordinate's velocity within which its implicit actuator is not saturated, and the slope of its
     impulse (M-71)."""
-    a = layout.scalar_motor[l]
-    d = layout.actuators[a]
-    gear = layout.actuator_terms[d.term_start].gear
-    start, fall = implicit_actuator_impulse(tree, ws, layout, state, a, h, w)
+    a = ctx.layout.scalar_motor[l]
+    d = ctx.layout.actuators[a]
+    gear = ctx.layout.actuator_terms[d.term_start].gear
+    start, fall = implicit_actuator_impulse(ctx, a, h, w)
     E = fall * gear * gear
-    put(work.velocity_lower, l, w, real(-wp.inf))
-    put(work.velocity_upper, l, w, real(wp.inf))
-    put(work.compliant_gamma, l, w, E)
+    put(ctx.work.velocity_lower, l, w, real(-wp.inf))
+    put(ctx.work.velocity_upper, l, w, real(wp.inf))
+    put(ctx.work.compliant_gamma, l, w, E)
     if E > real(0.0):
         one = (start - h * d.force_high) / (fall * gear)
         other = (start - h * d.force_low) / (fall * gear)
-        put(work.velocity_lower, l, w, wp.min(one, other))
-        put(work.velocity_upper, l, w, wp.max(one, other))
+        put(ctx.work.velocity_lower, l, w, wp.min(one, other))
+        put(ctx.work.velocity_upper, l, w, wp.max(one, other))
 
 
 @wp.func
@@ -298,32 +297,32 @@ def store_actuator_force_end(layout: Layout, state: State, a: int, force: real, 
 
 
 @wp.func
-def store_actuators(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, h: real, dt: real, w: int):
+def store_actuators(ctx: StepContext, h: real, dt: real, w: int):
     """Store the mean forces of all actuators in the step, and activations (filtered or integrated inputs) at its end
     (M-69)."""
     a = int(0)
-    while a < layout.actuators.shape[0]:
-        d = layout.actuators[a]
-        force = item(state.actuator_request, 4 * a, w)
+    while a < ctx.layout.actuators.shape[0]:
+        d = ctx.layout.actuators[a]
+        force = item(ctx.state.actuator_request, 4 * a, w)
         if h == real(0.0):
             force = real(0.0)
         elif d.treatment == ACTUATOR_ROW:
-            force = get(work.p, layout.scalar_p_start + 4 * d.scalar + 3, w) / h
+            force = get(ctx.work.p, ctx.layout.scalar_p_start + 4 * d.scalar + 3, w) / h
         elif d.treatment == ACTUATOR_IMPLICIT:
-            term = layout.actuator_terms[d.term_start]
-            start, fall = implicit_actuator_impulse(tree, ws, layout, state, a, h, w)
-            force = (start - fall * term.gear * item(state.v_next, term.coordinate, w)) / h
+            term = ctx.layout.actuator_terms[d.term_start]
+            start, fall = implicit_actuator_impulse(ctx, a, h, w)
+            force = (start - fall * term.gear * item(ctx.state.v_next, term.coordinate, w)) / h
             if d.scalar >= 0:
-                force = force + get(work.p, layout.scalar_p_start + 4 * d.scalar, w) / (h * term.gear)
-        set_item(state.actuator_force, a, w, force)
-        store_actuator_force_end(layout, state, a, force, h, w)
-        u = item(state.actuator_activation, a, w)
-        given = clamp_input(d, state, a, w)
+                force = force + get(ctx.work.p, ctx.layout.scalar_p_start + 4 * d.scalar, w) / (h * term.gear)
+        set_item(ctx.state.actuator_force, a, w, force)
+        store_actuator_force_end(ctx.layout, ctx.state, a, force, h, w)
+        u = item(ctx.state.actuator_activation, a, w)
+        given = clamp_input(d, ctx.state, a, w)
         if d.integrates == 1:
             u = wp.clamp(u + dt * given, d.integral_low, d.integral_high)
         elif d.input_time_constant > real(0.0):
             u = u + (real(1.0) - wp.exp(-dt / d.input_time_constant)) * (given - u)
-        set_item(state.actuator_activation, a, w, u)
+        set_item(ctx.state.actuator_activation, a, w, u)
         a += 1
 
 

@@ -11,7 +11,7 @@ from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_o
 from sharnir.dynamics.momenta import rotation_offset, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import FREE, PATH, SPHERICAL, SPRING, TREE_DOF, VELOCITY
-from sharnir.impulse.data import Scratch, State
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR, SATURATED, SATURATION_EXCESS
 from sharnir.impulse.rows.actuators import actuator_friction, actuator_request_of, is_saturated, set_saturation_bounds
@@ -107,30 +107,28 @@ def measure_loop_coordinates(tree: Tree, ws: Workspace, loops: LoopJoints, refer
 
 
 @wp.func
-def whiten_joints(
-    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, work: Scratch, at_new_poses: int, w: int
-):
+def whiten_joints(ctx: StepContext, at_new_poses: int, w: int):
     """Whitened rows and effective masses of the loop joints at the poses in the workspace, and their errors unless
     at_new_poses (rows of a position correction)."""
     k = int(0)
-    while k < loops.count:
-        s = loop_frames_of(tree, ws, loops, k, w)
-        kind = loops.kind[k]
-        m = loops.constraint_count[kind]
-        length = layout.joint_row_length[k]
+    while k < ctx.loops.count:
+        s = loop_frames_of(ctx.tree, ctx.here, ctx.loops, k, w)
+        kind = ctx.loops.kind[k]
+        m = ctx.loops.constraint_count[kind]
+        length = ctx.layout.joint_row_length[k]
         j = int(0)
         while j < m:
-            g, f, n = evaluate_row(loops, s, k, (6 * kind + j) * 3)
+            g, f, n = evaluate_row(ctx.loops, s, k, (6 * kind + j) * 3)
             if at_new_poses == 0:
-                put(work.joint_gap, 6 * k + j, w, g)
-            store_row_wrenches(work.row_wrench, j, m, -f, -n - wp.cross(s.ra, f), f, n + wp.cross(s.rb, f), w)
+                put(ctx.work.joint_gap, 6 * k + j, w, g)
+            store_row_wrenches(ctx.work.row_wrench, j, m, -f, -n - wp.cross(s.ra, f), f, n + wp.cross(s.rb, f), w)
             j += 1
-        whiten_joint_rows(tree, ws, work.row_wrench, s.a, s.b, work.W, layout.joint_W_start[k], length, m, w)
+        whiten_joint_rows(ctx, ctx.work.row_wrench, s.a, s.b, ctx.work.W, ctx.layout.joint_W_start[k], length, m, w)
         j = int(0)
         while j < m:
-            start = layout.joint_W_start[k] + j * length
-            K = row_row_dot(work.W, start, start, length, w)
-            put(work.joint_mass, 6 * k + j, w, wp.where(K > MIN_ROW_K, real(1.0) / K, real(0.0)))
+            start = ctx.layout.joint_W_start[k] + j * length
+            K = row_row_dot(ctx.work.W, start, start, length, w)
+            put(ctx.work.joint_mass, 6 * k + j, w, wp.where(K > MIN_ROW_K, real(1.0) / K, real(0.0)))
             j += 1
         k += 1
 
@@ -176,99 +174,102 @@ def factor_joints(loops: LoopJoints, layout: Layout, work: Scratch, w: int):
 
 
 @wp.func
-def assemble_scalars(
-    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, h: real, dt: real, stiffness_scale: real,
-    predict_limits: int, w: int,
-):  # fmt: skip
+def assemble_scalars(ctx: StepContext, h: real, dt: real, stiffness_scale: real, predict_limits: int, w: int):
     """Positions, rows and bounds of all scalars. h: time over which forces act, s; predict_limits: limits act before
     they are reached (0 in the published step)."""
-    if layout.has_ball_rate_scalars == 1:
-        whitened_velocity(tree, ws, state.v, work.z_before, w)
+    if ctx.layout.has_ball_rate_scalars == 1:
+        whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.work.z_before, w)
     l = int(0)
-    while l < layout.scalars:
-        g = measure_scalar(tree, ws, layout, l, state.q, state.loop_q, w)
-        put(work.scalar_position, l, w, g)
-        put(work.scalar_K, l, w, real(0.0))
-        if layout.scalar_row_kinds[l] == SATURATION_EXCESS:
-            set_saturation_bounds(tree, ws, layout, state, work, l, h, w)
-        if predict_limits == 1 and is_scalar_idle(layout, state, work, l, g, dt, w):
-            put(work.p, layout.scalar_p_start + 4 * l, w, real(0.0))
-            if layout.scalar_is_summand[l] == 1:
-                whiten_scalar(tree, ws, loops, layout, work.W, l, state.q, state.loop_q, w)
+    while l < ctx.layout.scalars:
+        g = measure_scalar(ctx, ctx.here, l, ctx.state.q, ctx.state.loop_q, w)
+        put(ctx.work.scalar_position, l, w, g)
+        put(ctx.work.scalar_K, l, w, real(0.0))
+        if ctx.layout.scalar_row_kinds[l] == SATURATION_EXCESS:
+            set_saturation_bounds(ctx, l, h, w)
+        if predict_limits == 1 and is_scalar_idle(ctx, l, g, dt, w):
+            put(ctx.work.p, ctx.layout.scalar_p_start + 4 * l, w, real(0.0))
+            if ctx.layout.scalar_is_summand[l] == 1:
+                whiten_scalar(ctx, ctx.work.W, l, ctx.state.q, ctx.state.loop_q, w)
         else:
-            assemble_scalar(tree, ws, loops, layout, state, work, l, g, h, dt, stiffness_scale, predict_limits, w)
+            assemble_scalar(ctx, l, g, h, dt, stiffness_scale, predict_limits, w)
         l += 1
 
 
 @wp.func
-def is_scalar_idle(layout: Layout, state: State, work: Scratch, l: int, g: real, dt: real, w: int):
+def is_scalar_idle(ctx: StepContext, l: int, g: real, dt: real, w: int):
     """Whether a scalar will hardly act in this step: its limit is out of reach, or its actuator within its force
     limits."""
     out = bool(False)
-    if layout.scalar_row_kinds[l] == BOUND:
-        out = is_out_of_reach(layout, g, item(state.scalar_velocity, l, w), dt, l)
-    elif layout.scalar_row_kinds[l] == SATURATION_EXCESS:
-        has_no_impulse = get(work.p, layout.scalar_p_start + 4 * l, w) == real(0.0)
-        out = has_no_impulse and not is_saturated(work, l, item(state.v, layout.scalar_source[2 * l], w), w)
+    if ctx.layout.scalar_row_kinds[l] == BOUND:
+        out = is_out_of_reach(ctx.layout, g, item(ctx.state.scalar_velocity, l, w), dt, l)
+    elif ctx.layout.scalar_row_kinds[l] == SATURATION_EXCESS:
+        has_no_impulse = get(ctx.work.p, ctx.layout.scalar_p_start + 4 * l, w) == real(0.0)
+        out = has_no_impulse and not is_saturated(ctx.work, l, item(ctx.state.v, ctx.layout.scalar_source[2 * l], w), w)
     return out
 
 
 @wp.func
 def assemble_scalar(
-    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, l: int, g: real, h: real, dt: real,
-    stiffness_scale: real, predict_limits: int, w: int,
-):  # fmt: skip
+    ctx: StepContext, l: int, g: real, h: real, dt: real, stiffness_scale: real, predict_limits: int, w: int
+):
     """Row and bounds of scalar l at position g."""
-    whiten_scalar(tree, ws, loops, layout, work.W, l, state.q, state.loop_q, w)
-    start = layout.scalar_W_start[l]
-    K = row_row_dot(work.W, start, start, layout.scalar_row_length[l], w)
+    whiten_scalar(ctx, ctx.work.W, l, ctx.state.q, ctx.state.loop_q, w)
+    start = ctx.layout.scalar_W_start[l]
+    K = row_row_dot(ctx.work.W, start, start, ctx.layout.scalar_row_length[l], w)
     if K <= MIN_ROW_K:
         K = real(0.0)
-    put(work.scalar_K, l, w, K)
-    kinds = layout.scalar_row_kinds[l]
+    put(ctx.work.scalar_K, l, w, K)
+    kinds = ctx.layout.scalar_row_kinds[l]
     if (kinds & BOUND) != 0:
-        set_velocity_bounds(layout, work, l, real(0.0), g, g, dt, predict_limits, w)
+        set_velocity_bounds(ctx, l, real(0.0), g, g, dt, predict_limits, w)
     if (kinds & FRICTION) != 0:
-        put(work.friction_bound, l, w, h * (layout.scalar_friction[l] + actuator_friction(layout, state, l, w)))
+        put(
+            ctx.work.friction_bound,
+            l,
+            w,
+            h * (ctx.layout.scalar_friction[l] + actuator_friction(ctx.layout, ctx.state, l, w)),
+        )
     if (kinds & MOTOR) != 0:
-        set_motor_target(layout, state, work, l, g, h, dt, w)
+        set_motor_target(ctx, l, g, h, dt, w)
     if (kinds & SATURATED) != 0:
-        put(work.velocity_lower, l, w, h * layout.actuators[layout.scalar_motor[l]].force_low)
-        put(work.velocity_upper, l, w, h * layout.actuators[layout.scalar_motor[l]].force_high)
+        put(ctx.work.velocity_lower, l, w, h * ctx.layout.actuators[ctx.layout.scalar_motor[l]].force_low)
+        put(ctx.work.velocity_upper, l, w, h * ctx.layout.actuators[ctx.layout.scalar_motor[l]].force_high)
     if (kinds & COMPLIANT) != 0:
-        speed = item(state.scalar_velocity, l, w)
-        if layout.scalar_has_position[l] == 0:  # a rate of a ball: as it is in the present axes
+        speed = item(ctx.state.scalar_velocity, l, w)
+        if ctx.layout.scalar_has_position[l] == 0:  # a rate of a ball: as it is in the present axes
             speed = row_dot(
-                work.W, start, layout.scalar_row_length[l], layout.index, layout.scalar_index_start[l], work.z_before, w
+                ctx.work.W,
+                start,
+                ctx.layout.scalar_row_length[l],
+                ctx.layout.index,
+                ctx.layout.scalar_index_start[l],
+                ctx.work.z_before,
+                w,
             )
-        set_compliant_row(tree, loops, layout, state, work, l, K, g, speed, h, dt, stiffness_scale, w)
+        set_compliant_row(ctx, l, K, g, speed, h, dt, stiffness_scale, w)
         if K == real(0.0):  # it moves nothing, but pulls
             put(
-                work.p,
-                layout.scalar_p_start + 4 * l + 3,
+                ctx.work.p,
+                ctx.layout.scalar_p_start + 4 * l + 3,
                 w,
-                get(work.compliant_velocity, l, w) / get(work.compliant_gamma, l, w),
+                get(ctx.work.compliant_velocity, l, w) / get(ctx.work.compliant_gamma, l, w),
             )
 
 
 @wp.func
-def activate_late_scalars(
-    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, h: real, dt: real, w: int
-):
+def activate_late_scalars(ctx: StepContext, h: real, dt: real, w: int):
     """Assemble limits and saturated actuators that were idle and would be violated by v_next; returns how many."""
     passed_count = int(0)
     l = int(0)
-    while l < layout.scalars:  # most often none, which is seen without waiting for one line after the other
-        passed_count += is_bound_passed(layout, state, work, l, dt, w)
+    while l < ctx.layout.scalars:  # most often none, which is seen without waiting for one line after the other
+        passed_count += is_bound_passed(ctx.layout, ctx.state, ctx.work, l, dt, w)
         l += 1
     activated = int(0)
     l = int(0)
-    while l < layout.scalars and passed_count > 0:
-        if is_bound_passed(layout, state, work, l, dt, w) == 1:
-            assemble_scalar(
-                tree, ws, loops, layout, state, work, l, get(work.scalar_position, l, w), h, dt, real(1.0), 1, w
-            )
-            if get(work.scalar_K, l, w) > real(0.0):
+    while l < ctx.layout.scalars and passed_count > 0:
+        if is_bound_passed(ctx.layout, ctx.state, ctx.work, l, dt, w) == 1:
+            assemble_scalar(ctx, l, get(ctx.work.scalar_position, l, w), h, dt, real(1.0), 1, w)
+            if get(ctx.work.scalar_K, l, w) > real(0.0):
                 activated += 1
         l += 1
     return activated
@@ -298,43 +299,35 @@ def is_out_of_reach(layout: Layout, g: real, speed: real, dt: real, l: int):
 
 @wp.func
 def set_velocity_bounds(
-    layout: Layout,
-    work: Scratch,
-    l: int,
-    speed: real,
-    position: real,
-    start: real,
-    dt: real,
-    predict_limits: int,
-    w: int,
+    ctx: StepContext, l: int, speed: real, position: real, start: real, dt: real, predict_limits: int, w: int
 ):
     """Velocity bounds of a bounded scalar such that its position, `position` at velocity `speed`, ends within its
     limits, or no further outside than at the start of the step (M-37)."""
-    lower = layout.scalar_lower[l]
-    upper = layout.scalar_upper[l]
+    lower = ctx.layout.scalar_lower[l]
+    upper = ctx.layout.scalar_upper[l]
     if lower == upper:
-        put(work.velocity_lower, l, w, speed + (start - position) / dt)
-        put(work.velocity_upper, l, w, speed + (start - position) / dt)
+        put(ctx.work.velocity_lower, l, w, speed + (start - position) / dt)
+        put(ctx.work.velocity_upper, l, w, speed + (start - position) / dt)
     else:
         low = speed + (wp.min(lower, start) - position) / dt
         high = speed + (wp.max(upper, start) - position) / dt
         if predict_limits == 0:  # as published: a limit acts once it is reached
             low = wp.where(start <= lower, real(0.0), real(-wp.inf))
             high = wp.where(start >= upper, real(0.0), real(wp.inf))
-        put(work.velocity_lower, l, w, low)
-        put(work.velocity_upper, l, w, high)
+        put(ctx.work.velocity_lower, l, w, low)
+        put(ctx.work.velocity_upper, l, w, high)
 
 
 @wp.func
-def set_motor_target(layout: Layout, state: State, work: Scratch, l: int, g: real, h: real, dt: real, w: int):
+def set_motor_target(ctx: StepContext, l: int, g: real, h: real, dt: real, w: int):
     """Target velocity of a motor and the largest impulse it has for that."""
-    m = layout.scalar_motor[l]
-    speed = item(state.motor_target, m, w)
-    if layout.motor_mode[m] != VELOCITY:
-        most = layout.motor_max_speed[m]
-        speed = wp.clamp((speed - g) / wp.max(layout.motor_response[m], dt), -most, most)
-    put(work.motor_velocity, l, w, speed)
-    put(work.motor_bound, l, w, h * layout.motor_max_force[m])
+    m = ctx.layout.scalar_motor[l]
+    speed = item(ctx.state.motor_target, m, w)
+    if ctx.layout.motor_mode[m] != VELOCITY:
+        most = ctx.layout.motor_max_speed[m]
+        speed = wp.clamp((speed - g) / wp.max(ctx.layout.motor_response[m], dt), -most, most)
+    put(ctx.work.motor_velocity, l, w, speed)
+    put(ctx.work.motor_bound, l, w, h * ctx.layout.motor_max_force[m])
 
 
 @wp.func
@@ -349,9 +342,8 @@ def armature_along_path(loops: LoopJoints, layout: Layout, l: int):
 
 @wp.func
 def set_compliant_row(
-    tree: Tree, loops: LoopJoints, layout: Layout, state: State, work: Scratch, l: int, K: real, g: real, speed: real, h: real,
-    dt: real, stiffness_scale: real, w: int,
-):  # fmt: skip
+    ctx: StepContext, l: int, K: real, g: real, speed: real, h: real, dt: real, stiffness_scale: real, w: int
+):
     """Rotor, spring and damper of a scalar, or an actuator along it (M-70), as one compliant row: p = E
     (compliant_velocity − velocity), γ = 1/E (M-38).
 
@@ -364,33 +356,33 @@ def set_compliant_row(
     stretch = real(0.0)
     force = real(0.0)
     other_armature = real(0.0)  # a rotor whose inertia is another line's
-    if layout.scalar_source_kind[l] == SPRING:
-        data = tree.spring_data[layout.scalar_source[2 * l]]
+    if ctx.layout.scalar_source_kind[l] == SPRING:
+        data = ctx.tree.spring_data[ctx.layout.scalar_source[2 * l]]
         stiffness = data[0]
         damping = data[1]
         stretch = g - data[2]
-    elif layout.scalar_source_kind[l] == PATH:
-        request = actuator_request_of(state, layout.scalar_motor[l], w)
+    elif ctx.layout.scalar_source_kind[l] == PATH:
+        request = actuator_request_of(ctx.state, ctx.layout.scalar_motor[l], w)
         force = request[0]
         stiffness = request[1]
         damping = request[2]
-        other_armature = armature_along_path(loops, layout, l)
+        other_armature = armature_along_path(ctx.loops, ctx.layout, l)
     else:
-        k = layout.scalar_link[l]
-        lv = layout.scalar_source[2 * l + 1]
-        inertia = loops.armature[lv]
-        stiffness = loops.stiffness[lv]
-        damping = loops.damping[lv]
-        kind = loops.kind[k]
-        j = layout.scalar_source[2 * l] - 6 * k
+        k = ctx.layout.scalar_link[l]
+        lv = ctx.layout.scalar_source[2 * l + 1]
+        inertia = ctx.loops.armature[lv]
+        stiffness = ctx.loops.stiffness[lv]
+        damping = ctx.loops.damping[lv]
+        kind = ctx.loops.kind[k]
+        j = ctx.layout.scalar_source[2 * l] - 6 * k
         if (kind == SPHERICAL or kind == FREE) and j >= 3:
-            first = loops.q_start[k] + wp.where(kind == FREE, 3, 0)
-            t = rotation_from_rest(state.loop_q, loops.rest, first, w)
+            first = ctx.loops.q_start[k] + wp.where(kind == FREE, 3, 0)
+            t = rotation_from_rest(ctx.state.loop_q, ctx.loops.rest, first, w)
             stretch = t[j - 3]
         else:
-            stretch = g - loops.rest[layout.scalar_q[l]]
+            stretch = g - ctx.loops.rest[ctx.layout.scalar_q[l]]
     hk = stiffness_scale * h * stiffness
-    since = item(state.prev_step, 0, w)
+    since = item(ctx.state.prev_step, 0, w)
     if since == real(0.0):  # half a kick from rest, but the spring swings over a whole step
         hk = dt * stiffness
         since = dt
@@ -398,9 +390,9 @@ def set_compliant_row(
     E = inertia + (real(0.25) + real(0.75) * implicit_share) * hk * dt
     share = damping_implicitness(h * damping * K, real(1.0) + K * (E + other_armature))
     before = (real(0.25) * (real(1.0) - implicit_share) * hk * since - (real(1.0) - share) * h * damping) * speed
-    before = before + inertia * item(state.scalar_velocity, l, w)
+    before = before + inertia * item(ctx.state.scalar_velocity, l, w)
     E = wp.max(E + share * h * damping, real(1.0e-30))
     rest = (before + h * (force - stiffness * stretch)) / E
-    put(work.compliant_velocity, l, w, rest)
-    put(work.compliant_velocity_linear, l, w, rest)
-    put(work.compliant_gamma, l, w, real(1.0) / E)
+    put(ctx.work.compliant_velocity, l, w, rest)
+    put(ctx.work.compliant_velocity_linear, l, w, rest)
+    put(ctx.work.compliant_gamma, l, w, real(1.0) / E)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.momenta import rotation_vector
-from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import State
+from sharnir.dynamics.tree import Workspace
+from sharnir.impulse.data import State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import LANES_4, LANES_8
 from sharnir.impulse.rows.whitened_rows import climb_native
@@ -167,17 +167,30 @@ def whiten_belt_contact_6(
 
 @wp.func
 def whiten_belt_contact(
-    tree: Tree, ws: Workspace, normal: vec3, t1: vec3, t2: vec3, a: int, ra: vec3, b: int, rb: vec3, pull_a: BeltMotion,
-    pull_b: BeltMotion, W: array2, start: int, length: int, rows: int, w: int,
-):  # fmt: skip
+    ctx: StepContext,
+    normal: vec3,
+    t1: vec3,
+    t2: vec3,
+    a: int,
+    ra: vec3,
+    b: int,
+    rb: vec3,
+    pull_a: BeltMotion,
+    pull_b: BeltMotion,
+    W: array2,
+    start: int,
+    length: int,
+    rows: int,
+    w: int,
+):
     """Whitened rows of a contact with belts (M-78), laid out as by `whiten_contact_pair`. The first half has `length`
     entries a row (first body and its sprocket); returns how many the second has."""
     if rows == 3:
         return whiten_belt_contact_3(
-            tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, pull_a, pull_b, W, start, length,
+            ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, normal, t1, t2, ra, rb, a, b, pull_a, pull_b, W, start, length,
             rows, w,
         )  # fmt: skip
     return whiten_belt_contact_6(
-        tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, pull_a, pull_b, W, start, length, rows,
+        ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, normal, t1, t2, ra, rb, a, b, pull_a, pull_b, W, start, length, rows,
         w,
     )  # fmt: skip

@@ -10,10 +10,8 @@ import warp as wp
 
 from sharnir.dynamics.forces import pivot_of
 from sharnir.dynamics.momenta import rotation_offset, rotation_vector
-from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import CAPSULE, CYLINDER, SPHERE
-from sharnir.impulse.data import Scratch, State
-from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.assembly import displace_point
 from sharnir.impulse.rows.belts import has_belt, measure_belt_travel
@@ -27,22 +25,20 @@ FLAT_END_COSINE = wp.constant(real(0.999))
 
 
 @wp.func
-def find_curvature_centre(
-    tree: Tree, ws: Workspace, layout: Layout, shape: int, x: vec3, inward: vec3, gap_share: real, w: int
-):
+def find_curvature_centre(ctx: StepContext, shape: int, x: vec3, inward: vec3, gap_share: real, w: int):
     """Centre of curvature about which a shape rolls at point x (world, m), x itself where it is flat. gap_share:
     distance of x from the surface, m; inward: normal into the shape."""
-    kind = layout.contact_model.geo.kind[shape]
+    kind = ctx.layout.contact_model.geo.kind[shape]
     centre = x
     if kind == SPHERE or kind == CAPSULE:
-        centre = x + inward * (layout.contact_model.geo.size[shape][0] + gap_share)
+        centre = x + inward * (ctx.layout.contact_model.geo.size[shape][0] + gap_share)
     elif kind == CYLINDER:
-        link = layout.contact_model.geo.link[shape]
-        R = layout.contact_model.geo.rot[shape]
-        origin = layout.contact_model.geo.pos[shape]
+        link = ctx.layout.contact_model.geo.link[shape]
+        R = ctx.layout.contact_model.geo.rot[shape]
+        origin = ctx.layout.contact_model.geo.pos[shape]
         if link >= 0:
-            B = get33(ws.R, link, w)
-            origin = pivot_of(tree, ws, link, w) + get3(ws.x, link, w) + B * origin
+            B = get33(ctx.here.R, link, w)
+            origin = pivot_of(ctx.tree, ctx.here, link, w) + get3(ctx.here.x, link, w) + B * origin
             R = B * R
         axis = column(R, 2)
         if wp.abs(wp.dot(axis, inward)) < FLAT_END_COSINE:
@@ -51,74 +47,77 @@ def find_curvature_centre(
 
 
 @wp.func
-def measure_relative_travel(tree: Tree, ws: Workspace, a: int, b: int, x: vec3, centre: vec3, w: int):
+def measure_relative_travel(ctx: StepContext, a: int, b: int, x: vec3, centre: vec3, w: int):
     """Displacement (m, axes of link a) of the surface of link b at x against link a in the step whose displacements are
     in the workspace: that of the centre of curvature, and the rolling about it."""
-    Oa = pivot_of(tree, ws, a, w)
-    Ob = pivot_of(tree, ws, b, w)
-    apart = displace_point(tree, ws, b, centre - Ob, w) + Ob - displace_point(tree, ws, a, centre - Oa, w) - Oa
+    Oa = pivot_of(ctx.tree, ctx.here, a, w)
+    Ob = pivot_of(ctx.tree, ctx.here, b, w)
+    apart = (
+        displace_point(ctx.tree, ctx.here, b, centre - Ob, w)
+        + Ob
+        - displace_point(ctx.tree, ctx.here, a, centre - Oa, w)
+        - Oa
+    )
     ua = vec3()
     sa = real(1.0)
     if a >= 0:
-        ua = -get3(ws.Qu, a, w)
-        sa = get(ws.Qs, a, w)
+        ua = -get3(ctx.here.Qu, a, w)
+        sa = get(ctx.here.Qs, a, w)
     travel = apart + rotation_offset(ua, sa, apart)
     lever = x - centre
     if wp.dot(lever, lever) > real(0.0):
         ub = vec3()
         sb = real(1.0)
         if b >= 0:
-            ub = get3(ws.Qu, b, w)
-            sb = get(ws.Qs, b, w)
+            ub = get3(ctx.here.Qu, b, w)
+            sb = get(ctx.here.Qs, b, w)
         turn = rotation_vector(ub * sa + ua * sb + wp.cross(ua, ub), sa * sb - wp.dot(ua, ub))
         travel = travel + wp.cross(turn, lever)
     return travel
 
 
 @wp.func
-def update_contact_chord(
-    tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, z: array2, dt: real, w: int
-):
+def update_contact_chord(ctx: StepContext, c: int, z: array2, dt: real, w: int):
     """Update the chord velocity of contact c from the step whose displacements are in the workspace (M-60):
     `contact_chord`, the target velocities, and for a contact that bears the distance by which its end point was missed
     (`contact_end_error`)."""
-    normal, t1, t2 = contact_frame_of(state, work, c, w)
-    x = item3(state.contacts.point, 3 * c, w)
-    gap_share = real(0.5) * get(work.contact_gap, c, w)
-    first = item_int(state.contacts.shape, 2 * c, w)
-    second = item_int(state.contacts.shape, 2 * c + 1, w)
-    a = layout.contact_model.geo.link[first]
-    b = layout.contact_model.geo.link[second]
-    centre = find_curvature_centre(tree, ws, layout, second, x, normal, gap_share, w)
+    normal, t1, t2 = contact_frame_of(ctx.state, ctx.work, c, w)
+    x = item3(ctx.state.contacts.point, 3 * c, w)
+    gap_share = real(0.5) * get(ctx.work.contact_gap, c, w)
+    first = item_int(ctx.state.contacts.shape, 2 * c, w)
+    second = item_int(ctx.state.contacts.shape, 2 * c + 1, w)
+    a = ctx.layout.contact_model.geo.link[first]
+    b = ctx.layout.contact_model.geo.link[second]
+    centre = find_curvature_centre(ctx, second, x, normal, gap_share, w)
     sign = real(1.0)
     if wp.length_sq(centre - x) == real(0.0):  # the second is flat: seen from there the first rolls
-        centre = find_curvature_centre(tree, ws, layout, first, x, -normal, gap_share, w)
+        centre = find_curvature_centre(ctx, first, x, -normal, gap_share, w)
         link = a
         a = b
         b = link
         sign = real(-1.0)
-    travel = measure_relative_travel(tree, ws, a, b, x, centre, w) * (sign / dt)
-    if has_belt(layout, state, c, w):
-        travel = travel + measure_belt_travel(ws, layout, state, c, normal, w) / dt
-    s = contact_velocity(layout, work, c, 0, 0, z, w)
+    travel = measure_relative_travel(ctx, a, b, x, centre, w) * (sign / dt)
+    if has_belt(ctx.layout, ctx.state, c, w):
+        travel = travel + measure_belt_travel(ctx.here, ctx.layout, ctx.state, c, normal, w) / dt
+    s = contact_velocity(ctx, c, 0, 0, z, w)
     chord = vec3(wp.dot(travel, normal), wp.dot(travel, t1), wp.dot(travel, t2)) - s
-    change = chord - get3(work.contact_chord, c, w)
-    put3(work.contact_chord, c, w, chord)
+    change = chord - get3(ctx.work.contact_chord, c, w)
+    put3(ctx.work.contact_chord, c, w, chord)
     k = int(0)
     while k < 3:
-        put(work.contact_target, 3 * c + k, w, get(work.contact_target, 3 * c + k, w) - change[k])
+        put(ctx.work.contact_target, 3 * c + k, w, get(ctx.work.contact_target, 3 * c + k, w) - change[k])
         k += 1
-    at = layout.contact_p_start + CONTACT_IMPULSES * c
+    at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
     end_error = real(0.0)
-    if get(work.p, at, w) > real(0.0):
-        friction_bound = SLIP_FRICTION_SHARE * get(work.contact_mu, 3 * c, w) * get(work.p, at, w)
-        tangential = vec3(real(0.0), get(work.p, at + 1, w), get(work.p, at + 2, w))
+    if get(ctx.work.p, at, w) > real(0.0):
+        friction_bound = SLIP_FRICTION_SHARE * get(ctx.work.contact_mu, 3 * c, w) * get(ctx.work.p, at, w)
+        tangential = vec3(real(0.0), get(ctx.work.p, at + 1, w), get(ctx.work.p, at + 2, w))
         if (
             wp.length_sq(tangential) > friction_bound * friction_bound
         ):  # it slides: where to across the normal does not matter
             change = vec3(change[0], real(0.0), real(0.0))
         end_error = dt * wp.length(change)
-    put(work.contact_end_error, c, w, end_error)
+    put(ctx.work.contact_end_error, c, w, end_error)
 
 
 @wp.func

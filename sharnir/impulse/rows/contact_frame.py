@@ -8,7 +8,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collision.contact_model import PROPERTIES_PER_PAIR
-from sharnir.impulse.data import Scratch, State
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.kernels.columns import get, get3, get_int, item3, item_int, put
@@ -61,28 +61,28 @@ def contact_frame_of(state: State, work: Scratch, c: int, w: int):
 
 
 @wp.func
-def contact_velocity(layout: Layout, work: Scratch, c: int, row: int, direct: int, z: array2, w: int):
+def contact_velocity(ctx: StepContext, c: int, row: int, direct: int, z: array2, w: int):
     """Velocities of three rows of contact c from `row` on: second body relative to the first. direct: of the projected
     rows, with their offsets."""
-    s = multiply_contact_rows(layout, work, c, row, direct, z, w)
+    s = multiply_contact_rows(ctx, c, row, direct, z, w)
     if direct == 1:
-        o = layout.scalars + CONTACT_IMPULSES * c + row
+        o = ctx.layout.scalars + CONTACT_IMPULSES * c + row
         s = s + vec3(
-            get(work.projected_velocity_offset, o, w),
-            get(work.projected_velocity_offset, o + 1, w),
-            get(work.projected_velocity_offset, o + 2, w),
+            get(ctx.work.projected_velocity_offset, o, w),
+            get(ctx.work.projected_velocity_offset, o + 1, w),
+            get(ctx.work.projected_velocity_offset, o + 2, w),
         )
     return s
 
 
 @wp.func
-def multiply_contact_rows(layout: Layout, work: Scratch, c: int, row: int, direct: int, z: array2, w: int):
+def multiply_contact_rows(ctx: StepContext, c: int, row: int, direct: int, z: array2, w: int):
     """W z of three rows of contact c from `row` on. direct: Ŵ z of the projected rows."""
     if direct == 1:
-        start = layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * layout.z_size
-        return row3_dot(work.W, start, layout.z_size, layout.index, layout.identity_index_start, z, w)
-    return multiply_contact_half(layout, work, 6 * c, row, z, w) + multiply_contact_half(
-        layout, work, 6 * c + 3, row, z, w
+        start = ctx.layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * ctx.layout.z_size
+        return row3_dot(ctx.work.W, start, ctx.layout.z_size, ctx.layout.index, ctx.layout.identity_index_start, z, w)
+    return multiply_contact_half(ctx.layout, ctx.work, 6 * c, row, z, w) + multiply_contact_half(
+        ctx.layout, ctx.work, 6 * c + 3, row, z, w
     )
 
 
@@ -95,19 +95,21 @@ def multiply_contact_half(layout: Layout, work: Scratch, at: int, row: int, z: a
 
 
 @wp.func
-def apply_contact_impulse(layout: Layout, work: Scratch, c: int, row: int, direct: int, p: vec3, z: array2, w: int):
+def apply_contact_impulse(ctx: StepContext, c: int, row: int, direct: int, p: vec3, z: array2, w: int):
     """z += Wᵀ p of three rows of contact c from `row` on."""
     if direct == 1:
-        start = layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * layout.z_size
-        row3_add(work.W, start, layout.z_size, layout.index, layout.identity_index_start, p, z, w)
+        start = ctx.layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * ctx.layout.z_size
+        row3_add(ctx.work.W, start, ctx.layout.z_size, ctx.layout.index, ctx.layout.identity_index_start, p, z, w)
     else:
         at = 6 * c
         side = int(0)
         while side < 2:
-            length = get_int(work.contact_halves, at + 1, w)
+            length = get_int(ctx.work.contact_halves, at + 1, w)
             if length > 0:
-                start = get_int(work.contact_halves, at, w) + row * length
-                row3_add(work.W, start, length, layout.index, get_int(work.contact_halves, at + 2, w), p, z, w)
+                start = get_int(ctx.work.contact_halves, at, w) + row * length
+                row3_add(
+                    ctx.work.W, start, length, ctx.layout.index, get_int(ctx.work.contact_halves, at + 2, w), p, z, w
+                )
             at += 3
             side += 1
 
@@ -131,17 +133,17 @@ def normal_velocity(layout: Layout, work: Scratch, c: int, direct: int, z: array
 
 
 @wp.func
-def apply_normal_impulse(layout: Layout, work: Scratch, c: int, direct: int, p: real, z: array2, w: int):
+def apply_normal_impulse(ctx: StepContext, c: int, direct: int, p: real, z: array2, w: int):
     """z += Wᵀ p of the normal row of contact c."""
     if direct == 1:
-        start = layout.contact_projected_start + CONTACT_IMPULSES * c * layout.z_size
-        row_add(work.W, start, layout.z_size, layout.index, layout.identity_index_start, p, z, w)
+        start = ctx.layout.contact_projected_start + CONTACT_IMPULSES * c * ctx.layout.z_size
+        row_add(ctx.work.W, start, ctx.layout.z_size, ctx.layout.index, ctx.layout.identity_index_start, p, z, w)
     else:
         at = 6 * c
         while at < 6 * c + 6:
-            start = get_int(work.contact_halves, at, w)
-            length = get_int(work.contact_halves, at + 1, w)
-            row_add(work.W, start, length, layout.index, get_int(work.contact_halves, at + 2, w), p, z, w)
+            start = get_int(ctx.work.contact_halves, at, w)
+            length = get_int(ctx.work.contact_halves, at + 1, w)
+            row_add(ctx.work.W, start, length, ctx.layout.index, get_int(ctx.work.contact_halves, at + 2, w), p, z, w)
             at += 3
 
 

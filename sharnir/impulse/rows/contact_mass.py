@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, MEAN_MASS, WEIGH_BY_MASS, Scratch, State
+from sharnir.impulse.data import Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.slots import ContactMass, Setting
 from sharnir.impulse.tolerances import MIN_ROW_K, TOL_REDUNDANT
 from sharnir.kernels.columns import get_int, put
 from sharnir.kernels.types import mat33, real
@@ -50,7 +51,7 @@ def compute_contact_mass(layout: Layout, state: State, work: Scratch, c: int, di
             tangent_scale = real(1.0) + REDUNDANT_ROW_REGULARISATION
             K = mat33(normal, k[5], k[4], k[5], k[1] * tangent_scale, k[3], k[4], k[3], k[2] * tangent_scale)
         inverse = wp.inverse(K)
-    at = CONTACT_MASS_SIZE * c
+    at = ContactMass.SIZE * c
     i = int(0)
     while i < 9:
         put(work.contact_mass, at + i, w, inverse[i / 3, i % 3])
@@ -59,9 +60,9 @@ def compute_contact_mass(layout: Layout, state: State, work: Scratch, c: int, di
     put(work.contact_mass, at + 10, w, inverse_or_zero(largest_eigenvalue(k[1], k[3], k[2])))
     put(work.contact_mass, at + 11, w, k[5])
     put(work.contact_mass, at + 12, w, k[4])
-    lightness = state.settings[MEAN_MASS, 0] * k[0]
+    lightness = state.settings[Setting.MEAN_MASS, 0] * k[0]
     mass_weight = wp.where(
-        state.settings[WEIGH_BY_MASS, 0] > real(0.0), wp.clamp(lightness, real(1.0), MAX_MASS_WEIGHT), real(1.0)
+        state.settings[Setting.WEIGH_BY_MASS, 0] > real(0.0), wp.clamp(lightness, real(1.0), MAX_MASS_WEIGHT), real(1.0)
     )
     put(work.contact_mass, at + 15, w, mass_weight)
     put(work.contact_mass, at + 16, w, lightness)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Scratch, State
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count, contact_frame_of, contact_impulse_of, shape_pair_of
@@ -29,22 +29,22 @@ def rotate_with_normal(normal_before: vec3, normal_now: vec3, x: vec3):
 
 
 @wp.func
-def predict_contact_chord(layout: Layout, state: State, work: Scratch, c: int, previous: int, chord: vec3, w: int):
+def predict_contact_chord(ctx: StepContext, c: int, previous: int, chord: vec3, w: int):
     """Predict the chord velocity of contact c: `chord` of its previous step, extrapolated by the order that the joints'
     chord terms have, so that both fit together (M-66). previous: its number in the previous step, −1 for none."""
     change = vec3()
     curve = vec3()
     known = real(0.0)
     if previous >= 0:
-        normal_before = item3(state.prev_contact_geometry, 10 * previous + 3, w)
-        normal_now = item3(state.contacts.normal, 3 * c, w)
-        change = rotate_with_normal(normal_before, normal_now, item3(state.prev_contact_chord, 7 * previous, w))
-        curve = rotate_with_normal(normal_before, normal_now, item3(state.prev_contact_chord, 7 * previous + 3, w))
-        known = item(state.prev_contact_chord, 7 * previous + 6, w)
-    put3(work.contact_chord_prev, 2 * c, w, chord)
-    put3(work.contact_chord_prev, 2 * c + 1, w, change)
-    put(work.contact_chord_known, c, w, known)
-    order = extrapolation_order_of(state.joint_chord, 6 * layout.joints, w)
+        normal_before = item3(ctx.state.prev_contact_geometry, 10 * previous + 3, w)
+        normal_now = item3(ctx.state.contacts.normal, 3 * c, w)
+        change = rotate_with_normal(normal_before, normal_now, item3(ctx.state.prev_contact_chord, 7 * previous, w))
+        curve = rotate_with_normal(normal_before, normal_now, item3(ctx.state.prev_contact_chord, 7 * previous + 3, w))
+        known = item(ctx.state.prev_contact_chord, 7 * previous + 6, w)
+    put3(ctx.work.contact_chord_prev, 2 * c, w, chord)
+    put3(ctx.work.contact_chord_prev, 2 * c + 1, w, change)
+    put(ctx.work.contact_chord_known, c, w, known)
+    order = extrapolation_order_of(ctx.state.joint_chord, 6 * ctx.layout.joints, w)
     out = chord
     if order > real(0.5):
         out = out + change
@@ -136,39 +136,37 @@ def match_by_position(layout: Layout, state: State, c: int, first: int, pair: in
 
 
 @wp.func
-def match_contact(
-    layout: Layout, state: State, work: Scratch, c: int, match_cursor: int, warm_factor: real, chord_scale: real, w: int
-):
+def match_contact(ctx: StepContext, c: int, match_cursor: int, warm_factor: real, chord_scale: real, w: int):
     """Warm-start contact c: impulses ← warm_factor times those of its match in the previous step, chord velocity ←
     chord_scale times its prediction. match_cursor: previous contacts are sorted by shape pair as the present ones are;
     search starts there. Returns the first place of this pair."""
-    pair = shape_pair_of(layout, state, c, w)
-    feature = item_int(state.contacts.feature, c, w)
-    count = item_int(state.prev_contact_keys, 0, w)
-    while match_cursor < count and item_int(state.prev_contact_keys, 1 + 2 * match_cursor, w) < pair:
+    pair = shape_pair_of(ctx.layout, ctx.state, c, w)
+    feature = item_int(ctx.state.contacts.feature, c, w)
+    count = item_int(ctx.state.prev_contact_keys, 0, w)
+    while match_cursor < count and item_int(ctx.state.prev_contact_keys, 1 + 2 * match_cursor, w) < pair:
         match_cursor += 1
-    normal, t1, t2 = contact_frame_of(state, work, c, w)
+    normal, t1, t2 = contact_frame_of(ctx.state, ctx.work, c, w)
     f = vec3()
     n = vec3()
     chord = vec3()
-    found = find_previous(state, match_cursor, pair, feature, w)
-    if found < 0 and match_cursor < count and item_int(state.prev_contact_keys, 1 + 2 * match_cursor, w) == pair:
-        found = match_by_position(layout, state, c, match_cursor, pair, w)
+    found = find_previous(ctx.state, match_cursor, pair, feature, w)
+    if found < 0 and match_cursor < count and item_int(ctx.state.prev_contact_keys, 1 + 2 * match_cursor, w) == pair:
+        found = match_by_position(ctx.layout, ctx.state, c, match_cursor, pair, w)
     if found >= 0:
-        normal_before = item3(state.prev_contact_geometry, 10 * found + 3, w)
-        f = item3(state.prev_contact_impulse, 6 * found, w) * warm_factor
-        n = item3(state.prev_contact_impulse, 6 * found + 3, w) * warm_factor
-        chord = rotate_with_normal(normal_before, normal, item3(state.prev_contact_geometry, 10 * found + 7, w))
-    at = layout.contact_p_start + CONTACT_IMPULSES * c
-    put(work.p, at, w, wp.max(wp.dot(f, normal), real(0.0)))
-    put(work.p, at + 1, w, wp.dot(f, t1))
-    put(work.p, at + 2, w, wp.dot(f, t2))
-    put(work.p, at + 3, w, wp.dot(n, normal))
-    put(work.p, at + 4, w, wp.dot(n, t1))
-    put(work.p, at + 5, w, wp.dot(n, t2))
-    if layout.joints > 0:
-        chord = predict_contact_chord(layout, state, work, c, found, chord, w)
-    put3(work.contact_chord, c, w, vec3(wp.dot(chord, normal), wp.dot(chord, t1), wp.dot(chord, t2)) * chord_scale)
+        normal_before = item3(ctx.state.prev_contact_geometry, 10 * found + 3, w)
+        f = item3(ctx.state.prev_contact_impulse, 6 * found, w) * warm_factor
+        n = item3(ctx.state.prev_contact_impulse, 6 * found + 3, w) * warm_factor
+        chord = rotate_with_normal(normal_before, normal, item3(ctx.state.prev_contact_geometry, 10 * found + 7, w))
+    at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
+    put(ctx.work.p, at, w, wp.max(wp.dot(f, normal), real(0.0)))
+    put(ctx.work.p, at + 1, w, wp.dot(f, t1))
+    put(ctx.work.p, at + 2, w, wp.dot(f, t2))
+    put(ctx.work.p, at + 3, w, wp.dot(n, normal))
+    put(ctx.work.p, at + 4, w, wp.dot(n, t1))
+    put(ctx.work.p, at + 5, w, wp.dot(n, t2))
+    if ctx.layout.joints > 0:
+        chord = predict_contact_chord(ctx, c, found, chord, w)
+    put3(ctx.work.contact_chord, c, w, vec3(wp.dot(chord, normal), wp.dot(chord, t1), wp.dot(chord, t2)) * chord_scale)
     return match_cursor
 
 

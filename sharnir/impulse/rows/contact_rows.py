@@ -19,8 +19,8 @@ from sharnir.collision.contact_model import (
 from sharnir.collision.pipeline import export_contacts, find_round_contacts
 from sharnir.dynamics.forces import pivot_of
 from sharnir.dynamics.momenta import link_velocities
-from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import CONTACT_POINTS, Scratch, State
+from sharnir.dynamics.tree import Tree
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.belts import find_belt_motion, has_belt, whiten_belt_contact
@@ -28,6 +28,7 @@ from sharnir.impulse.rows.contact_frame import contact_frame_of, contact_velocit
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
 from sharnir.impulse.rows.contact_matching import match_contact
 from sharnir.impulse.rows.whitened_rows import whiten_contact_pair
+from sharnir.impulse.slots import ReportItem
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put, put3, put_int, set_item
 from sharnir.kernels.types import array2, real, vec3
 
@@ -37,14 +38,14 @@ MAX_STICK_SPEED = wp.constant(real(1.0e-4))  # m/s: slower slip counts as sticki
 
 
 @wp.func
-def find_contacts(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, dt: real, w: int):
+def find_contacts(ctx: StepContext, dt: real, w: int):
     """Detect contacts, unless a collision kernel has done so before the step."""
-    if layout.detects_contacts == 1:
-        link_velocities(tree, ws, state.v, w)
+    if ctx.layout.detects_contacts == 1:
+        link_velocities(ctx.tree, ctx.here, ctx.state.v, w)
         export_contacts(
-            work.collision,
-            state.contacts,
-            find_round_contacts(tree, ws, layout.contact_model, work.collision, dt, w),
+            ctx.work.collision,
+            ctx.state.contacts,
+            find_round_contacts(ctx.tree, ctx.here, ctx.layout.contact_model, ctx.work.collision, dt, w),
             w,
         )
 
@@ -63,76 +64,75 @@ def store_contact_count(layout: Layout, state: State, work: Scratch, w: int):
     """Store and report the number of contacts: from here on all of them have rows."""
     put_int(work.contact_count, 0, w, found_contact_count(layout, state, w))
     if layout.contact_model.has_pairs == 1:
-        set_item(state.report, CONTACT_POINTS, w, real(item_int(state.contacts.count, 1, w)))
+        set_item(state.report, ReportItem.CONTACT_POINTS, w, real(item_int(state.contacts.count, 1, w)))
 
 
 @wp.func
 def assemble_contact(
-    tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, match_cursor: int, warm_factor: real, chord_scale: real,
-    dt: real, w: int,
-):  # fmt: skip
+    ctx: StepContext, c: int, match_cursor: int, warm_factor: real, chord_scale: real, dt: real, w: int
+):
     """Assemble contact c: rows, effective mass, target velocities and warm-start impulses, those of the previous step
     times `warm_factor`. chord_scale: factor of the predicted chord velocity; match_cursor, and returned: see
     `match_contact`."""
-    whiten_contact(tree, ws, layout, state, work, c, w)
-    compute_contact_mass(layout, state, work, c, 0, w)
-    match_cursor = match_contact(layout, state, work, c, match_cursor, warm_factor, chord_scale, w)
-    set_contact_targets(ws, layout, state, work, c, ws.z, dt, w)
+    whiten_contact(ctx, c, w)
+    compute_contact_mass(ctx.layout, ctx.state, ctx.work, c, 0, w)
+    match_cursor = match_contact(ctx, c, match_cursor, warm_factor, chord_scale, w)
+    set_contact_targets(ctx, c, ctx.here.z, dt, w)
     return match_cursor
 
 
 @wp.func
-def whiten_contact(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, w: int):
+def whiten_contact(ctx: StepContext, c: int, w: int):
     """Whiten the rows of contact c in two halves, one per body. Where both bodies belong to one tree the shared
     ancestors are in the first half only: two halves that cancel would lose digits."""
-    normal = item3(state.contacts.normal, 3 * c, w)
+    normal = item3(ctx.state.contacts.normal, 3 * c, w)
     t1, t2 = make_tangents(normal)
-    put3(work.contact_tangents, 2 * c, w, t1)
-    put3(work.contact_tangents, 2 * c + 1, w, t2)
-    pair = material_pair_of(layout, state, c, w)
-    x = item3(state.contacts.point, 3 * c, w)
+    put3(ctx.work.contact_tangents, 2 * c, w, t1)
+    put3(ctx.work.contact_tangents, 2 * c + 1, w, t2)
+    pair = material_pair_of(ctx.layout, ctx.state, c, w)
+    x = item3(ctx.state.contacts.point, 3 * c, w)
     rows = int(3)
-    if layout.contact_model.material_pair_table[pair + ROLLING_FRICTION] > real(
+    if ctx.layout.contact_model.material_pair_table[pair + ROLLING_FRICTION] > real(
         0.0
-    ) or layout.contact_model.material_pair_table[pair + TORSIONAL_FRICTION] > real(0.0):
+    ) or ctx.layout.contact_model.material_pair_table[pair + TORSIONAL_FRICTION] > real(0.0):
         rows = 6
-    put_int(work.contact_row_count, c, w, rows)
-    first = item_int(state.contacts.shape, 2 * c, w)
-    second = item_int(state.contacts.shape, 2 * c + 1, w)
-    a = layout.contact_model.geo.link[first]
-    b = layout.contact_model.geo.link[second]
-    ra = x - pivot_of(tree, ws, a, w)
-    rb = x - pivot_of(tree, ws, b, w)
-    na = row_length_of(layout, a)
+    put_int(ctx.work.contact_row_count, c, w, rows)
+    first = item_int(ctx.state.contacts.shape, 2 * c, w)
+    second = item_int(ctx.state.contacts.shape, 2 * c + 1, w)
+    a = ctx.layout.contact_model.geo.link[first]
+    b = ctx.layout.contact_model.geo.link[second]
+    ra = x - pivot_of(ctx.tree, ctx.here, a, w)
+    rb = x - pivot_of(ctx.tree, ctx.here, b, w)
+    na = row_length_of(ctx.layout, a)
     nb = int(0)
-    start = layout.contact_W_start + layout.contact_W_stride * c
-    if has_belt(layout, state, c, w):
-        belt_a = find_belt_motion(ws, layout, first, normal, w)
-        belt_b = find_belt_motion(ws, layout, second, -normal, w)
+    start = ctx.layout.contact_W_start + ctx.layout.contact_W_stride * c
+    if has_belt(ctx.layout, ctx.state, c, w):
+        belt_a = find_belt_motion(ctx.here, ctx.layout, first, normal, w)
+        belt_b = find_belt_motion(ctx.here, ctx.layout, second, -normal, w)
         if belt_a.sprocket >= 0:
-            na = layout.belt_row_length[first]
-        nb = whiten_belt_contact(tree, ws, normal, t1, t2, a, ra, b, rb, belt_a, belt_b, work.W, start, na, rows, w)
+            na = ctx.layout.belt_row_length[first]
+        nb = whiten_belt_contact(ctx, normal, t1, t2, a, ra, b, rb, belt_a, belt_b, ctx.work.W, start, na, rows, w)
     else:
-        nb = row_length_of(layout, b) - row_length_of(layout, common_ancestor(tree, a, b))
-        whiten_contact_pair(tree, ws, normal, t1, t2, a, ra, b, rb, work.W, start, na, nb, rows, w)
-    store_contact_half(layout, work, 2 * c, first, start, na, w)
-    store_contact_half(layout, work, 2 * c + 1, second, start + rows * na, nb, w)
+        nb = row_length_of(ctx.layout, b) - row_length_of(ctx.layout, common_ancestor(ctx.tree, a, b))
+        whiten_contact_pair(ctx, normal, t1, t2, a, ra, b, rb, ctx.work.W, start, na, nb, rows, w)
+    store_contact_half(ctx, 2 * c, first, start, na, w)
+    store_contact_half(ctx, 2 * c + 1, second, start + rows * na, nb, w)
 
 
 @wp.func
-def store_contact_half(layout: Layout, work: Scratch, half: int, shape: int, start: int, length: int, w: int):
+def store_contact_half(ctx: StepContext, half: int, shape: int, start: int, length: int, w: int):
     """Store where the rows of one body's half are: start in W, entries a row, start of their coordinates in `index`,
     root of the tree."""
-    put_int(work.contact_halves, 3 * half, w, start)
-    put_int(work.contact_halves, 3 * half + 1, w, length)
-    link = layout.contact_model.geo.link[shape]
+    put_int(ctx.work.contact_halves, 3 * half, w, start)
+    put_int(ctx.work.contact_halves, 3 * half + 1, w, length)
+    link = ctx.layout.contact_model.geo.link[shape]
     first = int(0)
-    if layout.contact_model.sprocket[shape] >= 0:
-        first = layout.belt_index_start[shape]
+    if ctx.layout.contact_model.sprocket[shape] >= 0:
+        first = ctx.layout.belt_index_start[shape]
     elif link >= 0:
-        first = layout.link_index_start[link]
-    put_int(work.contact_halves, 3 * half + 2, w, first)
-    put_int(work.contact_trees, half, w, root_of_shape(layout, shape))
+        first = ctx.layout.link_index_start[link]
+    put_int(ctx.work.contact_halves, 3 * half + 2, w, first)
+    put_int(ctx.work.contact_trees, half, w, root_of_shape(ctx.layout, shape))
 
 
 @wp.func
@@ -156,59 +156,56 @@ def common_ancestor(tree: Tree, a: int, b: int):
 
 
 @wp.func
-def set_contact_targets(
-    ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, z_free: array2,
-    dt: real, w: int,
-):  # fmt: skip
+def set_contact_targets(ctx: StepContext, c: int, z_free: array2, dt: real, w: int):
     """Set the target velocities and friction coefficients of contact c.
 
     A point that would be reached within the step without impulses (velocities of z_free) and approaches faster than the
     material's threshold leaves with −e times its present velocity (M-58), the mean of those before and after the step's
     forces. Any other one may close its gap, no more. Static friction applies below MAX_STICK_SPEED.
     """
-    pair = material_pair_of(layout, state, c, w)
-    gap = item(state.contacts.gap, c, w)
+    pair = material_pair_of(ctx.layout, ctx.state, c, w)
+    gap = item(ctx.state.contacts.gap, c, w)
     restitution = real(0.0)
-    e = layout.contact_model.material_pair_table[pair + RESTITUTION_FACTOR]
+    e = ctx.layout.contact_model.material_pair_table[pair + RESTITUTION_FACTOR]
     if e > real(0.0):
-        before = contact_velocity(layout, work, c, 0, 0, work.z_before, w)
-        velocity_after = contact_velocity(layout, work, c, 0, 0, z_free, w)
+        before = contact_velocity(ctx, c, 0, 0, ctx.work.z_before, w)
+        velocity_after = contact_velocity(ctx, c, 0, 0, z_free, w)
         velocity_now = (before + velocity_after) * real(0.5)
-        if velocity_now[0] < -layout.contact_model.material_pair_table[
+        if velocity_now[0] < -ctx.layout.contact_model.material_pair_table[
             pair + RESTITUTION_THRESHOLD
         ] and gap + dt * velocity_after[0] < real(0.0):
             restitution = -e * velocity_now[0]
-        put3(work.impact_velocity, c, w, velocity_now)
-        put3(work.impact_velocity_gain, c, w, velocity_after - velocity_now)
+        put3(ctx.work.impact_velocity, c, w, velocity_now)
+        put3(ctx.work.impact_velocity_gain, c, w, velocity_after - velocity_now)
     surface_velocity = vec3()
     side = int(0)
     while side < 2:
-        s = item_int(state.contacts.shape, 2 * c + side, w)
-        velocity = layout.contact_model.surface_velocity[s]
-        if layout.contact_model.geo.link[s] >= 0:
-            velocity = get33(ws.R, layout.contact_model.geo.link[s], w) * velocity
+        s = item_int(ctx.state.contacts.shape, 2 * c + side, w)
+        velocity = ctx.layout.contact_model.surface_velocity[s]
+        if ctx.layout.contact_model.geo.link[s] >= 0:
+            velocity = get33(ctx.here.R, ctx.layout.contact_model.geo.link[s], w) * velocity
         surface_velocity = surface_velocity + velocity * wp.where(side == 0, real(1.0), real(-1.0))
         side += 1
-    normal, t1, t2 = contact_frame_of(state, work, c, w)
-    put(work.contact_gap, c, w, gap)
-    put(work.restitution_velocity, c, w, restitution)
-    chord = get3(work.contact_chord, c, w)
+    normal, t1, t2 = contact_frame_of(ctx.state, ctx.work, c, w)
+    put(ctx.work.contact_gap, c, w, gap)
+    put(ctx.work.restitution_velocity, c, w, restitution)
+    chord = get3(ctx.work.contact_chord, c, w)
     resting_gap = wp.where(
-        get(work.p, layout.contact_p_start + CONTACT_IMPULSES * c, w) > real(0.0), MAX_RESTING_GAP, real(0.0)
+        get(ctx.work.p, ctx.layout.contact_p_start + CONTACT_IMPULSES * c, w) > real(0.0), MAX_RESTING_GAP, real(0.0)
     )
-    put(work.contact_target, 3 * c, w, -wp.max(gap - resting_gap, real(0.0)) / dt - chord[0])
-    put(work.contact_target, 3 * c + 1, w, wp.dot(surface_velocity, t1) - chord[1])
-    put(work.contact_target, 3 * c + 2, w, wp.dot(surface_velocity, t2) - chord[2])
-    mu = layout.contact_model.material_pair_table[pair + SLIDING_FRICTION]
-    static = layout.contact_model.material_pair_table[pair + STATIC_FRICTION]
+    put(ctx.work.contact_target, 3 * c, w, -wp.max(gap - resting_gap, real(0.0)) / dt - chord[0])
+    put(ctx.work.contact_target, 3 * c + 1, w, wp.dot(surface_velocity, t1) - chord[1])
+    put(ctx.work.contact_target, 3 * c + 2, w, wp.dot(surface_velocity, t2) - chord[2])
+    mu = ctx.layout.contact_model.material_pair_table[pair + SLIDING_FRICTION]
+    static = ctx.layout.contact_model.material_pair_table[pair + STATIC_FRICTION]
     if static > mu:
-        before = contact_velocity(layout, work, c, 0, 0, work.z_before, w)
+        before = contact_velocity(ctx, c, 0, 0, ctx.work.z_before, w)
         slip = vec3(real(0.0), before[1] - wp.dot(surface_velocity, t1), before[2] - wp.dot(surface_velocity, t2))
         if wp.length(slip) < MAX_STICK_SPEED:
             mu = static
-    put(work.contact_mu, 3 * c, w, mu)
-    put(work.contact_mu, 3 * c + 1, w, layout.contact_model.material_pair_table[pair + TORSIONAL_FRICTION])
-    put(work.contact_mu, 3 * c + 2, w, layout.contact_model.material_pair_table[pair + ROLLING_FRICTION])
+    put(ctx.work.contact_mu, 3 * c, w, mu)
+    put(ctx.work.contact_mu, 3 * c + 1, w, ctx.layout.contact_model.material_pair_table[pair + TORSIONAL_FRICTION])
+    put(ctx.work.contact_mu, 3 * c + 2, w, ctx.layout.contact_model.material_pair_table[pair + ROLLING_FRICTION])
 
 
 @wp.func

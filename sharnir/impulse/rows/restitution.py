@@ -7,8 +7,7 @@ import warp as wp
 
 from sharnir.dynamics.momenta import whitened_momentum
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import Scratch, State
-from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count, contact_velocity
 from sharnir.kernels.columns import get, get3, item, item3, put, put3, set_item
@@ -43,42 +42,38 @@ def whiten_momenta_before(tree: Tree, ws: Workspace, state: State, work: Scratch
 
 
 @wp.func
-def velocity_gain_after_impact(layout: Layout, work: Scratch, c: int, w: int):
+def velocity_gain_after_impact(ctx: StepContext, c: int, w: int):
     """What the velocity of contact c over the step has beyond the one right after the impact: half of the step's
     forces, and the chord minus tangent momenta."""
-    chord = contact_velocity(layout, work, c, 0, 0, work.z_base, w) - contact_velocity(
-        layout, work, c, 0, 0, work.z_momentum, w
-    )
-    return get3(work.impact_velocity_gain, c, w) + chord
+    chord = contact_velocity(ctx, c, 0, 0, ctx.work.z_base, w) - contact_velocity(ctx, c, 0, 0, ctx.work.z_momentum, w)
+    return get3(ctx.work.impact_velocity_gain, c, w) + chord
 
 
 @wp.func
-def impact_work(layout: Layout, work: Scratch, z: array2, w: int):
+def impact_work(ctx: StepContext, z: array2, w: int):
     """Σ p·s (J) over contacts with restitution, with the velocities s after and before the impact; half the sum of both
     is the energy the impacts add."""
     after = real(0.0)
     before = real(0.0)
     c = int(0)
-    while c < contact_count(work, w):
-        if get(work.restitution_velocity, c, w) > real(0.0):
-            at = layout.contact_p_start + CONTACT_IMPULSES * c
-            p = vec3(get(work.p, at, w), get(work.p, at + 1, w), get(work.p, at + 2, w))
-            after = after + wp.dot(
-                p, contact_velocity(layout, work, c, 0, 0, z, w) - velocity_gain_after_impact(layout, work, c, w)
-            )
-            before = before + wp.dot(p, get3(work.impact_velocity, c, w))
+    while c < contact_count(ctx.work, w):
+        if get(ctx.work.restitution_velocity, c, w) > real(0.0):
+            at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
+            p = vec3(get(ctx.work.p, at, w), get(ctx.work.p, at + 1, w), get(ctx.work.p, at + 2, w))
+            after = after + wp.dot(p, contact_velocity(ctx, c, 0, 0, z, w) - velocity_gain_after_impact(ctx, c, w))
+            before = before + wp.dot(p, get3(ctx.work.impact_velocity, c, w))
         c += 1
     return after, before
 
 
 @wp.func
-def set_restitution_targets(layout: Layout, work: Scratch, share: real, dt: real, w: int):
+def set_restitution_targets(ctx: StepContext, share: real, dt: real, w: int):
     """Set the normal targets of contacts with restitution to `share` of their restitution velocity."""
     c = int(0)
-    while c < contact_count(work, w):
-        restitution = get(work.restitution_velocity, c, w)
+    while c < contact_count(ctx.work, w):
+        restitution = get(ctx.work.restitution_velocity, c, w)
         if restitution > real(0.0):
-            gain = velocity_gain_after_impact(layout, work, c, w)
-            closing = -wp.max(get(work.contact_gap, c, w), real(0.0)) / dt
-            put(work.contact_target, 3 * c, w, wp.max(share * restitution + gain[0], closing))
+            gain = velocity_gain_after_impact(ctx, c, w)
+            closing = -wp.max(get(ctx.work.contact_gap, c, w), real(0.0)) / dt
+            put(ctx.work.contact_target, 3 * c, w, wp.max(share * restitution + gain[0], closing))
         c += 1

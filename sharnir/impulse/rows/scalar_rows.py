@@ -5,9 +5,10 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.forces import pivot_of, spring_end_position
-from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
-from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.dynamics.loop_joints import evaluate_row, loop_frames_of
+from sharnir.dynamics.tree import Workspace
 from sharnir.enums import COUPLING, LOOP_ROW, PATH, SPRING, TREE_DOF
+from sharnir.impulse.data import StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.ball_angles import ball_angle
 from sharnir.impulse.rows.whitened_rows import whiten_dof_row, whiten_pair_row
@@ -69,49 +70,47 @@ def path_position(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
 
 
 @wp.func
-def measure_scalar(tree: Tree, ws: Workspace, layout: Layout, l: int, q: array2, loop_q: array2, w: int):
+def measure_scalar(ctx: StepContext, ws: Workspace, l: int, q: array2, loop_q: array2, w: int):
     """Position that scalar l measures, at the poses in the workspace and the coordinates q, loop_q."""
-    kind = layout.scalar_source_kind[l]
+    kind = ctx.layout.scalar_source_kind[l]
     g = real(0.0)
     if kind == TREE_DOF or kind == LOOP_ROW:
-        g = coordinate_position(layout, l, q, loop_q, w)
+        g = coordinate_position(ctx.layout, l, q, loop_q, w)
     elif kind == COUPLING:
-        leader = coordinate_position(layout, layout.scalar_source[2 * l], q, loop_q, w)
-        follower = coordinate_position(layout, layout.scalar_source[2 * l + 1], q, loop_q, w)
-        g = follower - layout.scalar_ratio[2 * l] * leader - layout.scalar_ratio[2 * l + 1]
+        leader = coordinate_position(ctx.layout, ctx.layout.scalar_source[2 * l], q, loop_q, w)
+        follower = coordinate_position(ctx.layout, ctx.layout.scalar_source[2 * l + 1], q, loop_q, w)
+        g = follower - ctx.layout.scalar_ratio[2 * l] * leader - ctx.layout.scalar_ratio[2 * l + 1]
     elif kind == PATH:
-        g = path_position(layout, l, q, loop_q, w)
+        g = path_position(ctx.layout, l, q, loop_q, w)
     elif kind == SPRING:
-        s = layout.scalar_source[2 * l]
-        g = wp.length(spring_end_position(tree, ws, 2 * s + 1, w) - spring_end_position(tree, ws, 2 * s, w))
+        s = ctx.layout.scalar_source[2 * l]
+        g = wp.length(spring_end_position(ctx.tree, ws, 2 * s + 1, w) - spring_end_position(ctx.tree, ws, 2 * s, w))
     else:
-        g, a = ball_angle_of(layout, l, q, loop_q, w)
+        g, a = ball_angle_of(ctx.layout, l, q, loop_q, w)
     return g
 
 
 @wp.func
-def whiten_scalar(
-    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, W: array2, l: int, q: array2, loop_q: array2, w: int
-):
+def whiten_scalar(ctx: StepContext, W: array2, l: int, q: array2, loop_q: array2, w: int):
     """Store the whitened row of scalar l in W."""
-    kind = layout.scalar_source_kind[l]
-    start = layout.scalar_W_start[l]
+    kind = ctx.layout.scalar_source_kind[l]
+    start = ctx.layout.scalar_W_start[l]
     if kind == TREE_DOF:
-        whiten_dof_row(tree, ws, layout.scalar_link[l], layout.scalar_source[2 * l], W, start, w)
+        whiten_dof_row(ctx, ctx.layout.scalar_link[l], ctx.layout.scalar_source[2 * l], W, start, w)
     elif kind == LOOP_ROW:
-        k = layout.scalar_link[l]
-        s = loop_frames_of(tree, ws, loops, k, w)
-        g, f, n = evaluate_row(loops, s, k, (6 * loops.kind[k] + layout.scalar_source[2 * l] - 6 * k) * 3)
+        k = ctx.layout.scalar_link[l]
+        s = loop_frames_of(ctx.tree, ctx.here, ctx.loops, k, w)
+        g, f, n = evaluate_row(ctx.loops, s, k, (6 * ctx.loops.kind[k] + ctx.layout.scalar_source[2 * l] - 6 * k) * 3)
         na = n + wp.cross(s.ra, f)
-        whiten_pair_row(tree, ws, s.a, -f, -na, s.b, f, n + wp.cross(s.rb, f), W, start, w)
+        whiten_pair_row(ctx, s.a, -f, -na, s.b, f, n + wp.cross(s.rb, f), W, start, w)
     elif kind == COUPLING:
-        combine_coupling(layout, W, l, w)
+        combine_coupling(ctx.layout, W, l, w)
     elif kind == PATH:
-        combine_path(layout, W, l, w)
+        combine_path(ctx.layout, W, l, w)
     elif kind == SPRING:
-        whiten_spring(tree, ws, W, layout.scalar_source[2 * l], start, w)
+        whiten_spring(ctx, W, ctx.layout.scalar_source[2 * l], start, w)
     else:
-        whiten_ball_angle(tree, ws, loops, layout, W, l, q, loop_q, w)
+        whiten_ball_angle(ctx, W, l, q, loop_q, w)
 
 
 @wp.func
@@ -151,33 +150,35 @@ def combine_path(layout: Layout, W: array2, l: int, w: int):
 
 
 @wp.func
-def whiten_spring(tree: Tree, ws: Workspace, W: array2, s: int, start: int, w: int):
+def whiten_spring(ctx: StepContext, W: array2, s: int, start: int, w: int):
     """Row of a spring's length."""
-    a = tree.spring_link[2 * s]
-    b = tree.spring_link[2 * s + 1]
-    xa = spring_end_position(tree, ws, 2 * s, w)
-    xb = spring_end_position(tree, ws, 2 * s + 1, w)
+    a = ctx.tree.spring_link[2 * s]
+    b = ctx.tree.spring_link[2 * s + 1]
+    xa = spring_end_position(ctx.tree, ctx.here, 2 * s, w)
+    xb = spring_end_position(ctx.tree, ctx.here, 2 * s + 1, w)
     length = wp.length(xb - xa)
     n = vec3()
     if length > real(0.0):
         n = (xb - xa) / length
-    ra = xa - pivot_of(tree, ws, a, w)
-    rb = xb - pivot_of(tree, ws, b, w)
-    whiten_pair_row(tree, ws, a, -n, -wp.cross(ra, n), b, n, wp.cross(rb, n), W, start, w)
+    ra = xa - pivot_of(ctx.tree, ctx.here, a, w)
+    rb = xb - pivot_of(ctx.tree, ctx.here, b, w)
+    whiten_pair_row(ctx, a, -n, -wp.cross(ra, n), b, n, wp.cross(rb, n), W, start, w)
 
 
 @wp.func
-def whiten_ball_angle(
-    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, W: array2, l: int, q: array2, loop_q: array2, w: int
-):
+def whiten_ball_angle(ctx: StepContext, W: array2, l: int, q: array2, loop_q: array2, w: int):
     """Row of a ball joint's angle: a torque on the child, its opposite on the parent."""
-    g, a = ball_angle_of(layout, l, q, loop_q, w)
-    c = layout.scalar_source[2 * l]
-    link = layout.scalar_link[l]
-    if c < layout.dofs:
-        n = get3(ws.S, 2 * c + 1, w) * a[0] + get3(ws.S, 2 * c + 3, w) * a[1] + get3(ws.S, 2 * c + 5, w) * a[2]
-        whiten_pair_row(tree, ws, link, vec3(), n, tree.parent[link], vec3(), -n, W, layout.scalar_W_start[l], w)
+    g, a = ball_angle_of(ctx.layout, l, q, loop_q, w)
+    c = ctx.layout.scalar_source[2 * l]
+    link = ctx.layout.scalar_link[l]
+    if c < ctx.layout.dofs:
+        n = (
+            get3(ctx.here.S, 2 * c + 1, w) * a[0]
+            + get3(ctx.here.S, 2 * c + 3, w) * a[1]
+            + get3(ctx.here.S, 2 * c + 5, w) * a[2]
+        )
+        whiten_pair_row(ctx, link, vec3(), n, ctx.tree.parent[link], vec3(), -n, W, ctx.layout.scalar_W_start[l], w)
     else:
-        s = loop_frames_of(tree, ws, loops, link, w)
+        s = loop_frames_of(ctx.tree, ctx.here, ctx.loops, link, w)
         n = column(s.C, 0) * a[0] + column(s.C, 1) * a[1] + column(s.C, 2) * a[2]
-        whiten_pair_row(tree, ws, s.a, vec3(), -n, s.b, vec3(), n, W, layout.scalar_W_start[l], w)
+        whiten_pair_row(ctx, s.a, vec3(), -n, s.b, vec3(), n, W, ctx.layout.scalar_W_start[l], w)

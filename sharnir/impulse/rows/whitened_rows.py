@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.impulse.data import StepContext
 from sharnir.impulse.row_kinds import LANES_4, LANES_8
 from sharnir.kernels.columns import get, get3, put
 from sharnir.kernels.types import DOUBLE, array2, vec3
@@ -14,7 +14,7 @@ from sharnir.kernels.vector_ops import indices
 
 @wp.func
 def whiten_pair_row(
-    tree: Tree, ws: Workspace, a: int, fa: vec3, na: vec3, b: int, fb: vec3, nb: vec3, W: array2, start: int, w: int
+    ctx: StepContext, a: int, fa: vec3, na: vec3, b: int, fb: vec3, nb: vec3, W: array2, start: int, w: int
 ):
     """Whitened row of the impulses (fa, na) on link a and (fb, nb) on link b, each about its own pivot; link −1: none."""
     k = int(start)
@@ -28,17 +28,17 @@ def whiten_pair_row(
         if b == link:
             f = f + fb
             n = n + nb
-        d = tree.dof[link + 1] - 1
-        first = tree.dof[link]
+        d = ctx.tree.dof[link + 1] - 1
+        first = ctx.tree.dof[link]
         while d >= first:
-            along = wp.dot(get3(ws.S, 2 * d, w), f) + wp.dot(get3(ws.S, 2 * d + 1, w), n)
-            w_d = along * get(ws.rsD, d, w)
+            along = wp.dot(get3(ctx.here.S, 2 * d, w), f) + wp.dot(get3(ctx.here.S, 2 * d + 1, w), n)
+            w_d = along * get(ctx.here.rsD, d, w)
             put(W, k, w, w_d)
-            f = f - get3(ws.U, 2 * d, w) * w_d
-            n = n - get3(ws.U, 2 * d + 1, w) * w_d
+            f = f - get3(ctx.here.U, 2 * d, w) * w_d
+            n = n - get3(ctx.here.U, 2 * d + 1, w) * w_d
             k += 1
             d -= 1
-        up = tree.parent[link]
+        up = ctx.tree.parent[link]
         if a == link:
             a = up
             fa = f
@@ -60,28 +60,28 @@ def whiten_pair_row(
 
 
 @wp.func
-def whiten_dof_row(tree: Tree, ws: Workspace, link: int, coordinate: int, W: array2, start: int, w: int):
+def whiten_dof_row(ctx: StepContext, link: int, coordinate: int, W: array2, start: int, w: int):
     """Whitened row of a unit impulse on one velocity coordinate of a link: entries from there to the root."""
-    w_d = get(ws.rsD, coordinate, w)
+    w_d = get(ctx.here.rsD, coordinate, w)
     put(W, start, w, w_d)
-    f = -get3(ws.U, 2 * coordinate, w) * w_d
-    n = -get3(ws.U, 2 * coordinate + 1, w) * w_d
+    f = -get3(ctx.here.U, 2 * coordinate, w) * w_d
+    n = -get3(ctx.here.U, 2 * coordinate + 1, w) * w_d
     k = start + 1
     d = coordinate - 1
     i = int(link)
     while i >= 0:
-        first = tree.dof[i]
+        first = ctx.tree.dof[i]
         while d >= first:
-            along = wp.dot(get3(ws.S, 2 * d, w), f) + wp.dot(get3(ws.S, 2 * d + 1, w), n)
-            w_d = along * get(ws.rsD, d, w)
+            along = wp.dot(get3(ctx.here.S, 2 * d, w), f) + wp.dot(get3(ctx.here.S, 2 * d + 1, w), n)
+            w_d = along * get(ctx.here.rsD, d, w)
             put(W, k, w, w_d)
-            f = f - get3(ws.U, 2 * d, w) * w_d
-            n = n - get3(ws.U, 2 * d + 1, w) * w_d
+            f = f - get3(ctx.here.U, 2 * d, w) * w_d
+            n = n - get3(ctx.here.U, 2 * d + 1, w) * w_d
             k += 1
             d -= 1
-        i = tree.parent[i]
+        i = ctx.tree.parent[i]
         if i >= 0:
-            d = tree.dof[i + 1] - 1
+            d = ctx.tree.dof[i + 1] - 1
 
 
 _LOAD_WRENCHES_NATIVE = """
@@ -224,28 +224,78 @@ def store_row_wrenches(wrench: array2, row: int, rows: int, fa: vec3, na: vec3, 
 
 @wp.func
 def whiten_joint_rows(
-    tree: Tree, ws: Workspace, wrench: array2, a: int, b: int, W: array2, start: int, length: int, rows: int, w: int
+    ctx: StepContext, wrench: array2, a: int, b: int, W: array2, start: int, length: int, rows: int, w: int
 ):
     """Whiten at most LANES_8 rows from the wrenches stored for links a and b; link −1: none."""
     if rows <= LANES_4:
-        whiten_joint_rows_4(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, rows, w)
+        whiten_joint_rows_4(
+            ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, wrench, a, b, W, start, length, rows, w
+        )
     else:
-        whiten_joint_rows_8(tree.parent, tree.dof, ws.S, ws.U, ws.rsD, wrench, a, b, W, start, length, rows, w)
+        whiten_joint_rows_8(
+            ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, wrench, a, b, W, start, length, rows, w
+        )
 
 
 @wp.func
 def whiten_contact_pair(
-    tree: Tree, ws: Workspace, normal: vec3, t1: vec3, t2: vec3, a: int, ra: vec3, b: int, rb: vec3, W: array2,
-    start: int, length: int, length_b: int, rows: int, w: int,
-):  # fmt: skip
+    ctx: StepContext,
+    normal: vec3,
+    t1: vec3,
+    t2: vec3,
+    a: int,
+    ra: vec3,
+    b: int,
+    rb: vec3,
+    W: array2,
+    start: int,
+    length: int,
+    length_b: int,
+    rows: int,
+    w: int,
+):
     """Whiten the rows of a contact at ra from the pivot of link a and rb from that of b: translation along its axes
     and, with six rows, rotation about them. Two halves: entries of a up to the root, rows × `length`, then those of b
     up to the common ancestor, rows × `length_b`."""
     if rows == 3:
         whiten_contact_3(
-            tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, W, start, length, length_b, rows, w
+            ctx.tree.parent,
+            ctx.tree.dof,
+            ctx.here.S,
+            ctx.here.U,
+            ctx.here.rsD,
+            normal,
+            t1,
+            t2,
+            ra,
+            rb,
+            a,
+            b,
+            W,
+            start,
+            length,
+            length_b,
+            rows,
+            w,
         )
     else:
         whiten_contact_6(
-            tree.parent, tree.dof, ws.S, ws.U, ws.rsD, normal, t1, t2, ra, rb, a, b, W, start, length, length_b, rows, w
+            ctx.tree.parent,
+            ctx.tree.dof,
+            ctx.here.S,
+            ctx.here.U,
+            ctx.here.rsD,
+            normal,
+            t1,
+            t2,
+            ra,
+            rb,
+            a,
+            b,
+            W,
+            start,
+            length,
+            length_b,
+            rows,
+            w,
         )

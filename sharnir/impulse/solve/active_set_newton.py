@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, LU_VALID, Scratch
+from sharnir.impulse.data import Scratch
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, FRICTION
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.solve.coulomb_cone import OPEN, SLIDES
+from sharnir.impulse.slots import ContactMass, ContactMode, ScalarMode, Status
 from sharnir.impulse.solve.delassus import active_scalar_count, pad_to_four, row_count
 from sharnir.impulse.solve.pgs_sweep import saturated_impulse
 from sharnir.impulse.solve.regularised_laws import MIN_NORM
@@ -21,7 +21,6 @@ from sharnir.kernels.columns import get, get3, get_int, put, put_int
 from sharnir.kernels.dense import add_column, add_columns, extract_submatrix, factor_lu, solve_lu
 from sharnir.kernels.types import real, vec3
 
-FREE, LOWER, UPPER, RUBS = range(4)  # what a line does: moves, with friction or without; held at a bound; by friction
 # of a row's diagonal, added to it: dependent rows share
 NEWTON_REGULARISATION = wp.constant(real(1.0e-5))  # of a row's diagonal, added to it: dependent rows share
 
@@ -42,7 +41,7 @@ def newton_applies(plan: Layout, work: Scratch, w: int):
 def unprojected_impulse(work: Scratch, c: int, p: vec3, s: vec3, w: int):
     """Trial impulse of contact c: its normal impulse solved alone and clamped at 0, and tangential impulses after one
     step, before projection onto the cone. p: present impulses; s: velocities minus targets."""
-    k = CONTACT_MASS_SIZE * c
+    k = ContactMass.SIZE * c
     normal = wp.max(p[0] - s[0] * get(work.contact_mass, k + 9, w), real(0.0))
     change = normal - p[0]
     tangent_step = get(work.contact_mass, k + 10, w)
@@ -65,20 +64,20 @@ def scalar_mode(plan: Layout, work: Scratch, l: int, row: int, at: int, w: int):
     free_velocity = get(work.row_velocity, row, w) - K * impulse
     friction = wp.clamp(-free_velocity / K, -friction_bound, friction_bound)
     velocity = free_velocity + K * friction
-    mode = int(FREE)
+    mode = int(ScalarMode.FREE)
     if friction_bound > real(0.0) and wp.abs(friction) < friction_bound:
-        mode = RUBS
+        mode = ScalarMode.FRICTION
         velocity = real(0.0)
     if (kinds & BOUND) != 0:
         if velocity < get(work.velocity_lower, l, w):
-            mode = LOWER
+            mode = ScalarMode.LOWER
             friction = saturated_impulse(
                 wp.where(get(work.velocity_lower, l, w) == real(0.0), velocity, get(work.velocity_lower, l, w)),
                 real(0.0),
                 friction_bound,
             )
         elif velocity > get(work.velocity_upper, l, w):
-            mode = UPPER
+            mode = ScalarMode.UPPER
             friction = saturated_impulse(
                 wp.where(get(work.velocity_upper, l, w) == real(0.0), velocity, get(work.velocity_upper, l, w)),
                 real(0.0),
@@ -103,7 +102,7 @@ def split_scalar_impulse(work: Scratch, mode: int, friction: real, at: int, w: i
     gets its known value and the bound the rest."""
     bound = get(work.row_impulse, at, w)
     friction_before = get(work.row_impulse, at + 1, w)
-    if mode == RUBS:
+    if mode == ScalarMode.FRICTION:
         put(work.row_impulse, at, w, real(0.0))
         put(work.row_impulse, at + 1, w, bound + friction_before)
     else:
@@ -116,7 +115,7 @@ def update_active_set(plan: Layout, work: Scratch, n: int, w: int):
     """Update the active set from the last sweep: modes of all contacts and scalar rows; impulses of inactive rows are
     removed. Returns 1 if no mode differs from those of the last factorisation, so that its LU is still valid."""
     contacts = contact_count(work, w)
-    unchanged = get_int(work.status, LU_VALID, w)
+    unchanged = get_int(work.status, Status.LU_VALID, w)
     c = int(0)
     while c < contacts:
         mode = get_int(work.contact_mode, c, w)
@@ -137,14 +136,14 @@ def update_active_set(plan: Layout, work: Scratch, n: int, w: int):
         k += 1
     c = int(0)
     while c < contacts:
-        if get_int(work.island_contacts, c, w) == OPEN:
+        if get_int(work.island_contacts, c, w) == ContactMode.OPEN:
             deactivate_row(work, 3 * c, 3 * c, n, w)
             deactivate_row(work, 3 * c + 1, 3 * c + 1, n, w)
             deactivate_row(work, 3 * c + 2, 3 * c + 2, n, w)
         c += 1
     k = int(0)
     while k < active_scalar_count(work, w):
-        if get_int(work.island_scalars, k, w) == FREE:
+        if get_int(work.island_scalars, k, w) == ScalarMode.FREE:
             deactivate_row(work, 3 * contacts + k, 3 * contacts + 4 * k, n, w)
         k += 1
     return unchanged
@@ -157,7 +156,7 @@ def list_active_rows(work: Scratch, w: int):
     m = int(0)
     c = int(0)
     while c < contacts:
-        if get_int(work.island_contacts, c, w) != OPEN:
+        if get_int(work.island_contacts, c, w) != ContactMode.OPEN:
             put_int(work.island_dofs, m, w, 3 * c)
             put_int(work.island_dofs, m + 1, w, 3 * c + 1)
             put_int(work.island_dofs, m + 2, w, 3 * c + 2)
@@ -165,7 +164,7 @@ def list_active_rows(work: Scratch, w: int):
         c += 1
     k = int(0)
     while k < active_scalar_count(work, w):
-        if get_int(work.island_scalars, k, w) != FREE:
+        if get_int(work.island_scalars, k, w) != ScalarMode.FREE:
             put_int(work.island_dofs, m, w, 3 * contacts + k)
             m += 1
         k += 1
@@ -191,7 +190,7 @@ def assemble_active_system(work: Scratch, m: int, n: int, w: int):
     while i < m:
         row = get_int(work.island_dofs, i, w)
         if row < 3 * contacts:
-            if get_int(work.island_contacts, row / 3, w) == SLIDES:
+            if get_int(work.island_contacts, row / 3, w) == ContactMode.SLIP:
                 linearise_slip_rows(work, row / 3, i, m, stride, w)
             i += 3
         else:
@@ -221,7 +220,7 @@ def linearise_slip_rows(work: Scratch, c: int, i: int, m: int, stride: int, w: i
         put(work.island_H, at + 1, w, xx * f + xy * g)
         put(work.island_H, at + 2, w, xy * f + yy * g)
         j += 1
-    inverse_step = real(1.0) / get(work.contact_mass, CONTACT_MASS_SIZE * c + 10, w)
+    inverse_step = real(1.0) / get(work.contact_mass, ContactMass.SIZE * c + 10, w)
     at = i * stride + i
     add_entry(work, at + 1, -inverse_step * mu * a, w)
     add_entry(work, at + 2, -inverse_step * mu * b, w)
@@ -250,10 +249,10 @@ def set_newton_rhs(work: Scratch, m: int, w: int):
             p = get3(work.row_impulse, c, w)
             s = get3(work.row_velocity, c, w) - get3(work.contact_target, c, w)
             rhs = -s
-            if get_int(work.island_contacts, c, w) == SLIDES:
+            if get_int(work.island_contacts, c, w) == ContactMode.SLIP:
                 y = unprojected_impulse(work, c, p, s, w)
                 scale = get(work.contact_mu, 3 * c, w) * p[0] / (wp.sqrt(y[1] * y[1] + y[2] * y[2]) + MIN_NORM)
-                inverse_step = real(1.0) / get(work.contact_mass, CONTACT_MASS_SIZE * c + 10, w)
+                inverse_step = real(1.0) / get(work.contact_mass, ContactMass.SIZE * c + 10, w)
                 rhs = vec3(-s[0], inverse_step * (scale * y[1] - p[1]), inverse_step * (scale * y[2] - p[2]))
             put(work.island_gradient, i, w, rhs[0])
             put(work.island_gradient, i + 1, w, rhs[1])
@@ -263,9 +262,9 @@ def set_newton_rhs(work: Scratch, m: int, w: int):
             k = row - 3 * contacts
             l = get_int(work.active_scalars, 1 + k, w)
             target = get(work.velocity_lower, l, w)
-            if get_int(work.island_scalars, k, w) == UPPER:
+            if get_int(work.island_scalars, k, w) == ScalarMode.UPPER:
                 target = get(work.velocity_upper, l, w)
-            elif get_int(work.island_scalars, k, w) == RUBS:
+            elif get_int(work.island_scalars, k, w) == ScalarMode.FRICTION:
                 target = real(0.0)
             put(work.island_gradient, i, w, target - get(work.row_velocity, row, w))
             i += 1
@@ -283,7 +282,7 @@ def newton_step(plan: Layout, work: Scratch, w: int):
         if unchanged == 0:
             assemble_active_system(work, m, n, w)
             factor_lu(work.island_H, m, pad_to_four(m), w)
-            put_int(work.status, LU_VALID, w, 1)
+            put_int(work.status, Status.LU_VALID, w, 1)
         set_newton_rhs(work, m, w)
         solve_lu(work.island_H, work.island_gradient, m, pad_to_four(m), w)
         i = int(0)
@@ -292,7 +291,7 @@ def newton_step(plan: Layout, work: Scratch, w: int):
             at = row
             if row >= 3 * contacts:
                 at = row + 3 * (row - 3 * contacts)
-                if get_int(work.island_scalars, row - 3 * contacts, w) == RUBS:
+                if get_int(work.island_scalars, row - 3 * contacts, w) == ScalarMode.FRICTION:
                     at += 1
             put(work.row_impulse, at, w, get(work.row_impulse, at, w) + get(work.island_gradient, i, w))
             i += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Scratch, State
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND_ROW, COMPLIANT_ROW, JOINT_ROW, MOTOR_ROW
 from sharnir.impulse.tolerances import (
@@ -29,9 +29,9 @@ from sharnir.kernels.vector_ops import column_add, column_dot, row_add, row_dot,
 
 
 @wp.func
-def scatter(plan: Layout, work: Scratch, start: int, length: int, first: int, factor: real, w: int):
+def scatter(ctx: StepContext, start: int, length: int, first: int, factor: real, w: int):
     """Add a sparse row of W, times `factor`, to the dense scratch row."""
-    row_add(work.W, start, length, plan.index, first, factor, work.dense_row, w)
+    row_add(ctx.work.W, start, length, ctx.layout.index, first, factor, ctx.work.dense_row, w)
 
 
 @wp.func
@@ -66,7 +66,7 @@ def filter_pivot_ratio(ratio: real, previous: real):
 
 
 @wp.func
-def factor_bilateral(plan: Layout, state: State, work: Scratch, update_history: int, w: int):
+def factor_bilateral(ctx: StepContext, update_history: int, w: int):
     """Factor W_B W_Bᵀ + Γ = L D Lᵀ over the independent rows (M-46, M-47): each row of L within the envelope, inverse
     pivots apart.
 
@@ -76,95 +76,99 @@ def factor_bilateral(plan: Layout, state: State, work: Scratch, update_history: 
     weakest = real(1.0)
     rank = int(0)
     b = int(0)
-    while b < plan.bilaterals:
-        put_int(work.rank_before, b, w, rank)
-        start = plan.bilateral_W_start[b]
-        diagonal = row_row_dot(work.W, start, start, plan.bilateral_row_length[b], w) + compliance_of(plan, work, b, w)
+    while b < ctx.layout.bilaterals:
+        put_int(ctx.work.rank_before, b, w, rank)
+        start = ctx.layout.bilateral_W_start[b]
+        diagonal = row_row_dot(ctx.work.W, start, start, ctx.layout.bilateral_row_length[b], w) + compliance_of(
+            ctx.layout, ctx.work, b, w
+        )
         inverse = real(0.0)
         if diagonal > MIN_ROW_K:
-            pivot = eliminate_row(plan, work, b, rank, diagonal, w)
-            weakest = wp.min(weakest, track_pivot_ratio(plan, state, b, diagonal, pivot, update_history, w))
-            inverse = inverse_pivot(plan, state, b, diagonal, pivot, w)
+            pivot = eliminate_row(ctx, b, rank, diagonal, w)
+            weakest = wp.min(weakest, track_pivot_ratio(ctx, b, diagonal, pivot, update_history, w))
+            inverse = inverse_pivot(ctx.layout, ctx.state, b, diagonal, pivot, w)
         if inverse > real(0.0):
-            put(work.L_inverse_pivot, rank, w, inverse)
-            put_int(work.active_bilateral, rank, w, b)
-            left = get_int(work.rank_before, plan.envelope_first_column[b], w)
-            put_int(work.L_first_column, rank, w, left)
-            put_int(work.L_row_start, rank, w, plan.envelope_row_start[b] - left)
+            put(ctx.work.L_inverse_pivot, rank, w, inverse)
+            put_int(ctx.work.active_bilateral, rank, w, b)
+            left = get_int(ctx.work.rank_before, ctx.layout.envelope_first_column[b], w)
+            put_int(ctx.work.L_first_column, rank, w, left)
+            put_int(ctx.work.L_row_start, rank, w, ctx.layout.envelope_row_start[b] - left)
             rank += 1
-        elif plan.bilateral_kind[b] == MOTOR_ROW:
-            put(work.motor_bound, plan.bilateral_source[b], w, real(0.0))
-        if plan.bilateral_kind[b] == JOINT_ROW:
-            pivot_ratio = item(state.pivot_ratio, b, w)
-            immobile = diagonal <= MIN_PIVOT_RATIO * plan.bilateral_free_K[b]
+        elif ctx.layout.bilateral_kind[b] == MOTOR_ROW:
+            put(ctx.work.motor_bound, ctx.layout.bilateral_source[b], w, real(0.0))
+        if ctx.layout.bilateral_kind[b] == JOINT_ROW:
+            pivot_ratio = item(ctx.state.pivot_ratio, b, w)
+            immobile = diagonal <= MIN_PIVOT_RATIO * ctx.layout.bilateral_free_K[b]
             dropped = pivot_ratio < real(0.0) and (immobile or pivot_ratio < -TOL_MISALIGNED)
-            put(work.joint_row_dropped, plan.bilateral_source[b], w, wp.where(dropped, real(1.0), real(0.0)))
+            put(ctx.work.joint_row_dropped, ctx.layout.bilateral_source[b], w, wp.where(dropped, real(1.0), real(0.0)))
         b += 1
-    put_int(work.rank_before, plan.bilaterals, w, rank)
+    put_int(ctx.work.rank_before, ctx.layout.bilaterals, w, rank)
     return weakest
 
 
 @wp.func
-def eliminate_row(plan: Layout, work: Scratch, b: int, rank: int, diagonal: real, w: int):
+def eliminate_row(ctx: StepContext, b: int, rank: int, diagonal: real, w: int):
     """Compute the row of L that bilateral row b has after the `rank` active rows before it, and return its pivot.
     diagonal: its entry of W_B W_Bᵀ + Γ, 1/kg."""
-    left = get_int(work.rank_before, plan.envelope_first_column[b], w)
-    at = plan.envelope_row_start[b] - left
+    left = get_int(ctx.work.rank_before, ctx.layout.envelope_first_column[b], w)
+    at = ctx.layout.envelope_row_start[b] - left
     c = int(left)
     while c < rank:
-        put(work.L, at + c, w, real(0.0))
+        put(ctx.work.L, at + c, w, real(0.0))
         c += 1
-    length = plan.bilateral_row_length[b]
-    first = plan.bilateral_index_start[b]
-    scatter(plan, work, plan.bilateral_W_start[b], length, first, real(1.0), w)
-    n = plan.coupled_row_start[b]
-    while n < plan.coupled_row_start[b + 1]:
-        j = plan.coupled_rows[n]
-        c = get_int(work.rank_before, j, w)
-        if get_int(work.rank_before, j + 1, w) > c:
+    length = ctx.layout.bilateral_row_length[b]
+    first = ctx.layout.bilateral_index_start[b]
+    scatter(ctx, ctx.layout.bilateral_W_start[b], length, first, real(1.0), w)
+    n = ctx.layout.coupled_row_start[b]
+    while n < ctx.layout.coupled_row_start[b + 1]:
+        j = ctx.layout.coupled_rows[n]
+        c = get_int(ctx.work.rank_before, j, w)
+        if get_int(ctx.work.rank_before, j + 1, w) > c:
             value = row_dot(
-                work.W,
-                plan.bilateral_W_start[j],
-                plan.bilateral_row_length[j],
-                plan.index,
-                plan.bilateral_index_start[j],
-                work.dense_row,
+                ctx.work.W,
+                ctx.layout.bilateral_W_start[j],
+                ctx.layout.bilateral_row_length[j],
+                ctx.layout.index,
+                ctx.layout.bilateral_index_start[j],
+                ctx.work.dense_row,
                 w,
             )
-            put(work.L, at + c, w, value)
+            put(ctx.work.L, at + c, w, value)
         n += 1
-    wipe(plan, work, length, first, w)
+    wipe(ctx.layout, ctx.work, length, first, w)
     c = int(left)
     while c < rank:
-        overlap = wp.max(left, get_int(work.L_first_column, c, w))
-        product = column_dot(work.L, at + overlap, work.L, get_int(work.L_row_start, c, w) + overlap, c - overlap, w)
-        put(work.L, at + c, w, get(work.L, at + c, w) - product)
+        overlap = wp.max(left, get_int(ctx.work.L_first_column, c, w))
+        product = column_dot(
+            ctx.work.L, at + overlap, ctx.work.L, get_int(ctx.work.L_row_start, c, w) + overlap, c - overlap, w
+        )
+        put(ctx.work.L, at + c, w, get(ctx.work.L, at + c, w) - product)
         c += 1
     pivot = diagonal
     c = int(left)
     while c < rank:
-        entry = get(work.L, at + c, w)
-        scaled = entry * get(work.L_inverse_pivot, c, w)
+        entry = get(ctx.work.L, at + c, w)
+        scaled = entry * get(ctx.work.L_inverse_pivot, c, w)
         pivot = pivot - entry * scaled
-        put(work.L, at + c, w, scaled)
+        put(ctx.work.L, at + c, w, scaled)
         c += 1
     return pivot
 
 
 @wp.func
-def track_pivot_ratio(plan: Layout, state: State, b: int, diagonal: real, pivot: real, update_history: int, w: int):
+def track_pivot_ratio(ctx: StepContext, b: int, diagonal: real, pivot: real, update_history: int, w: int):
     """Pivot ratio of row b relative to its remembered one; 1 for rows that are not a joint's. The ratio is the pivot
     over the diagonal the row would have between free bodies. With `update_history` the remembered ratio is updated."""
-    free_diagonal = plan.bilateral_free_K[b]
-    if plan.bilateral_kind[b] == MOTOR_ROW:
+    free_diagonal = ctx.layout.bilateral_free_K[b]
+    if ctx.layout.bilateral_kind[b] == MOTOR_ROW:
         free_diagonal = diagonal
     relative = real(1.0)
     if free_diagonal > real(0.0):
         ratio = wp.max(pivot, real(0.0)) / free_diagonal
         if update_history == 1:
-            set_item(state.pivot_ratio, b, w, filter_pivot_ratio(ratio, item(state.pivot_ratio, b, w)))
-        remembered = item(state.pivot_ratio, b, w)
-        if remembered > MIN_PIVOT_RATIO and plan.bilateral_kind[b] == JOINT_ROW:
+            set_item(ctx.state.pivot_ratio, b, w, filter_pivot_ratio(ratio, item(ctx.state.pivot_ratio, b, w)))
+        remembered = item(ctx.state.pivot_ratio, b, w)
+        if remembered > MIN_PIVOT_RATIO and ctx.layout.bilateral_kind[b] == JOINT_ROW:
             relative = ratio / remembered
     return relative
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Scratch, State
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count, contact_velocity
@@ -42,148 +42,170 @@ def solve_bilateral_response(plan: Layout, work: Scratch, w: int):
 
 
 @wp.func
-def project_dense_row(plan: Layout, work: Scratch, target: int, w: int):
+def project_dense_row(ctx: StepContext, target: int, w: int):
     """W[target …] ← Ŵ of the row in the dense scratch: dense over the velocity coordinates and one slack per compliant
     row of B. The scratch is cleared."""
-    solve_bilateral_response(plan, work, w)
+    solve_bilateral_response(ctx.layout, ctx.work, w)
     c = int(0)
-    while c < bilateral_rank(plan, work, w):
-        b = get_int(work.active_bilateral, c, w)
-        value = get(work.bilateral_x, c, w)
+    while c < bilateral_rank(ctx.layout, ctx.work, w):
+        b = get_int(ctx.work.active_bilateral, c, w)
+        value = get(ctx.work.bilateral_x, c, w)
         scatter(
-            plan,
-            work,
-            plan.bilateral_W_start[b],
-            plan.bilateral_row_length[b],
-            plan.bilateral_index_start[b],
+            ctx,
+            ctx.layout.bilateral_W_start[b],
+            ctx.layout.bilateral_row_length[b],
+            ctx.layout.bilateral_index_start[b],
             -value,
             w,
         )
-        if plan.bilateral_slack[b] >= 0:
-            put(work.dense_row, plan.bilateral_slack[b], w, -value * wp.sqrt(compliance_of(plan, work, b, w)))
+        if ctx.layout.bilateral_slack[b] >= 0:
+            put(
+                ctx.work.dense_row,
+                ctx.layout.bilateral_slack[b],
+                w,
+                -value * wp.sqrt(compliance_of(ctx.layout, ctx.work, b, w)),
+            )
         c += 1
     d = int(0)
-    while d < plan.z_size:
-        put(work.W, target + d, w, get(work.dense_row, d, w))
-        put(work.dense_row, d, w, real(0.0))
+    while d < ctx.layout.z_size:
+        put(ctx.work.W, target + d, w, get(ctx.work.dense_row, d, w))
+        put(ctx.work.dense_row, d, w, real(0.0))
         d += 1
 
 
 @wp.func
-def project_rows(plan: Layout, state: State, work: Scratch, w: int):
+def project_rows(ctx: StepContext, w: int):
     """Project all unilateral and bounded scalar rows and all contact rows onto the null space of B, and compute their
     effective masses (M-48). A projected row with next to nothing left of its diagonal gets 0 and does not act."""
     l = int(0)
-    while l < plan.scalars:
-        if get(work.scalar_K, l, w) > real(0.0) and plan.scalar_bounded_kinds[l] != 0:
-            target = plan.scalar_projected_start + l * plan.z_size
+    while l < ctx.layout.scalars:
+        if get(ctx.work.scalar_K, l, w) > real(0.0) and ctx.layout.scalar_bounded_kinds[l] != 0:
+            target = ctx.layout.scalar_projected_start + l * ctx.layout.z_size
             scatter(
-                plan, work, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.scalar_index_start[l], real(1.0), w
+                ctx,
+                ctx.layout.scalar_W_start[l],
+                ctx.layout.scalar_row_length[l],
+                ctx.layout.scalar_index_start[l],
+                real(1.0),
+                w,
             )
-            project_dense_row(plan, work, target, w)
-            K = row_row_dot(work.W, target, target, plan.z_size, w)
-            if K <= TOL_DEPENDENT * get(work.scalar_K, l, w):
+            project_dense_row(ctx, target, w)
+            K = row_row_dot(ctx.work.W, target, target, ctx.layout.z_size, w)
+            if K <= TOL_DEPENDENT * get(ctx.work.scalar_K, l, w):
                 K = real(0.0)
-            put(work.scalar_K_projected, l, w, K)
+            put(ctx.work.scalar_K_projected, l, w, K)
         l += 1
     c = int(0)
-    while c < contact_count(work, w):
+    while c < contact_count(ctx.work, w):
         j = int(0)
-        while j < get_int(work.contact_row_count, c, w):
-            scatter_contact_row(plan, work, c, j, real(1.0), w)
-            project_dense_row(plan, work, plan.contact_projected_start + (CONTACT_IMPULSES * c + j) * plan.z_size, w)
+        while j < get_int(ctx.work.contact_row_count, c, w):
+            scatter_contact_row(ctx, c, j, real(1.0), w)
+            project_dense_row(
+                ctx, ctx.layout.contact_projected_start + (CONTACT_IMPULSES * c + j) * ctx.layout.z_size, w
+            )
             j += 1
-        compute_contact_mass(plan, state, work, c, 1, w)
+        compute_contact_mass(ctx.layout, ctx.state, ctx.work, c, 1, w)
         c += 1
 
 
 @wp.func
-def scatter_contact_row(plan: Layout, work: Scratch, c: int, row: int, factor: real, w: int):
+def scatter_contact_row(ctx: StepContext, c: int, row: int, factor: real, w: int):
     """Add one row of a contact, both halves, times `factor` to the dense scratch row. row: 0 to 5."""
     at = 6 * c
     side = int(0)
     while side < 2:
-        length = get_int(work.contact_halves, at + 1, w)
-        start = get_int(work.contact_halves, at, w) + row * length
-        scatter(plan, work, start, length, get_int(work.contact_halves, at + 2, w), factor, w)
+        length = get_int(ctx.work.contact_halves, at + 1, w)
+        start = get_int(ctx.work.contact_halves, at, w) + row * length
+        scatter(ctx, start, length, get_int(ctx.work.contact_halves, at + 2, w), factor, w)
         at += 3
         side += 1
 
 
 @wp.func
-def set_velocity_offsets(plan: Layout, work: Scratch, z: array2, w: int):
+def set_velocity_offsets(ctx: StepContext, z: array2, w: int):
     """Set the velocity of every projected row beyond Ŵ·z, once B has its target velocities; slacks of z start at 0."""
-    d = plan.dofs
-    while d < plan.z_size:
+    d = ctx.layout.dofs
+    while d < ctx.layout.z_size:
         put(z, d, w, real(0.0))
         d += 1
     l = int(0)
-    while l < plan.scalars:
-        if get(work.scalar_K, l, w) > real(0.0) and plan.scalar_bounded_kinds[l] != 0:
+    while l < ctx.layout.scalars:
+        if get(ctx.work.scalar_K, l, w) > real(0.0) and ctx.layout.scalar_bounded_kinds[l] != 0:
             velocity = row_dot(
-                work.W, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.index, plan.scalar_index_start[l], z, w
-            )
-            projected = row_dot(
-                work.W,
-                plan.scalar_projected_start + l * plan.z_size,
-                plan.z_size,
-                plan.index,
-                plan.identity_index_start,
+                ctx.work.W,
+                ctx.layout.scalar_W_start[l],
+                ctx.layout.scalar_row_length[l],
+                ctx.layout.index,
+                ctx.layout.scalar_index_start[l],
                 z,
                 w,
             )
-            put(work.projected_velocity_offset, l, w, velocity - projected)
+            projected = row_dot(
+                ctx.work.W,
+                ctx.layout.scalar_projected_start + l * ctx.layout.z_size,
+                ctx.layout.z_size,
+                ctx.layout.index,
+                ctx.layout.identity_index_start,
+                z,
+                w,
+            )
+            put(ctx.work.projected_velocity_offset, l, w, velocity - projected)
         l += 1
     c = int(0)
-    while c < contact_count(work, w):
+    while c < contact_count(ctx.work, w):
         row = int(0)
-        while row < get_int(work.contact_row_count, c, w):
-            at = plan.scalars + CONTACT_IMPULSES * c + row
-            put(work.projected_velocity_offset, at, w, real(0.0))
-            put(work.projected_velocity_offset, at + 1, w, real(0.0))
-            put(work.projected_velocity_offset, at + 2, w, real(0.0))
-            offset = contact_velocity(plan, work, c, row, 0, z, w) - contact_velocity(plan, work, c, row, 1, z, w)
-            put(work.projected_velocity_offset, at, w, offset[0])
-            put(work.projected_velocity_offset, at + 1, w, offset[1])
-            put(work.projected_velocity_offset, at + 2, w, offset[2])
+        while row < get_int(ctx.work.contact_row_count, c, w):
+            at = ctx.layout.scalars + CONTACT_IMPULSES * c + row
+            put(ctx.work.projected_velocity_offset, at, w, real(0.0))
+            put(ctx.work.projected_velocity_offset, at + 1, w, real(0.0))
+            put(ctx.work.projected_velocity_offset, at + 2, w, real(0.0))
+            offset = contact_velocity(ctx, c, row, 0, z, w) - contact_velocity(ctx, c, row, 1, z, w)
+            put(ctx.work.projected_velocity_offset, at, w, offset[0])
+            put(ctx.work.projected_velocity_offset, at + 1, w, offset[1])
+            put(ctx.work.projected_velocity_offset, at + 2, w, offset[2])
             row += 3
         c += 1
 
 
 @wp.func
-def update_bilateral_impulses(plan: Layout, work: Scratch, p: array2, w: int):
+def update_bilateral_impulses(ctx: StepContext, p: array2, w: int):
     """Add to p_B the response of the bilateral rows to the change of the swept impulses since p_initial: (W_B W_Bᵀ + Γ)
     Δp_B = −W_B Σ W_uᵀ Δp_u (M-48)."""
     l = int(0)
-    while l < plan.scalars:
-        bounded_kinds = plan.scalar_bounded_kinds[l]
-        if get(work.scalar_K, l, w) > real(0.0) and bounded_kinds != 0:
+    while l < ctx.layout.scalars:
+        bounded_kinds = ctx.layout.scalar_bounded_kinds[l]
+        if get(ctx.work.scalar_K, l, w) > real(0.0) and bounded_kinds != 0:
             change = real(0.0)
             j = int(0)
             while j < 4:
                 if (bounded_kinds & (1 << j)) != 0:
-                    at = plan.scalar_p_start + 4 * l + j
-                    change = change + get(p, at, w) - get(work.p_initial, at, w)
+                    at = ctx.layout.scalar_p_start + 4 * l + j
+                    change = change + get(p, at, w) - get(ctx.work.p_initial, at, w)
                 j += 1
             scatter(
-                plan, work, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.scalar_index_start[l], change, w
+                ctx,
+                ctx.layout.scalar_W_start[l],
+                ctx.layout.scalar_row_length[l],
+                ctx.layout.scalar_index_start[l],
+                change,
+                w,
             )
         l += 1
     k = int(0)
-    while k < contact_count(work, w):
+    while k < contact_count(ctx.work, w):
         row = int(0)
-        while row < get_int(work.contact_row_count, k, w):
-            at = plan.contact_p_start + CONTACT_IMPULSES * k + row
-            scatter_contact_row(plan, work, k, row, get(p, at, w) - get(work.p_initial, at, w), w)
+        while row < get_int(ctx.work.contact_row_count, k, w):
+            at = ctx.layout.contact_p_start + CONTACT_IMPULSES * k + row
+            scatter_contact_row(ctx, k, row, get(p, at, w) - get(ctx.work.p_initial, at, w), w)
             row += 1
         k += 1
-    solve_bilateral_response(plan, work, w)
+    solve_bilateral_response(ctx.layout, ctx.work, w)
     c = int(0)
-    while c < bilateral_rank(plan, work, w):
-        at = plan.bilateral_p[get_int(work.active_bilateral, c, w)]
-        put(p, at, w, get(p, at, w) - get(work.bilateral_x, c, w))
+    while c < bilateral_rank(ctx.layout, ctx.work, w):
+        at = ctx.layout.bilateral_p[get_int(ctx.work.active_bilateral, c, w)]
+        put(p, at, w, get(p, at, w) - get(ctx.work.bilateral_x, c, w))
         c += 1
     d = int(0)
-    while d < plan.z_size:
-        put(work.dense_row, d, w, real(0.0))
+    while d < ctx.layout.z_size:
+        put(ctx.work.dense_row, d, w, real(0.0))
         d += 1

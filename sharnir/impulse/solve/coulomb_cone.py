@@ -10,7 +10,6 @@ from sharnir.kernels.types import C_REAL, SIMD4_NATIVE, array2, real, vec3
 
 # New impulse (p0, p1, p2) from the old one (o0, o1, o2) and the speeds (s0, s1, s2) beyond those sought: sticking if
 # the cone allows it; otherwise open, if the normal alone would pull, or sliding (M-82). k: see `block_of_contact`.
-OPEN, STICKS, SLIDES = range(3)  # what a contact does
 MAX_CONE_ITERATIONS = 8  # of Newton's method on λ; one is usual
 TOL_CONE = 0.2  # of |p_t|²: so close to the cone, the next iteration is the last
 # Slip: p_t = (E + λ M)⁻¹ p_t of sticking, M the tangential block of the inverse, and λ = |s_t|/|p_t| so that |p_t| = μ

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, DELASSUS_STATE, LU_VALID, Scratch
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_count, multiply_contact_rows
+from sharnir.impulse.slots import ContactMass, DelassusState, Status
 from sharnir.impulse.solve.coulomb_cone import solve_cone_dense
 from sharnir.impulse.solve.islands import MASS_RATIO
 from sharnir.impulse.solve.pgs_sweep import list_active_scalars, update_scalar
@@ -23,7 +24,6 @@ from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import row_add, row_dot
 
 TOL_SELF_STRESS = wp.constant(real(1.0e-5))  # of Σ A_ii Δp_i² (M-83): a change of less energy is self-stress
-UNKNOWN, KNOWN, MANY = range(3)  # of A: rows have changed; it is there; there are too many rows for it
 
 
 @wp.func
@@ -48,24 +48,24 @@ def pad_to_four(rows: int):
 def ensure_delassus(plan: Layout, work: Scratch, w: int):
     """Build the Delassus matrix if it is stale and fits, and return whether it is ready. It does not fit where there
     are no contacts, more than MAX_DELASSUS_ROWS rows, or contacts with torsional or rolling friction (six rows)."""
-    if get_int(work.status, DELASSUS_STATE, w) == UNKNOWN:
+    if get_int(work.status, Status.DELASSUS, w) == DelassusState.STALE:
         list_active_scalars(plan, work, 0, w)
         contacts = contact_count(work, w)
         rows = row_count(work, w)
-        readiness = int(KNOWN)
+        readiness = int(DelassusState.READY)
         if contacts == 0 or rows > MAX_DELASSUS_ROWS:
-            readiness = MANY
+            readiness = DelassusState.TOO_LARGE
         else:
             c = int(0)
             while c < contacts:
                 if get_int(work.contact_row_count, c, w) != 3:
-                    readiness = MANY
+                    readiness = DelassusState.TOO_LARGE
                 c += 1
-        if readiness == KNOWN:
+        if readiness == DelassusState.READY:
             build_delassus(plan, work, contacts, rows, w)
-        put_int(work.status, DELASSUS_STATE, w, readiness)
-        put_int(work.status, LU_VALID, w, 0)
-    return get_int(work.status, DELASSUS_STATE, w) == KNOWN
+        put_int(work.status, Status.DELASSUS, w, readiness)
+        put_int(work.status, Status.LU_VALID, w, 0)
+    return get_int(work.status, Status.DELASSUS, w) == DelassusState.READY
 
 
 @wp.func
@@ -149,72 +149,78 @@ def build_scalar_delassus(plan: Layout, work: Scratch, contacts: int, n: int, w:
 
 
 @wp.func
-def gather_delassus_rows(plan: Layout, work: Scratch, z: array2, p: array2, w: int):
+def gather_delassus_rows(ctx: StepContext, z: array2, p: array2, w: int):
     """Gather row velocities W z and impulses of all rows, and remember the impulses; returns the number of impulses.
     Padding of the velocities is set to zero."""
-    contacts = contact_count(work, w)
+    contacts = contact_count(ctx.work, w)
     c = int(0)
     while c < contacts:
-        s = multiply_contact_rows(plan, work, c, 0, 0, z, w)
-        at = plan.contact_p_start + CONTACT_IMPULSES * c
+        s = multiply_contact_rows(ctx, c, 0, 0, z, w)
+        at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
         k = int(0)
         while k < 3:
-            put(work.row_velocity, 3 * c + k, w, s[k])
-            put(work.row_impulse, 3 * c + k, w, get(p, at + k, w))
-            put(work.p_initial, 3 * c + k, w, get(p, at + k, w))
+            put(ctx.work.row_velocity, 3 * c + k, w, s[k])
+            put(ctx.work.row_impulse, 3 * c + k, w, get(p, at + k, w))
+            put(ctx.work.p_initial, 3 * c + k, w, get(p, at + k, w))
             k += 1
         c += 1
     k = int(0)
-    while k < active_scalar_count(work, w):
-        l = get_int(work.active_scalars, 1 + k, w)
+    while k < active_scalar_count(ctx.work, w):
+        l = get_int(ctx.work.active_scalars, 1 + k, w)
         velocity = row_dot(
-            work.W, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.index, plan.scalar_index_start[l], z, w
+            ctx.work.W,
+            ctx.layout.scalar_W_start[l],
+            ctx.layout.scalar_row_length[l],
+            ctx.layout.index,
+            ctx.layout.scalar_index_start[l],
+            z,
+            w,
         )
-        put(work.row_velocity, 3 * contacts + k, w, velocity)
+        put(ctx.work.row_velocity, 3 * contacts + k, w, velocity)
         at = 3 * contacts + 4 * k
         j = int(0)
         while j < 4:
-            put(work.row_impulse, at + j, w, get(p, plan.scalar_p_start + 4 * l + j, w))
-            put(work.p_initial, at + j, w, get(p, plan.scalar_p_start + 4 * l + j, w))
+            put(ctx.work.row_impulse, at + j, w, get(p, ctx.layout.scalar_p_start + 4 * l + j, w))
+            put(ctx.work.p_initial, at + j, w, get(p, ctx.layout.scalar_p_start + 4 * l + j, w))
             j += 1
         k += 1
-    k = row_count(work, w)
-    while k < pad_to_four(row_count(work, w)):
-        put(work.row_velocity, k, w, real(0.0))
+    k = row_count(ctx.work, w)
+    while k < pad_to_four(row_count(ctx.work, w)):
+        put(ctx.work.row_velocity, k, w, real(0.0))
         k += 1
-    return 3 * contacts + 4 * active_scalar_count(work, w)
+    return 3 * contacts + 4 * active_scalar_count(ctx.work, w)
 
 
 @wp.func
-def scatter_delassus_rows(plan: Layout, work: Scratch, z: array2, p: array2, w: int):
+def scatter_delassus_rows(ctx: StepContext, z: array2, p: array2, w: int):
     """Scatter the impulses of all rows back to p, and add Wᵀ of their change since `gather_delassus_rows` to z."""
-    contacts = contact_count(work, w)
+    contacts = contact_count(ctx.work, w)
     c = int(0)
     while c < contacts:
-        impulse = get3(work.row_impulse, c, w)
-        at = plan.contact_p_start + CONTACT_IMPULSES * c
+        impulse = get3(ctx.work.row_impulse, c, w)
+        at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
         put(p, at, w, impulse[0])
         put(p, at + 1, w, impulse[1])
         put(p, at + 2, w, impulse[2])
-        apply_contact_impulse(plan, work, c, 0, 0, impulse - get3(work.p_initial, c, w), z, w)
+        apply_contact_impulse(ctx, c, 0, 0, impulse - get3(ctx.work.p_initial, c, w), z, w)
         c += 1
     k = int(0)
-    while k < active_scalar_count(work, w):
-        l = get_int(work.active_scalars, 1 + k, w)
+    while k < active_scalar_count(ctx.work, w):
+        l = get_int(ctx.work.active_scalars, 1 + k, w)
         at = 3 * contacts + 4 * k
         change = real(0.0)
         j = int(0)
         while j < 4:
-            new = get(work.row_impulse, at + j, w)
-            change = change + (new - get(work.p_initial, at + j, w))
-            put(p, plan.scalar_p_start + 4 * l + j, w, new)
+            new = get(ctx.work.row_impulse, at + j, w)
+            change = change + (new - get(ctx.work.p_initial, at + j, w))
+            put(p, ctx.layout.scalar_p_start + 4 * l + j, w, new)
             j += 1
         row_add(
-            work.W,
-            plan.scalar_W_start[l],
-            plan.scalar_row_length[l],
-            plan.index,
-            plan.scalar_index_start[l],
+            ctx.work.W,
+            ctx.layout.scalar_W_start[l],
+            ctx.layout.scalar_row_length[l],
+            ctx.layout.index,
+            ctx.layout.scalar_index_start[l],
             change,
             z,
             w,
@@ -223,40 +229,42 @@ def scatter_delassus_rows(plan: Layout, work: Scratch, z: array2, p: array2, w: 
 
 
 @wp.func
-def sweep_delassus(plan: Layout, work: Scratch, w: int):
+def sweep_delassus(ctx: StepContext, w: int):
     """One projected Gauss–Seidel sweep on the Delassus matrix: all active scalar rows, then all contacts. Returns the
     largest change of an impulse, N s (M-42)."""
-    contacts = contact_count(work, w)
-    n = pad_to_four(row_count(work, w))
+    contacts = contact_count(ctx.work, w)
+    n = pad_to_four(row_count(ctx.work, w))
     worst = real(0.0)
     k = int(0)
-    while k < active_scalar_count(work, w):
-        l = get_int(work.active_scalars, 1 + k, w)
+    while k < active_scalar_count(ctx.work, w):
+        l = get_int(ctx.work.active_scalars, 1 + k, w)
         row = 3 * contacts + k
-        K = get(work.scalar_K, l, w)
-        s = get(work.row_velocity, row, w)
-        total, change = update_scalar(plan, work, l, plan.scalar_row_kinds[l], s, K, work.row_impulse, row + 3 * k, w)
+        K = get(ctx.work.scalar_K, l, w)
+        s = get(ctx.work.row_velocity, row, w)
+        total, change = update_scalar(
+            ctx, l, ctx.layout.scalar_row_kinds[l], s, K, ctx.work.row_impulse, row + 3 * k, w
+        )
         worst = wp.max(worst, change)
         if change > real(0.0):
-            add_column(work.delassus, row * n, n, total, work.row_velocity, w)
+            add_column(ctx.work.delassus, row * n, n, total, ctx.work.row_velocity, w)
         k += 1
     c = int(0)
     while c < contacts:
-        mu = get(work.contact_mu, 3 * c, w)
+        mu = get(ctx.work.contact_mu, 3 * c, w)
         contact_change = solve_cone_dense(
-            work.delassus,
+            ctx.work.delassus,
             n,
-            work.contact_mass,
-            CONTACT_MASS_SIZE * c,
+            ctx.work.contact_mass,
+            ContactMass.SIZE * c,
             mu,
-            work.contact_target,
+            ctx.work.contact_target,
             c,
-            work.row_velocity,
-            work.row_impulse,
-            work.contact_mode,
+            ctx.work.row_velocity,
+            ctx.work.row_impulse,
+            ctx.work.contact_mode,
             w,
         )
-        put(work.contact_impulse_change, c, w, contact_change)
+        put(ctx.work.contact_impulse_change, c, w, contact_change)
         worst = max(worst, contact_change)
         c += 1
     return worst
@@ -279,7 +287,7 @@ def change_is_self_stress(work: Scratch, w: int):
     while row < row_count(work, w):
         change = real(0.0)
         if row < 3 * contacts:
-            mass_ratio = wp.max(mass_ratio, get(work.contact_mass, CONTACT_MASS_SIZE * (row / 3) + 16, w))
+            mass_ratio = wp.max(mass_ratio, get(work.contact_mass, ContactMass.SIZE * (row / 3) + 16, w))
             change = get(work.row_impulse, row, w) - get(work.p_old, row, w)
         else:
             at = row + 3 * (row - 3 * contacts)

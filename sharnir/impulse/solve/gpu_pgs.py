@@ -5,19 +5,10 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import (
-    ACCELERATE,
-    CONVERGED,
-    DELASSUS_STATE,
-    MAX_SWEEPS,
-    SWEEP_TOLERANCE,
-    WARM_STARTED,
-    Scratch,
-    State,
-)
-from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
+from sharnir.impulse.data import StepContext
+from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS
+from sharnir.impulse.slots import DelassusState, Setting, Status, StatusReal, StopReason
 from sharnir.impulse.solve.contact_block import warm_start_contacts
-from sharnir.impulse.solve.delassus import KNOWN, UNKNOWN
 from sharnir.impulse.solve.gpu_sweep import (
     LaneRows,
     apply_warm_start,
@@ -39,47 +30,45 @@ from sharnir.kernels.types import array2, real, vec2, vec4
 
 
 @wp.func
-def run_pgs_gpu(plan: Layout, state: State, work: Scratch, z: array2, end: wp.float64, w: int):
+def run_pgs_gpu(ctx: StepContext, z: array2, end: wp.float64, w: int):
     """Assign rows to lanes and run the loop in registers. Returns the number of sweeps, the last change, N s, and the
     `StopReason`, TOO_LARGE where the rows do not fit into registers."""
     n = int(0)
     worst = real(0.0)
-    reason = int(CONVERGED)
-    list_active_scalars_lanes(plan, work, w)
-    lane_rows = assign_lane_rows(plan, work, w)
+    reason = int(StopReason.CONVERGED)
+    list_active_scalars_lanes(ctx.layout, ctx.work, w)
+    lane_rows = assign_lane_rows(ctx.layout, ctx.work, w)
     if lane_rows.rows > MAX_LANE_ROWS:
         reason = -1
-        warm_start_contacts(plan, work, z, w)
+        warm_start_contacts(ctx, z, w)
     elif lane_rows.rows > 0:
-        if get_int(work.status, DELASSUS_STATE, w) == UNKNOWN:
-            scatter_dense_rows(plan, work, lane_rows, w)
-            put_int(work.status, DELASSUS_STATE, w, KNOWN)
-        n, worst, reason = run_pgs_registers(plan, state, work, lane_rows, z, end, w)
+        if get_int(ctx.work.status, Status.DELASSUS, w) == DelassusState.STALE:
+            scatter_dense_rows(ctx, lane_rows, w)
+            put_int(ctx.work.status, Status.DELASSUS, w, DelassusState.READY)
+        n, worst, reason = run_pgs_registers(ctx, lane_rows, z, end, w)
     return n, worst, reason
 
 
 @wp.func
-def run_pgs_registers(
-    plan: Layout, state: State, work: Scratch, lane_rows: LaneRows, z: array2, end: wp.float64, w: int
-):
+def run_pgs_registers(ctx: StepContext, lane_rows: LaneRows, z: array2, end: wp.float64, w: int):
     """Projected Gauss–Seidel in registers, all rows assigned to lanes. Restarts where the CPU does, after its first
     QUIET_SWEEPS sweeps. Returns the number of sweeps, the last change, N s, and the `StopReason`."""
-    max_sweeps = int(state.settings[MAX_SWEEPS, 0])
-    epsilon = get(work.status_real, SWEEP_TOLERANCE, w)
+    max_sweeps = int(ctx.state.settings[Setting.MAX_SWEEPS, 0])
+    epsilon = get(ctx.work.status_real, StatusReal.SWEEP_TOLERANCE, w)
     restart_at = int(0)  # sweeps after which one thread, too, begins anew: it has first tried whether a few are enough
-    if 3 * lane_rows.contacts <= MAX_DELASSUS_ROWS and int(item(state.prev_step, 5, w)) <= QUIET_SWEEPS:
+    if 3 * lane_rows.contacts <= MAX_DELASSUS_ROWS and int(item(ctx.state.prev_step, 5, w)) <= QUIET_SWEEPS:
         restart_at = QUIET_SWEEPS
-    p, scalar_impulses = load_row_impulses(plan, work, lane_rows, work.p, w)
-    z_own = load_z_registers(plan, z, w)
-    targets = load_row_targets(work, lane_rows, w)
-    if get_int(work.status, WARM_STARTED, w) == 0:
-        z_own = apply_warm_start(plan, work, lane_rows, z_own, p, w)
-        put_int(work.status, WARM_STARTED, w, 1)
+    p, scalar_impulses = load_row_impulses(ctx.layout, ctx.work, lane_rows, ctx.work.p, w)
+    z_own = load_z_registers(ctx.layout, z, w)
+    targets = load_row_targets(ctx.work, lane_rows, w)
+    if get_int(ctx.work.status, Status.WARM_STARTED, w) == 0:
+        z_own = apply_warm_start(ctx.layout, ctx.work, lane_rows, z_own, p, w)
+        put_int(ctx.work.status, Status.WARM_STARTED, w, 1)
     p_direction = vec2()
     scalar_direction = vec4()
     z_direction = vec2()
     shared = allocate_shared(z)
-    fill_shared_memory(plan, work, lane_rows, shared, w)
+    fill_shared_memory(ctx.layout, ctx.work, lane_rows, shared, w)
     worst = real(0.0)
     last_change2 = real(0.0)
     change_at_check = real(1.0e30)
@@ -90,11 +79,11 @@ def run_pgs_registers(
         scalar_impulses_old = scalar_impulses
         z_own_old = z_own
         worst, z_own, p, scalar_impulses = sweep_registers(
-            plan, work, lane_rows, shared, targets, z_own, p, scalar_impulses, w
+            ctx, lane_rows, shared, targets, z_own, p, scalar_impulses, w
         )
         n += 1
         status, change_at_check = check_convergence(
-            state, n, worst, epsilon, change_at_check, wp.where(lane_rows.contacts > 0, 1, 0), end, w
+            ctx.state, n, worst, epsilon, change_at_check, wp.where(lane_rows.contacts > 0, 1, 0), end, w
         )
         if n == restart_at:
             last_change2 = real(0.0)
@@ -102,7 +91,7 @@ def run_pgs_registers(
             p_direction = vec2()
             scalar_direction = vec4()
             z_direction = vec2()
-        elif status == 1 and state.settings[ACCELERATE, 0] > real(0.0) and n < max_sweeps:
+        elif status == 1 and ctx.state.settings[Setting.ACCELERATE, 0] > real(0.0) and n < max_sweeps:
             p_change = p - p_old
             scalar_change = scalar_impulses - scalar_impulses_old
             z_change = z_own - z_own_old
@@ -115,6 +104,6 @@ def run_pgs_registers(
             scalar_direction = scalar_change + scalar_direction * beta
             z_direction = z_change + z_direction * beta
             last_change2 = change2
-    store_row_impulses(plan, work, lane_rows, p, scalar_impulses, work.p, w)
-    store_z_registers(plan, z_own, z, w)
-    return n, worst, stop_reason(state, status, worst, epsilon)
+    store_row_impulses(ctx, lane_rows, p, scalar_impulses, ctx.work.p, w)
+    store_z_registers(ctx.layout, z_own, z, w)
+    return n, worst, stop_reason(ctx.state, status, worst, epsilon)

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, Scratch
-from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.data import StepContext
 from sharnir.impulse.row_kinds import BOUND
+from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.gpu_sweep import LaneRows, broadcast_row, dense_width, replace_row
 from sharnir.impulse.solve.split_impulse import contact_push_speed
 from sharnir.kernels.columns import get, get_int
@@ -17,8 +17,7 @@ from sharnir.kernels.types import real, vec2
 
 @wp.func
 def sweep_split_impulses_registers(
-    plan: Layout,
-    work: Scratch,
+    ctx: StepContext,
     lane_rows: LaneRows,
     compliance: real,
     dt: real,
@@ -30,20 +29,20 @@ def sweep_split_impulses_registers(
 ):
     """One sweep of pseudo-impulses in registers: limits, then normals of contacts. Returns the largest change, z, and
     this lane's pseudo-impulses of contact rows and of its limit. compliance: see `sweep_normal`."""
-    wide = dense_width(plan)
+    wide = dense_width(ctx.layout)
     worst = real(0.0)
     z = z0
     p = p0
     bound_impulse = bound_impulse0
     r = int(0)
     while r < lane_rows.scalars:
-        l = get_int(work.active_scalars, 1 + r, w)
-        if (plan.scalar_row_kinds[l] & BOUND) != 0:
-            K = get(work.scalar_K, l, w)
+        l = get_int(ctx.work.active_scalars, 1 + r, w)
+        if (ctx.layout.scalar_row_kinds[l] & BOUND) != 0:
+            K = get(ctx.work.scalar_K, l, w)
             before = read_lane(bound_impulse, r)
-            row = load_dense_row(work.gpu_dense_rows, wide, r, w)
+            row = load_dense_row(ctx.work.gpu_dense_rows, wide, r, w)
             s = lane_sum(wp.dot(row, z)) - K * before
-            after = (wp.clamp(s, get(work.velocity_lower, l, w), get(work.velocity_upper, l, w)) - s) / K
+            after = (wp.clamp(s, get(ctx.work.velocity_lower, l, w), get(ctx.work.velocity_upper, l, w)) - s) / K
             if lane_index() == r:
                 bound_impulse = after
             z = z + row * (after - before)
@@ -52,9 +51,9 @@ def sweep_split_impulses_registers(
     c = int(0)
     while c < lane_rows.contacts:
         before = broadcast_row(p, r)
-        inverse = get(work.contact_mass, CONTACT_MASS_SIZE * c + 9, w)
-        row = load_dense_row(work.gpu_dense_rows, wide, r, w)
-        error = contact_push_speed(work, c, dt, erp, w) - lane_sum(wp.dot(row, z))
+        inverse = get(ctx.work.contact_mass, ContactMass.SIZE * c + 9, w)
+        row = load_dense_row(ctx.work.gpu_dense_rows, wide, r, w)
+        error = contact_push_speed(ctx.work, c, dt, erp, w) - lane_sum(wp.dot(row, z))
         after = wp.max((before + error * inverse) / (real(1.0) + compliance), real(0.0))
         p = replace_row(p, r, after)
         z = z + row * (after - before)

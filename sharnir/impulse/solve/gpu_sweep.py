@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, Scratch
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, CONTACT_IMPULSES, SATURATION_EXCESS
 from sharnir.impulse.rows.contact_frame import contact_count
+from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.contact_block import torsional_rolling_impulse
 from sharnir.impulse.solve.coulomb_cone import solve_cone_shared
 from sharnir.impulse.solve.pgs_sweep import solve_scalar
@@ -115,19 +116,25 @@ def assign_lane_rows(plan: Layout, work: Scratch, w: int):
 
 
 @wp.func
-def scatter_dense_rows(plan: Layout, work: Scratch, lane_rows: LaneRows, w: int):
+def scatter_dense_rows(ctx: StepContext, lane_rows: LaneRows, w: int):
     """Write all rows dense, one after the other, so that each lane reads its coordinates of a row without an index."""
-    wide = dense_width(plan)
+    wide = dense_width(ctx.layout)
     k = lane_index()
     while k < lane_rows.rows * wide:
-        work.gpu_dense_rows[w, k] = real(0.0)
+        ctx.work.gpu_dense_rows[w, k] = real(0.0)
         k += LANES
     sync_lanes()
     r = int(0)
     while r < lane_rows.scalars:
-        l = get_int(work.active_scalars, 1 + r, w)
+        l = get_int(ctx.work.active_scalars, 1 + r, w)
         scatter_sparse_rows(
-            plan, work, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.scalar_index_start[l], 1, r * wide, w
+            ctx,
+            ctx.layout.scalar_W_start[l],
+            ctx.layout.scalar_row_length[l],
+            ctx.layout.scalar_index_start[l],
+            1,
+            r * wide,
+            w,
         )
         r += 1
     c = int(0)
@@ -139,7 +146,7 @@ def scatter_dense_rows(plan: Layout, work: Scratch, lane_rows: LaneRows, w: int)
             first = read_lane_int(lane_rows.contact_halves[3 * side + 2], c)
             width = read_lane_int(lane_rows.contact_row_count, c)
             scatter_sparse_rows(
-                plan, work, start, length, first, width, read_lane_int(lane_rows.contact_first_row, c) * wide, w
+                ctx, start, length, first, width, read_lane_int(lane_rows.contact_first_row, c) * wide, w
             )
             side += 1
         c += 1
@@ -147,14 +154,14 @@ def scatter_dense_rows(plan: Layout, work: Scratch, lane_rows: LaneRows, w: int)
 
 
 @wp.func
-def scatter_sparse_rows(plan: Layout, work: Scratch, start: int, length: int, first: int, count: int, to: int, w: int):
+def scatter_sparse_rows(ctx: StepContext, start: int, length: int, first: int, count: int, to: int, w: int):
     """Write `count` consecutive sparse rows of W into dense rows that begin at `to`."""
     k = lane_index()
     while k < length:
-        at = to + plan.index[first + k]
+        at = to + ctx.layout.index[first + k]
         j = int(0)
         while j < count:
-            work.gpu_dense_rows[w, at + j * dense_width(plan)] = get(work.W, start + j * length + k, w)
+            ctx.work.gpu_dense_rows[w, at + j * dense_width(ctx.layout)] = get(ctx.work.W, start + j * length + k, w)
             j += 1
         k += LANES
 
@@ -179,7 +186,7 @@ def broadcast_row3(x: vec2, r: int):
 
 @wp.func
 def replace_row(x: vec2, r: int, value: real):
-    """This lane's two values x, with `value` in place of row r if it keeps that row."""
+    """The lane's two values x, with `value` in place of row r if it keeps that row."""
     a = x[0]
     b = x[1]
     if lane_index() == r:
@@ -191,7 +198,7 @@ def replace_row(x: vec2, r: int, value: real):
 
 @wp.func
 def replace_row3(x: vec2, r: int, three: vec3):
-    """This lane's two values x, with those of `three` (rows r to r + 2) that it keeps in place."""
+    """The lane's two values x, with those of `three` (rows r to r + 2) that it keeps in place."""
     low = lane_index() - r
     high = low + LANES
     a = x[0]
@@ -223,15 +230,15 @@ def load_row_impulses(plan: Layout, work: Scratch, lane_rows: LaneRows, p: array
 
 @wp.func
 def store_row_impulses(
-    plan: Layout, work: Scratch, lane_rows: LaneRows, contact_impulses: vec2, scalar_impulses: vec4, p: array2, w: int
+    ctx: StepContext, lane_rows: LaneRows, contact_impulses: vec2, scalar_impulses: vec4, p: array2, w: int
 ):
     """Store this lane's impulses to p: of its two contact rows, and the four of its scalar row."""
     if lane_index() < lane_rows.scalars:
-        l = get_int(work.active_scalars, 1 + lane_index(), w)
-        kinds = plan.scalar_row_kinds[l]
+        l = get_int(ctx.work.active_scalars, 1 + lane_index(), w)
+        kinds = ctx.layout.scalar_row_kinds[l]
         for k in range(4):
             if (kinds & (SATURATION_EXCESS | (1 << k))) != 0:
-                put_unsynced(p, plan.scalar_p_start + 4 * l + k, w, scalar_impulses[k])
+                put_unsynced(p, ctx.layout.scalar_p_start + 4 * l + k, w, scalar_impulses[k])
     if lane_rows.impulse_at[0] >= 0:
         put_unsynced(p, lane_rows.impulse_at[0], w, contact_impulses[0])
     if lane_rows.impulse_at[1] >= 0:
@@ -271,10 +278,10 @@ def fill_shared_memory(plan: Layout, work: Scratch, lane_rows: LaneRows, shared:
         at = SHARED_CONTACT_SIZE * c
         k = int(0)
         while k < 13:
-            put_shared(shared, at + k, get(work.contact_mass, CONTACT_MASS_SIZE * c + k, w))
+            put_shared(shared, at + k, get(work.contact_mass, ContactMass.SIZE * c + k, w))
             k += 1
         put_shared(shared, at + 13, get(work.contact_mu, 3 * c, w))
-        put_shared(shared, at + 14, get(work.contact_mass, CONTACT_MASS_SIZE * c + 15, w))
+        put_shared(shared, at + 14, get(work.contact_mass, ContactMass.SIZE * c + 15, w))
     if lane_index() < lane_rows.scalars:
         l = get_int(work.active_scalars, 1 + lane_index(), w)
         at = SHARED_CONTACT_SIZE * LANES + SHARED_SCALAR_SIZE * lane_index()
@@ -316,17 +323,17 @@ def apply_warm_start(plan: Layout, work: Scratch, lane_rows: LaneRows, z0: vec2,
 
 @wp.func
 def sweep_scalars_registers(
-    plan: Layout, work: Scratch, lane_rows: LaneRows, shared: array2, z0: vec2, scalar_impulses0: vec4, w: int
+    ctx: StepContext, lane_rows: LaneRows, shared: array2, z0: vec2, scalar_impulses0: vec4, w: int
 ):
     """Sweep the active scalar rows once in registers. Returns the largest change of an impulse, N s, z and this lane's
     impulses."""
-    wide = dense_width(plan)
+    wide = dense_width(ctx.layout)
     worst = real(0.0)
     z = z0
     scalar_impulses = scalar_impulses0
     r = int(0)
     while r < lane_rows.scalars:
-        row = load_dense_row(work.gpu_dense_rows, wide, r, w)
+        row = load_dense_row(ctx.work.gpu_dense_rows, wide, r, w)
         at = SHARED_CONTACT_SIZE * LANES + SHARED_SCALAR_SIZE * r
         K = get_shared(shared, at)
         s = lane_sum(wp.dot(row, z))
@@ -340,7 +347,7 @@ def sweep_scalars_registers(
             if lane_index() == r:
                 scalar_impulses[0] = after
         else:
-            l = get_int(work.active_scalars, 1 + r, w)
+            l = get_int(ctx.work.active_scalars, 1 + r, w)
             old = vec4(
                 read_lane(scalar_impulses[0], r),
                 read_lane(scalar_impulses[1], r),
@@ -348,7 +355,7 @@ def sweep_scalars_registers(
                 read_lane(scalar_impulses[3], r),
             )
             before = old[0] + old[1] + old[2] + old[3]
-            new = solve_scalar(plan, work, l, plan.scalar_row_kinds[l], s - K * before, K, w)
+            new = solve_scalar(ctx, l, ctx.layout.scalar_row_kinds[l], s - K * before, K, w)
             d = new - old
             worst = wp.max(worst, wp.max(max_abs3(vec3(d[0], d[1], d[2])), wp.abs(d[3])))
             change = new[0] + new[1] + new[2] + new[3] - before
@@ -367,8 +374,7 @@ def max_abs3(d: vec3):
 
 @wp.func
 def sweep_registers(
-    plan: Layout,
-    work: Scratch,
+    ctx: StepContext,
     lane_rows: LaneRows,
     shared: array2,
     targets: vec2,
@@ -380,14 +386,14 @@ def sweep_registers(
     """One sweep over all rows in registers, in the order of `sweep`; the rows of the next contact are fetched while one
     is solved. Returns the largest change of an impulse, N s, z, and this lane's impulses of contacts and scalar rows.
     """
-    wide = dense_width(plan)
-    rows = load_dense_row3(work.gpu_dense_rows, wide, wp.min(lane_rows.scalars, MAX_LANE_ROWS - 3), w)
-    worst, z, scalar_impulses = sweep_scalars_registers(plan, work, lane_rows, shared, z0, scalar_impulses0, w)
+    wide = dense_width(ctx.layout)
+    rows = load_dense_row3(ctx.work.gpu_dense_rows, wide, wp.min(lane_rows.scalars, MAX_LANE_ROWS - 3), w)
+    worst, z, scalar_impulses = sweep_scalars_registers(ctx, lane_rows, shared, z0, scalar_impulses0, w)
     p = p0
     r = lane_rows.scalars
     c = int(0)
     while c < lane_rows.contacts:
-        prefetched = load_dense_row3(work.gpu_dense_rows, wide, next_row3(r), w)
+        prefetched = load_dense_row3(ctx.work.gpu_dense_rows, wide, next_row3(r), w)
         old = broadcast_row3(p, r)
         s = dense_row3_dot(rows, z) - broadcast_row3(targets, r)
         new = solve_cone_shared(shared, SHARED_CONTACT_SIZE * c, old, s)
@@ -397,9 +403,9 @@ def sweep_registers(
         rows = prefetched
         r += 3
         if read_lane_int(lane_rows.contact_row_count, c) == 6:
-            prefetched = load_dense_row3(work.gpu_dense_rows, wide, next_row3(r), w)
+            prefetched = load_dense_row3(ctx.work.gpu_dense_rows, wide, next_row3(r), w)
             old = broadcast_row3(p, r)
-            torsional = torsional_rolling_impulse(work, c, new[0], old, dense_row3_dot(rows, z), w)
+            torsional = torsional_rolling_impulse(ctx.work, c, new[0], old, dense_row3_dot(rows, z), w)
             p = replace_row3(p, r, torsional)
             z = dense_row3_add(rows, torsional - old, z)
             change = wp.max(change, max_abs3(torsional - old))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, Scratch
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_velocity, multiply_contact_rows
+from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.regularised_laws import (
     ISLAND_REGULARISATION,
     cone_hessian,
@@ -21,30 +22,36 @@ from sharnir.kernels.vector_ops import row_add, row_dot
 @wp.func
 def regularisation_of(work: Scratch, c: int, w: int):
     """Regularisation R of contact c, 1/kg: ISLAND_REGULARISATION of the diagonal of its normal row."""
-    effective_mass = get(work.contact_mass, CONTACT_MASS_SIZE * c + 9, w)
+    effective_mass = get(work.contact_mass, ContactMass.SIZE * c + 9, w)
     return ISLAND_REGULARISATION * wp.where(effective_mass > real(0.0), real(1.0) / effective_mass, real(1.0))
 
 
 @wp.func
-def evaluate_island_velocities(plan: Layout, work: Scratch, z: array2, direction: int, w: int):
+def evaluate_island_velocities(ctx: StepContext, z: array2, direction: int, w: int):
     """Evaluate velocities of all rows of the island at z, of contacts minus their targets; with direction = 1, z is a
     search direction and the change of the velocities along it is stored."""
     i = int(1)
-    while i <= get_int(work.island_contacts, 0, w):
-        c = get_int(work.island_contacts, i, w)
+    while i <= get_int(ctx.work.island_contacts, 0, w):
+        c = get_int(ctx.work.island_contacts, i, w)
         if direction == 1:
-            put3_at(work.island_velocity, 7 * c + 3, multiply_contact_rows(plan, work, c, 0, 0, z, w), w)
+            put3_at(ctx.work.island_velocity, 7 * c + 3, multiply_contact_rows(ctx, c, 0, 0, z, w), w)
         else:
-            s = contact_velocity(plan, work, c, 0, 0, z, w) - get3(work.contact_target, c, w)
-            put3_at(work.island_velocity, 7 * c, s, w)
+            s = contact_velocity(ctx, c, 0, 0, z, w) - get3(ctx.work.contact_target, c, w)
+            put3_at(ctx.work.island_velocity, 7 * c, s, w)
         i += 1
     i = int(1)
-    while i <= get_int(work.island_scalars, 0, w):
-        l = get_int(work.island_scalars, i, w)
+    while i <= get_int(ctx.work.island_scalars, 0, w):
+        l = get_int(ctx.work.island_scalars, i, w)
         velocity = row_dot(
-            work.W, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.index, plan.scalar_index_start[l], z, w
+            ctx.work.W,
+            ctx.layout.scalar_W_start[l],
+            ctx.layout.scalar_row_length[l],
+            ctx.layout.index,
+            ctx.layout.scalar_index_start[l],
+            z,
+            w,
         )
-        put(work.island_scalar_velocity, 2 * l + direction, w, velocity)
+        put(ctx.work.island_scalar_velocity, 2 * l + direction, w, velocity)
         i += 1
 
 
@@ -128,48 +135,48 @@ def add_scalar_hessian(plan: Layout, work: Scratch, l: int, G: real, n: int, w: 
 
 
 @wp.func
-def assemble_newton_system(plan: Layout, work: Scratch, n: int, z: array2, w: int):
+def assemble_newton_system(ctx: StepContext, n: int, z: array2, w: int):
     """Assemble the Hessian H = 1 + Σ Wᵀ G W and minus the gradient at z, at which velocities have been evaluated
     (M-61). z_direction is used as scratch. n: coordinates of the island."""
     k = int(0)
     while k < n * n:
-        put(work.island_H, k, w, real(0.0))
+        put(ctx.work.island_H, k, w, real(0.0))
         k += 1
     k = int(0)
     while k < n:
-        put(work.island_H, k * n + k, w, real(1.0))
-        d = get_int(work.island_dofs, k, w)
-        put(work.z_direction, d, w, get(work.island_z_free, k, w) - get(z, d, w))
+        put(ctx.work.island_H, k * n + k, w, real(1.0))
+        d = get_int(ctx.work.island_dofs, k, w)
+        put(ctx.work.z_direction, d, w, get(ctx.work.island_z_free, k, w) - get(z, d, w))
         k += 1
     i = int(1)
-    while i <= get_int(work.island_contacts, 0, w):
-        c = get_int(work.island_contacts, i, w)
-        mu = get(work.contact_mu, 3 * c, w)
-        R = regularisation_of(work, c, w)
-        s = contact_velocity_along(work, c, real(0.0), w)
-        apply_contact_impulse(plan, work, c, 0, 0, cone_impulse(s, mu, R), work.z_direction, w)
-        add_contact_hessian(plan, work, c, cone_hessian(s, mu, R), n, w)
+    while i <= get_int(ctx.work.island_contacts, 0, w):
+        c = get_int(ctx.work.island_contacts, i, w)
+        mu = get(ctx.work.contact_mu, 3 * c, w)
+        R = regularisation_of(ctx.work, c, w)
+        s = contact_velocity_along(ctx.work, c, real(0.0), w)
+        apply_contact_impulse(ctx, c, 0, 0, cone_impulse(s, mu, R), ctx.work.z_direction, w)
+        add_contact_hessian(ctx.layout, ctx.work, c, cone_hessian(s, mu, R), n, w)
         i += 1
     i = int(1)
-    while i <= get_int(work.island_scalars, 0, w):
-        l = get_int(work.island_scalars, i, w)
-        p, G = scalar_total_impulse(plan, work, l, get(work.island_scalar_velocity, 2 * l, w), w)
+    while i <= get_int(ctx.work.island_scalars, 0, w):
+        l = get_int(ctx.work.island_scalars, i, w)
+        p, G = scalar_total_impulse(ctx.layout, ctx.work, l, get(ctx.work.island_scalar_velocity, 2 * l, w), w)
         row_add(
-            work.W,
-            plan.scalar_W_start[l],
-            plan.scalar_row_length[l],
-            plan.index,
-            plan.scalar_index_start[l],
+            ctx.work.W,
+            ctx.layout.scalar_W_start[l],
+            ctx.layout.scalar_row_length[l],
+            ctx.layout.index,
+            ctx.layout.scalar_index_start[l],
             p,
-            work.z_direction,
+            ctx.work.z_direction,
             w,
         )
         if G > real(0.0):
-            add_scalar_hessian(plan, work, l, G, n, w)
+            add_scalar_hessian(ctx.layout, ctx.work, l, G, n, w)
         i += 1
     k = int(0)
     while k < n:
-        put(work.island_gradient, k, w, get(work.z_direction, get_int(work.island_dofs, k, w), w))
+        put(ctx.work.island_gradient, k, w, get(ctx.work.z_direction, get_int(ctx.work.island_dofs, k, w), w))
         k += 1
 
 

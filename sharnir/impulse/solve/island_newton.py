@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, Scratch, State
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SATURATION_EXCESS
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse
+from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.island_hessian import (
     assemble_newton_system,
     contact_velocity_along,
@@ -42,30 +43,30 @@ TOL_NEWTON_STEP = wp.constant(real(1.0e-9))  # of |z − z₀|: a full step shor
 
 
 @wp.func
-def apply_island_impulses(plan: Layout, work: Scratch, sign: real, z: array2, p: array2, w: int):
+def apply_island_impulses(ctx: StepContext, sign: real, z: array2, p: array2, w: int):
     """z += sign · Wᵀ p of the island's contacts, without torsional and rolling friction, and of its scalar rows."""
     i = int(1)
-    while i <= get_int(work.island_contacts, 0, w):
-        c = get_int(work.island_contacts, i, w)
-        at = plan.contact_p_start + CONTACT_IMPULSES * c
+    while i <= get_int(ctx.work.island_contacts, 0, w):
+        c = get_int(ctx.work.island_contacts, i, w)
+        at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
         impulse = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w)) * sign
-        apply_contact_impulse(plan, work, c, 0, 0, impulse, z, w)
+        apply_contact_impulse(ctx, c, 0, 0, impulse, z, w)
         i += 1
     i = int(1)
-    while i <= get_int(work.island_scalars, 0, w):
-        l = get_int(work.island_scalars, i, w)
+    while i <= get_int(ctx.work.island_scalars, 0, w):
+        l = get_int(ctx.work.island_scalars, i, w)
         total = real(0.0)
         k = int(0)
         while k < 4:
-            if (plan.scalar_row_kinds[l] & (SATURATION_EXCESS | (1 << k))) != 0:
-                total = total + get(p, plan.scalar_p_start + 4 * l + k, w)
+            if (ctx.layout.scalar_row_kinds[l] & (SATURATION_EXCESS | (1 << k))) != 0:
+                total = total + get(p, ctx.layout.scalar_p_start + 4 * l + k, w)
             k += 1
         row_add(
-            work.W,
-            plan.scalar_W_start[l],
-            plan.scalar_row_length[l],
-            plan.index,
-            plan.scalar_index_start[l],
+            ctx.work.W,
+            ctx.layout.scalar_W_start[l],
+            ctx.layout.scalar_row_length[l],
+            ctx.layout.index,
+            ctx.layout.scalar_index_start[l],
             sign * total,
             z,
             w,
@@ -169,85 +170,85 @@ def store_island_impulses(plan: Layout, work: Scratch, p: array2, w: int):
 
 
 @wp.func
-def minimise_island(plan: Layout, work: Scratch, n: int, z: array2, p: array2, w: int):
+def minimise_island(ctx: StepContext, n: int, z: array2, p: array2, w: int):
     """Newton's method with line search at fixed slip lifts; z is moved, and impulses are stored if it converges. n:
     coordinates of the island."""
     step = int(0)
     while step < MAX_NEWTON_STEPS:
-        evaluate_island_velocities(plan, work, z, 0, w)
-        assemble_newton_system(plan, work, n, z, w)
-        solve_newton_direction(work, n, w)
-        evaluate_island_velocities(plan, work, work.z_direction, 1, w)
+        evaluate_island_velocities(ctx, z, 0, w)
+        assemble_newton_system(ctx, n, z, w)
+        solve_newton_direction(ctx.work, n, w)
+        evaluate_island_velocities(ctx, ctx.work.z_direction, 1, w)
         inner = real(0.0)
         direction2 = real(0.0)
         offset2 = real(0.0)
         k = int(0)
         while k < n:
-            d = get_int(work.island_dofs, k, w)
-            along = get(work.z_direction, d, w)
-            offset = get(z, d, w) - get(work.island_z_free, k, w)
+            d = get_int(ctx.work.island_dofs, k, w)
+            along = get(ctx.work.z_direction, d, w)
+            offset = get(z, d, w) - get(ctx.work.island_z_free, k, w)
             inner = inner + offset * along
             direction2 = direction2 + along * along
             offset2 = offset2 + offset * offset
             k += 1
-        alpha = line_search(plan, work, inner, direction2, w)
+        alpha = line_search(ctx.layout, ctx.work, inner, direction2, w)
         k = int(0)
         while k < n:
-            d = get_int(work.island_dofs, k, w)
-            put(z, d, w, get(z, d, w) + alpha * get(work.z_direction, d, w))
+            d = get_int(ctx.work.island_dofs, k, w)
+            put(z, d, w, get(z, d, w) + alpha * get(ctx.work.z_direction, d, w))
             k += 1
         step += 1
         if direction2 <= TOL_NEWTON_STEP * TOL_NEWTON_STEP * offset2 and alpha == real(1.0):
             step = MAX_NEWTON_STEPS
-            store_island_impulses(plan, work, p, w)
+            store_island_impulses(ctx.layout, ctx.work, p, w)
 
 
 @wp.func
-def update_slip_lift(plan: Layout, work: Scratch, z: array2, w: int):
+def update_slip_lift(ctx: StepContext, z: array2, w: int):
     """Update the slip lift μ|s_t| of every contact at z (M-62); returns the largest change as an impulse, N s."""
     worst = real(0.0)
-    evaluate_island_velocities(plan, work, z, 0, w)
+    evaluate_island_velocities(ctx, z, 0, w)
     i = int(1)
-    while i <= get_int(work.island_contacts, 0, w):
-        c = get_int(work.island_contacts, i, w)
+    while i <= get_int(ctx.work.island_contacts, 0, w):
+        c = get_int(ctx.work.island_contacts, i, w)
         at = 7 * c
-        s1 = get(work.island_velocity, at + 1, w)
-        s2 = get(work.island_velocity, at + 2, w)
-        slip_lift = get(work.contact_mu, 3 * c, w) * wp.sqrt(s1 * s1 + s2 * s2)
-        change = wp.abs(slip_lift - get(work.island_velocity, at + 6, w))
-        worst = wp.max(worst, change * get(work.contact_mass, CONTACT_MASS_SIZE * c + 9, w))
-        put(work.island_velocity, at + 6, w, slip_lift)
+        s1 = get(ctx.work.island_velocity, at + 1, w)
+        s2 = get(ctx.work.island_velocity, at + 2, w)
+        slip_lift = get(ctx.work.contact_mu, 3 * c, w) * wp.sqrt(s1 * s1 + s2 * s2)
+        change = wp.abs(slip_lift - get(ctx.work.island_velocity, at + 6, w))
+        worst = wp.max(worst, change * get(ctx.work.contact_mass, ContactMass.SIZE * c + 9, w))
+        put(ctx.work.island_velocity, at + 6, w, slip_lift)
         i += 1
     return worst
 
 
 @wp.func
-def solve_islands(plan: Layout, state: State, work: Scratch, epsilon: real, z: array2, p: array2, w: int):
+def solve_islands(ctx: StepContext, epsilon: real, z: array2, p: array2, w: int):
     """Solve every island that holds a light contact not converged to ε, if it has at most MAX_ISLAND_DOFS coordinates,
     by convex Newton (M-61, M-62); z and p are updated."""
-    build_islands(plan, state, work, w)
-    skip_large_islands(plan, state, work, w)
+    build_islands(ctx.layout, ctx.state, ctx.work, w)
+    skip_large_islands(ctx.layout, ctx.state, ctx.work, w)
     solved = int(0)
-    seed = find_worst_light_contact(work, epsilon, w)
+    seed = find_worst_light_contact(ctx.work, epsilon, w)
     while seed >= 0 and solved < MAX_ISLANDS_SOLVED:
-        n = list_island(plan, state, work, seed, w)
-        apply_island_impulses(plan, work, real(-1.0), z, p, w)
+        n = list_island(ctx.layout, ctx.state, ctx.work, seed, w)
+        apply_island_impulses(ctx, real(-1.0), z, p, w)
         k = int(0)
         while k < n:
-            put(work.island_z_free, k, w, get(z, get_int(work.island_dofs, k, w), w))
+            put(ctx.work.island_z_free, k, w, get(z, get_int(ctx.work.island_dofs, k, w), w))
             k += 1
-        apply_island_impulses(plan, work, real(1.0), z, p, w)
-        update_slip_lift(plan, work, z, w)
+        apply_island_impulses(ctx, real(1.0), z, p, w)
+        update_slip_lift(ctx, z, w)
         lift_round = int(0)
         while lift_round < MAX_SLIP_LIFT_ROUNDS:
-            minimise_island(plan, work, n, z, p, w)
+            minimise_island(ctx, n, z, p, w)
             lift_round += 1
-            if update_slip_lift(plan, work, z, w) <= epsilon:
+            if update_slip_lift(ctx, z, w) <= epsilon:
                 lift_round = MAX_SLIP_LIFT_ROUNDS
         k = int(0)
         while k < n:
-            put(z, get_int(work.island_dofs, k, w), w, get(work.island_z_free, k, w))
+            put(z, get_int(ctx.work.island_dofs, k, w), w, get(ctx.work.island_z_free, k, w))
             k += 1
-        apply_island_impulses(plan, work, real(1.0), z, p, w)
-        seed = find_worst_light_contact(work, epsilon, w)
+        apply_island_impulses(ctx, real(1.0), z, p, w)
+        seed = find_worst_light_contact(ctx.work, epsilon, w)
         solved += 1

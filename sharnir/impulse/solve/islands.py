@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import CONTACT_MASS_SIZE, MAX_ISLAND_DOFS, Scratch, State
+from sharnir.impulse.data import MAX_ISLAND_DOFS, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.contact_frame import contact_count
+from sharnir.impulse.slots import ContactMass
 from sharnir.kernels.columns import get, get_int, put, put_int
 from sharnir.kernels.types import real
 
@@ -24,7 +25,7 @@ def find_worst_light_contact(work: Scratch, epsilon: real, w: int):
     while c < contact_count(work, w):
         if (
             get(work.contact_impulse_change, c, w) > worst
-            and get(work.contact_mass, CONTACT_MASS_SIZE * c + 16, w) > MASS_RATIO
+            and get(work.contact_mass, ContactMass.SIZE * c + 16, w) > MASS_RATIO
         ):
             worst = get(work.contact_impulse_change, c, w)
             found = c

@@ -5,28 +5,11 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.loop_joints import LoopJoints
-from sharnir.impulse.data import (
-    ACCELERATE,
-    CAPPED,
-    CONVERGED,
-    CUT_AFTER,
-    LU_VALID,
-    MAX_SWEEPS,
-    METHOD,
-    OUT_OF_TIME,
-    PREDICTIVE,
-    REPLAY_CUT,
-    SWEEP_COUNT,
-    SWEEP_TOLERANCE,
-    TOL_ACCEPT,
-    TOL_LOOSE,
-    Scratch,
-    State,
-)
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
+from sharnir.impulse.slots import Method, ReportItem, Setting, Status, StatusReal, StopReason
 from sharnir.impulse.solve.active_set_newton import newton_applies, newton_step
 from sharnir.impulse.solve.delassus import (
     change_is_self_stress,
@@ -62,10 +45,10 @@ PGS_STALL_RATIO = wp.constant(real(0.9))  # of the change at the last check, wit
 def is_out_of_time(state: State, unreported: real, end: wp.float64, w: int):
     """Whether the clock has passed `end`, or a replayed step ran out of time at this sweep; the sweep is reported.
     unreported: sweeps not yet in the report."""
-    total_sweeps = item(state.report, SWEEP_COUNT, w) + unreported
-    late = read_ticks() > end or total_sweeps >= state.settings[REPLAY_CUT, 0]
-    if late and total_sweeps < item(state.report, CUT_AFTER, w):
-        set_item(state.report, CUT_AFTER, w, total_sweeps)
+    total_sweeps = item(state.report, ReportItem.SWEEP_COUNT, w) + unreported
+    late = read_ticks() > end or total_sweeps >= state.settings[Setting.REPLAY_CUT, 0]
+    if late and total_sweeps < item(state.report, ReportItem.CUT_AFTER, w):
+        set_item(state.report, ReportItem.CUT_AFTER, w, total_sweeps)
     return late
 
 
@@ -86,7 +69,7 @@ def has_nothing_to_sweep(plan: Layout, work: Scratch, direct: int, w: int):
 @wp.func
 def island_newton_applies(plan: Layout, state: State):
     """Whether islands may be solved by convex Newton: default method, and no bilateral rows."""
-    return int(state.settings[METHOD, 0]) == PREDICTIVE and plan.island_newton == 1
+    return int(state.settings[Setting.METHOD, 0]) == Method.PREDICTIVE and plan.island_newton == 1
 
 
 @wp.func
@@ -113,7 +96,7 @@ def check_convergence(
     if progress_rule > 0:
         check_every = wp.where(progress_rule == 2, PGS_CHECK_EVERY_DENSE, PGS_CHECK_EVERY_CONTACT)
         stall_ratio = PGS_STALL_RATIO_CONTACT
-    if worst <= state.settings[TOL_ACCEPT, 0]:
+    if worst <= state.settings[Setting.TOL_ACCEPT, 0]:
         check_every = int(PGS_CHECK_EVERY_ACCEPTED)
         stall_ratio = PGS_STALL_RATIO_CONTACT
         stall_status = 0
@@ -132,11 +115,11 @@ def check_convergence(
 @wp.func
 def stop_reason(state: State, status: int, worst: real, epsilon: real):
     """`StopReason` for the report from the `SweepStatus` a loop ended with; worst: last change of an impulse, N s."""
-    reason = int(CONVERGED)
+    reason = int(StopReason.CONVERGED)
     if status == 2:
-        reason = int(OUT_OF_TIME)
-    elif status == 3 or (status == 1 and worst > wp.max(epsilon, state.settings[TOL_ACCEPT, 0])):
-        reason = int(CAPPED)
+        reason = int(StopReason.OUT_OF_TIME)
+    elif status == 3 or (status == 1 and worst > wp.max(epsilon, state.settings[Setting.TOL_ACCEPT, 0])):
+        reason = int(StopReason.CAPPED)
     return reason
 
 
@@ -152,9 +135,15 @@ def acceleration_factor(last_change2: real, change2: real):
 
 @wp.func
 def run_pgs(
-    loops: LoopJoints, plan: Layout, state: State, work: Scratch, direct: int, sweeps_before: int, max_sweeps: int, islands_first: int, z: array2,
-    end: wp.float64, w: int,
-):  # fmt: skip
+    ctx: StepContext,
+    direct: int,
+    sweeps_before: int,
+    max_sweeps: int,
+    islands_first: int,
+    z: array2,
+    end: wp.float64,
+    w: int,
+):
     """Projected Gauss–Seidel through z until impulses change by less than ε, `max_sweeps` sweeps are made or the clock
     passes `end` (M-42).
 
@@ -162,138 +151,144 @@ def run_pgs(
     Returns the number of sweeps, the last change, N s, and the `StopReason`, MORE_SWEEPS where the settings allow more
     than `max_sweeps`.
     """
-    accelerate = state.settings[ACCELERATE, 0] > real(0.0)
-    impulses = plan.contact_p_start + CONTACT_IMPULSES * contact_count(work, w)
-    epsilon = get(work.status_real, SWEEP_TOLERANCE, w)
+    accelerate = ctx.state.settings[Setting.ACCELERATE, 0] > real(0.0)
+    impulses = ctx.layout.contact_p_start + CONTACT_IMPULSES * contact_count(ctx.work, w)
+    epsilon = get(ctx.work.status_real, StatusReal.SWEEP_TOLERANCE, w)
     worst = real(0.0)
     last_change2 = real(0.0)
     change_at_check = real(1.0e30)
     progress_rule = int(0)
-    if direct == 0 and int(state.settings[METHOD, 0]) == PREDICTIVE and contact_count(work, w) > 0:
+    if (
+        direct == 0
+        and int(ctx.state.settings[Setting.METHOD, 0]) == Method.PREDICTIVE
+        and contact_count(ctx.work, w) > 0
+    ):
         progress_rule = 1
     n = int(sweeps_before)
     status = int(1)
     if accelerate:
-        clear(work.p_direction, impulses, w)
-        clear(work.z_direction, plan.z_size, w)
-    if has_nothing_to_sweep(plan, work, direct, w):
+        clear(ctx.work.p_direction, impulses, w)
+        clear(ctx.work.z_direction, ctx.layout.z_size, w)
+    if has_nothing_to_sweep(ctx.layout, ctx.work, direct, w):
         status = 0
     else:
-        list_active_scalars(plan, work, direct, w)
+        list_active_scalars(ctx.layout, ctx.work, direct, w)
     while status == 1 and n < max_sweeps:
         if accelerate:
-            copy(work.p, work.p_old, impulses, w)
-            copy(z, work.z_old, plan.z_size, w)
-        worst = sweep(loops, plan, work, direct, z, work.p, w)
+            copy(ctx.work.p, ctx.work.p_old, impulses, w)
+            copy(z, ctx.work.z_old, ctx.layout.z_size, w)
+        worst = sweep(ctx, direct, z, ctx.work.p, w)
         n += 1
-        status, change_at_check = check_convergence(state, n, worst, epsilon, change_at_check, progress_rule, end, w)
+        status, change_at_check = check_convergence(
+            ctx.state, n, worst, epsilon, change_at_check, progress_rule, end, w
+        )
         if wp.static(DOUBLE):
             if (
                 status == 1
                 and (n % ISLAND_NEWTON_EVERY == 0 or (islands_first == 1 and n == sweeps_before + 1))
-                and island_newton_applies(plan, state)
+                and island_newton_applies(ctx.layout, ctx.state)
             ):
-                solve_islands(plan, state, work, epsilon, z, work.p, w)
-                clear(work.p_direction, impulses, w)
-                clear(work.z_direction, plan.z_size, w)
-                copy(work.p, work.p_old, impulses, w)
-                copy(z, work.z_old, plan.z_size, w)
+                solve_islands(ctx, epsilon, z, ctx.work.p, w)
+                clear(ctx.work.p_direction, impulses, w)
+                clear(ctx.work.z_direction, ctx.layout.z_size, w)
+                copy(ctx.work.p, ctx.work.p_old, impulses, w)
+                copy(z, ctx.work.z_old, ctx.layout.z_size, w)
                 last_change2 = real(0.0)
         if status == 1 and accelerate and n < max_sweeps:
-            change2 = column_distance2(work.p, work.p_old, impulses, w)
+            change2 = column_distance2(ctx.work.p, ctx.work.p_old, impulses, w)
             beta = acceleration_factor(last_change2, change2)
-            extrapolate(work.p, work.p_old, work.p_direction, beta, impulses, w)
-            extrapolate(z, work.z_old, work.z_direction, beta, plan.z_size, w)
+            extrapolate(ctx.work.p, ctx.work.p_old, ctx.work.p_direction, beta, impulses, w)
+            extrapolate(z, ctx.work.z_old, ctx.work.z_direction, beta, ctx.layout.z_size, w)
             last_change2 = change2
-    reason = stop_reason(state, status, worst, epsilon)
-    if status == 1 and reason == CAPPED and max_sweeps < int(state.settings[MAX_SWEEPS, 0]):
+    reason = stop_reason(ctx.state, status, worst, epsilon)
+    if status == 1 and reason == StopReason.CAPPED and max_sweeps < int(ctx.state.settings[Setting.MAX_SWEEPS, 0]):
         reason = -1
     return n, worst, reason
 
 
 @wp.func
-def run_pgs_dense(plan: Layout, state: State, work: Scratch, sweeps_before: int, z: array2, end: wp.float64, w: int):
+def run_pgs_dense(ctx: StepContext, sweeps_before: int, z: array2, end: wp.float64, w: int):
     """Projected Gauss–Seidel on the dense Delassus matrix, with semismooth Newton steps in between (M-63, M-64).
 
     Newton steps begin after the first sweep. If the change has not halved after MAX_DENSE_NEWTON_TRIES of them they are
     undone, and the next waits for as many sweeps as there were, at least DENSE_NEWTON_BACK_OFF. Returns the number of
     sweeps, the last change, N s, and the `StopReason`, USE_NEWTON where islands are to be solved by convex Newton.
     """
-    accelerate = state.settings[ACCELERATE, 0] > real(0.0)
-    impulses = gather_delassus_rows(plan, work, z, work.p, w)
-    rows = row_count(work, w)
-    max_sweeps = int(state.settings[MAX_SWEEPS, 0])
-    epsilon = get(work.status_real, SWEEP_TOLERANCE, w)
+    accelerate = ctx.state.settings[Setting.ACCELERATE, 0] > real(0.0)
+    impulses = gather_delassus_rows(ctx, z, ctx.work.p, w)
+    rows = row_count(ctx.work, w)
+    max_sweeps = int(ctx.state.settings[Setting.MAX_SWEEPS, 0])
+    epsilon = get(ctx.work.status_real, StatusReal.SWEEP_TOLERANCE, w)
     worst = real(0.0)
     last_change2 = real(0.0)
     change_at_check = real(1.0e30)
     n = int(sweeps_before)
     newton_at = int(max_sweeps)
     if wp.static(DOUBLE):
-        if plan.island_newton == 1 and accelerate and newton_applies(plan, work, w):
+        if ctx.layout.island_newton == 1 and accelerate and newton_applies(ctx.layout, ctx.work, w):
             newton_at = sweeps_before + DENSE_NEWTON_AFTER
     last_change = real(1.0e30)
     change_before_newton = real(1.0e30)  # the change before the first of some leaps
     newton_tries = int(0)
     status = int(1)
     if accelerate:
-        clear(work.p_direction, impulses, w)
-        clear(work.z_direction, rows, w)
+        clear(ctx.work.p_direction, impulses, w)
+        clear(ctx.work.z_direction, rows, w)
     while status == 1 and n < max_sweeps:
         newton_done = int(0)
         if wp.static(DOUBLE):
             if n >= newton_at:
                 if newton_tries == 0:
-                    copy(work.row_impulse, work.row_impulse_saved, impulses, w)
-                    copy(work.row_velocity, work.row_velocity_saved, rows, w)
+                    copy(ctx.work.row_impulse, ctx.work.row_impulse_saved, impulses, w)
+                    copy(ctx.work.row_velocity, ctx.work.row_velocity_saved, rows, w)
                     change_before_newton = last_change
-                newton_step(plan, work, w)
+                newton_step(ctx.layout, ctx.work, w)
                 newton_done = 1
                 newton_tries += 1
                 last_change2 = real(0.0)
         if accelerate:
-            copy(work.row_impulse, work.p_old, impulses, w)
-            copy(work.row_velocity, work.z_old, rows, w)
-        worst = sweep_delassus(plan, work, w)
+            copy(ctx.work.row_impulse, ctx.work.p_old, impulses, w)
+            copy(ctx.work.row_velocity, ctx.work.z_old, rows, w)
+        worst = sweep_delassus(ctx, w)
         n += 1
-        status, change_at_check = check_convergence(state, n, worst, epsilon, change_at_check, 2, end, w)
+        status, change_at_check = check_convergence(ctx.state, n, worst, epsilon, change_at_check, 2, end, w)
         if (
             status == 1
             and accelerate
             and n >= sweeps_before + SELF_STRESS_AFTER
-            and worst <= state.settings[TOL_LOOSE, 0]
+            and worst <= ctx.state.settings[Setting.TOL_LOOSE, 0]
         ):
-            if change_is_self_stress(work, w):
+            if change_is_self_stress(ctx.work, w):
                 status = 0
         if newton_done == 1 and status != 0:
             newton_at = n
             if not worst <= LU_REUSE_RATIO * last_change:
-                put_int(work.status, LU_VALID, w, 0)
+                put_int(ctx.work.status, Status.LU_VALID, w, 0)
             if worst <= real(0.5) * change_before_newton:
                 newton_tries = 0
             elif newton_tries == MAX_DENSE_NEWTON_TRIES or status != 1:
                 newton_tries = 0
                 newton_at = n + wp.max(DENSE_NEWTON_BACK_OFF, n)
                 if not worst <= change_before_newton:
-                    copy(work.row_impulse_saved, work.row_impulse, impulses, w)
-                    copy(work.row_velocity_saved, work.row_velocity, rows, w)
-                    copy(work.row_impulse, work.p_old, impulses, w)
-                    copy(work.row_velocity, work.z_old, rows, w)
+                    copy(ctx.work.row_impulse_saved, ctx.work.row_impulse, impulses, w)
+                    copy(ctx.work.row_velocity_saved, ctx.work.row_velocity, rows, w)
+                    copy(ctx.work.row_impulse, ctx.work.p_old, impulses, w)
+                    copy(ctx.work.row_velocity, ctx.work.z_old, rows, w)
                     worst = change_before_newton
         last_change = worst
-        if status == 1 and n % ISLAND_NEWTON_EVERY == 0 and island_newton_applies(plan, state):
-            if find_worst_light_contact(work, epsilon, w) >= 0:
+        if status == 1 and n % ISLAND_NEWTON_EVERY == 0 and island_newton_applies(ctx.layout, ctx.state):
+            if find_worst_light_contact(ctx.work, epsilon, w) >= 0:
                 status = 4
         if (
             status == 1 and accelerate and n < max_sweeps and n < newton_at
         ):  # a leap starts, and may end, where bounds hold
-            change2 = column_distance2(work.row_impulse, work.p_old, impulses, w)
+            change2 = column_distance2(ctx.work.row_impulse, ctx.work.p_old, impulses, w)
             beta = acceleration_factor(last_change2, change2)
-            extrapolate(work.row_impulse, work.p_old, work.p_direction, beta, impulses, w)
-            extrapolate(work.row_velocity, work.z_old, work.z_direction, beta, rows, w)
+            extrapolate(ctx.work.row_impulse, ctx.work.p_old, ctx.work.p_direction, beta, impulses, w)
+            extrapolate(ctx.work.row_velocity, ctx.work.z_old, ctx.work.z_direction, beta, rows, w)
             last_change2 = change2
-    scatter_delassus_rows(plan, work, z, work.p, w)
-    reason = stop_reason(state, status, worst, epsilon)
+    scatter_delassus_rows(ctx, z, ctx.work.p, w)
+    reason = stop_reason(ctx.state, status, worst, epsilon)
     if status == 4:
         reason = -1
     return n, worst, reason

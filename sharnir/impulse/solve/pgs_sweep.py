@@ -9,7 +9,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.loop_joints import LoopJoints
-from sharnir.impulse.data import Scratch
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR, SATURATED, SATURATION_EXCESS
 from sharnir.impulse.rows.actuators import saturation_excess_impulse
@@ -22,34 +22,34 @@ UNBOUNDED_IMPULSE = wp.constant(real(1.0e30))  # N s: a motor with more has no b
 
 
 @wp.func
-def sweep_joint(loops: LoopJoints, plan: Layout, work: Scratch, k: int, z: array2, p: array2, w: int):
+def sweep_joint(ctx: StepContext, k: int, z: array2, p: array2, w: int):
     """Gauss–Seidel update of the block of loop joint k by its LDLᵀ factors (M-39, L15-14)."""
-    m = loops.constraint_count[loops.kind[k]]
-    length = plan.joint_row_length[k]
-    first = plan.joint_index_start[k]
-    start = plan.joint_W_start[k]
+    m = ctx.loops.constraint_count[ctx.loops.kind[k]]
+    length = ctx.layout.joint_row_length[k]
+    first = ctx.layout.joint_index_start[k]
+    start = ctx.layout.joint_W_start[k]
     at = 36 * k
     x = vec6()
     i = int(0)
     while i < m:
-        value = get(work.joint_target, 6 * k + i, w)
-        value = value - row_dot(work.W, start + i * length, length, plan.index, first, z, w)
+        value = get(ctx.work.joint_target, 6 * k + i, w)
+        value = value - row_dot(ctx.work.W, start + i * length, length, ctx.layout.index, first, z, w)
         j = int(0)
         while j < i:
-            value = value - get(work.joint_factor, at + 6 * i + j, w) * x[j]
+            value = value - get(ctx.work.joint_factor, at + 6 * i + j, w) * x[j]
             j += 1
         x[i] = value
         i += 1
     worst = real(0.0)
     i = m - 1
     while i >= 0:
-        value = x[i] * get(work.joint_factor, at + 7 * i, w)
+        value = x[i] * get(ctx.work.joint_factor, at + 7 * i, w)
         j = i + 1
         while j < m:
-            value = value - get(work.joint_factor, at + 6 * j + i, w) * x[j]
+            value = value - get(ctx.work.joint_factor, at + 6 * j + i, w) * x[j]
             j += 1
         x[i] = value
-        row_add(work.W, start + i * length, length, plan.index, first, value, z, w)
+        row_add(ctx.work.W, start + i * length, length, ctx.layout.index, first, value, z, w)
         put(p, 6 * k + i, w, get(p, 6 * k + i, w) + value)
         worst = wp.max(worst, wp.abs(value))
         i -= 1
@@ -57,7 +57,7 @@ def sweep_joint(loops: LoopJoints, plan: Layout, work: Scratch, k: int, z: array
 
 
 @wp.func
-def update_scalar(plan: Layout, work: Scratch, l: int, kinds: int, s: real, K: real, p: array2, at: int, w: int):
+def update_scalar(ctx: StepContext, l: int, kinds: int, s: real, K: real, p: array2, at: int, w: int):
     """Solve the impulses of scalar row l at row velocity s and store them in p[at …]; returns the change of their sum
     and the largest change of one. kinds: set of row kinds that act; K: W·W of the row, 1/kg."""
     total = real(0.0)
@@ -66,7 +66,8 @@ def update_scalar(plan: Layout, work: Scratch, l: int, kinds: int, s: real, K: r
         before = get(p, at, w)
         free_velocity = s - K * before
         after = (
-            wp.clamp(free_velocity, get(work.velocity_lower, l, w), get(work.velocity_upper, l, w)) - free_velocity
+            wp.clamp(free_velocity, get(ctx.work.velocity_lower, l, w), get(ctx.work.velocity_upper, l, w))
+            - free_velocity
         ) / K
         total = after - before
         worst = wp.abs(total)
@@ -85,7 +86,7 @@ def update_scalar(plan: Layout, work: Scratch, l: int, kinds: int, s: real, K: r
         if (kinds & COMPLIANT) != 0:
             compliant = get(p, at + 3, w)
         before = bound + friction + motor + compliant
-        new = solve_scalar(plan, work, l, kinds, s - K * before, K, w)
+        new = solve_scalar(ctx, l, kinds, s - K * before, K, w)
         worst = wp.max(
             wp.max(wp.abs(new[0] - bound), wp.abs(new[1] - friction)),
             wp.max(wp.abs(new[2] - motor), wp.abs(new[3] - compliant)),
@@ -103,30 +104,30 @@ def update_scalar(plan: Layout, work: Scratch, l: int, kinds: int, s: real, K: r
 
 
 @wp.func
-def sweep_scalar(plan: Layout, work: Scratch, l: int, direct: int, z: array2, p: array2, w: int):
+def sweep_scalar(ctx: StepContext, l: int, direct: int, z: array2, p: array2, w: int):
     """Gauss–Seidel update of scalar row l: velocity, impulses, z. direct: 1 if bilateral rows are solved directly, so
     that the projected row and only its unilateral and bounded kinds are swept."""
-    K = get(work.scalar_K, l, w)
+    K = get(ctx.work.scalar_K, l, w)
     worst = real(0.0)
-    kinds = plan.scalar_row_kinds[l]
-    length = plan.scalar_row_length[l]
-    first = plan.scalar_index_start[l]
-    start = plan.scalar_W_start[l]
+    kinds = ctx.layout.scalar_row_kinds[l]
+    length = ctx.layout.scalar_row_length[l]
+    first = ctx.layout.scalar_index_start[l]
+    start = ctx.layout.scalar_W_start[l]
     offset = real(0.0)
     if direct == 1:
-        kinds = plan.scalar_bounded_kinds[l]
-        length = plan.z_size
-        first = plan.identity_index_start
-        start = plan.scalar_projected_start + l * plan.z_size
+        kinds = ctx.layout.scalar_bounded_kinds[l]
+        length = ctx.layout.z_size
+        first = ctx.layout.identity_index_start
+        start = ctx.layout.scalar_projected_start + l * ctx.layout.z_size
         if K > real(0.0) and kinds != 0:
-            K = get(work.scalar_K_projected, l, w)
-            offset = get(work.projected_velocity_offset, l, w)
+            K = get(ctx.work.scalar_K_projected, l, w)
+            offset = get(ctx.work.projected_velocity_offset, l, w)
     if K > real(0.0) and kinds != 0:
-        s = row_dot(work.W, start, length, plan.index, first, z, w) + offset
-        total, change = update_scalar(plan, work, l, kinds, s, K, p, plan.scalar_p_start + 4 * l, w)
+        s = row_dot(ctx.work.W, start, length, ctx.layout.index, first, z, w) + offset
+        total, change = update_scalar(ctx, l, kinds, s, K, p, ctx.layout.scalar_p_start + 4 * l, w)
         worst = change
         if change > real(0.0):
-            row_add(work.W, start, length, plan.index, first, total, z, w)
+            row_add(ctx.work.W, start, length, ctx.layout.index, first, total, z, w)
     return worst
 
 
@@ -142,22 +143,22 @@ def saturated_impulse(x: real, target: real, bound: real):
 
 
 @wp.func
-def solve_scalar(plan: Layout, work: Scratch, l: int, kinds: int, free_velocity: real, K: real, w: int):
+def solve_scalar(ctx: StepContext, l: int, kinds: int, free_velocity: real, K: real, w: int):
     """Impulses (bound, friction, motor, compliant) of scalar row l (M-40). free_velocity: its velocity without its own
     impulses, m/s or rad/s; K: W·W, 1/kg."""
     out = vec4()
     if (kinds & SATURATION_EXCESS) != 0:
-        out[0] = saturation_excess_impulse(work, l, free_velocity, K, w)
+        out[0] = saturation_excess_impulse(ctx.work, l, free_velocity, K, w)
     elif (kinds & SATURATED) != 0:
-        compliant = (get(work.compliant_velocity, l, w) - free_velocity) / (get(work.compliant_gamma, l, w) + K)
-        out[3] = wp.clamp(compliant, get(work.velocity_lower, l, w), get(work.velocity_upper, l, w))
+        compliant = (get(ctx.work.compliant_velocity, l, w) - free_velocity) / (get(ctx.work.compliant_gamma, l, w) + K)
+        out[3] = wp.clamp(compliant, get(ctx.work.velocity_lower, l, w), get(ctx.work.velocity_upper, l, w))
     else:
-        out = solve_scalar_combined(plan, work, l, kinds, free_velocity, K, w)
+        out = solve_scalar_combined(ctx, l, kinds, free_velocity, K, w)
     return out
 
 
 @wp.func
-def solve_scalar_combined(plan: Layout, work: Scratch, l: int, kinds: int, free_velocity: real, K: real, w: int):
+def solve_scalar_combined(ctx: StepContext, l: int, kinds: int, free_velocity: real, K: real, w: int):
     """Impulses (bound, friction, motor, compliant) of scalar row l for the kinds that may share a row, solved exactly
     together (M-41).
 
@@ -170,13 +171,13 @@ def solve_scalar_combined(plan: Layout, work: Scratch, l: int, kinds: int, free_
     E = real(0.0)
     rest_velocity = real(0.0)
     if (kinds & FRICTION) != 0:
-        friction_bound = get(work.friction_bound, l, w)
+        friction_bound = get(ctx.work.friction_bound, l, w)
     if (kinds & MOTOR) != 0:
-        motor_bound = get(work.motor_bound, l, w)
-        target = get(work.motor_velocity, l, w)
+        motor_bound = get(ctx.work.motor_bound, l, w)
+        target = get(ctx.work.motor_velocity, l, w)
     if (kinds & COMPLIANT) != 0:
-        E = real(1.0) / get(work.compliant_gamma, l, w)
-        rest_velocity = get(work.compliant_velocity, l, w)
+        E = real(1.0) / get(ctx.work.compliant_gamma, l, w)
+        rest_velocity = get(ctx.work.compliant_velocity, l, w)
     a = real(1.0) + K * E
     c = free_velocity + K * E * rest_velocity
     low = wp.min(target, real(0.0))
@@ -196,7 +197,7 @@ def solve_scalar_combined(plan: Layout, work: Scratch, l: int, kinds: int, free_
     bound = real(0.0)
     end = x
     if (kinds & BOUND) != 0:
-        end = wp.clamp(x, get(work.velocity_lower, l, w), get(work.velocity_upper, l, w))
+        end = wp.clamp(x, get(ctx.work.velocity_lower, l, w), get(ctx.work.velocity_upper, l, w))
     compliant = E * (rest_velocity - end)
     required = (end - free_velocity) / K - compliant
     side = wp.where(end == x, end, x)  # at a bound, the jumps count as they did where the speed came from
@@ -218,29 +219,29 @@ def solve_scalar_combined(plan: Layout, work: Scratch, l: int, kinds: int, free_
 
 
 @wp.func
-def sweep(loops: LoopJoints, plan: Layout, work: Scratch, direct: int, z: array2, p: array2, w: int):
+def sweep(ctx: StepContext, direct: int, z: array2, p: array2, w: int):
     """One sweep over all blocks in L15's order: each loop joint's block, then its scalar rows; scalar rows of the tree;
     contacts (M-42)."""
-    worst = sweep_model(loops, plan, work, direct, z, p, w)
-    return wp.max(worst, sweep_contacts(plan, work, direct, z, p, w))
+    worst = sweep_model(ctx, direct, z, p, w)
+    return wp.max(worst, sweep_contacts(ctx, direct, z, p, w))
 
 
 @wp.func
-def sweep_model(loops: LoopJoints, plan: Layout, work: Scratch, direct: int, z: array2, p: array2, w: int):
+def sweep_model(ctx: StepContext, direct: int, z: array2, p: array2, w: int):
     """One sweep over joint blocks and active scalar rows, without contacts."""
     worst = real(0.0)
     k = int(0)
     l = int(0)
     if direct == 0:
-        while k < plan.joints:
-            worst = wp.max(worst, sweep_joint(loops, plan, work, k, z, p, w))
-            while l < plan.joint_scalar_start[k + 1]:
-                worst = wp.max(worst, sweep_scalar(plan, work, l, direct, z, p, w))
+        while k < ctx.layout.joints:
+            worst = wp.max(worst, sweep_joint(ctx, k, z, p, w))
+            while l < ctx.layout.joint_scalar_start[k + 1]:
+                worst = wp.max(worst, sweep_scalar(ctx, l, direct, z, p, w))
                 l += 1
             k += 1
     k = int(1)
-    while k <= get_int(work.active_scalars, 0, w):
-        worst = wp.max(worst, sweep_scalar(plan, work, get_int(work.active_scalars, k, w), direct, z, p, w))
+    while k <= get_int(ctx.work.active_scalars, 0, w):
+        worst = wp.max(worst, sweep_scalar(ctx, get_int(ctx.work.active_scalars, k, w), direct, z, p, w))
         k += 1
     return worst
 
@@ -262,10 +263,10 @@ def list_active_scalars(plan: Layout, work: Scratch, direct: int, w: int):
 
 
 @wp.func
-def apply_impulses(loops: LoopJoints, plan: Layout, work: Scratch, z: array2, p: array2, w: int):
+def apply_impulses(ctx: StepContext, z: array2, p: array2, w: int):
     """z += Wᵀ p of all rows."""
-    apply_model_impulses(loops, plan, work, z, p, w)
-    apply_contact_impulses(plan, work, z, p, w)
+    apply_model_impulses(ctx.loops, ctx.layout, ctx.work, z, p, w)
+    apply_contact_impulses(ctx, z, p, w)
 
 
 @wp.func

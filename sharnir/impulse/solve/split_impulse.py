@@ -5,7 +5,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.loop_joints import LoopJoints
-from sharnir.impulse.data import Scratch
+from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND
 from sharnir.impulse.rows.contact_frame import contact_count
@@ -63,35 +63,35 @@ def set_position_targets(loops: LoopJoints, plan: Layout, work: Scratch, dt: rea
 
 
 @wp.func
-def sweep_scalar_bound(plan: Layout, work: Scratch, l: int, direct: int, z: array2, p: array2, w: int):
+def sweep_scalar_bound(ctx: StepContext, l: int, direct: int, z: array2, p: array2, w: int):
     """Gauss–Seidel update of the limit or equality of scalar row l alone, pseudo-impulse; returns its change. direct: 1
     if rows are projected."""
-    K = get(work.scalar_K, l, w)
+    K = get(ctx.work.scalar_K, l, w)
     change = real(0.0)
-    kinds = plan.scalar_row_kinds[l]
-    length = plan.scalar_row_length[l]
-    first = plan.scalar_index_start[l]
-    start = plan.scalar_W_start[l]
+    kinds = ctx.layout.scalar_row_kinds[l]
+    length = ctx.layout.scalar_row_length[l]
+    first = ctx.layout.scalar_index_start[l]
+    start = ctx.layout.scalar_W_start[l]
     if direct == 1:
-        kinds = plan.scalar_bounded_kinds[l]
-        length = plan.z_size
-        first = plan.identity_index_start
-        start = plan.scalar_projected_start + l * plan.z_size
+        kinds = ctx.layout.scalar_bounded_kinds[l]
+        length = ctx.layout.z_size
+        first = ctx.layout.identity_index_start
+        start = ctx.layout.scalar_projected_start + l * ctx.layout.z_size
         if K > real(0.0):
-            K = get(work.scalar_K_projected, l, w)
+            K = get(ctx.work.scalar_K_projected, l, w)
     if K > real(0.0) and (kinds & BOUND) != 0:
-        at = plan.scalar_p_start + 4 * l
+        at = ctx.layout.scalar_p_start + 4 * l
         before = get(p, at, w)
         s = (
-            row_dot(work.W, start, length, plan.index, first, z, w)
-            + get(work.projected_velocity_offset, l, w)
+            row_dot(ctx.work.W, start, length, ctx.layout.index, first, z, w)
+            + get(ctx.work.projected_velocity_offset, l, w)
             - K * before
         )
-        after = (wp.clamp(s, get(work.velocity_lower, l, w), get(work.velocity_upper, l, w)) - s) / K
+        after = (wp.clamp(s, get(ctx.work.velocity_lower, l, w), get(ctx.work.velocity_upper, l, w)) - s) / K
         change = after - before
         if change != real(0.0):
             put(p, at, w, after)
-            row_add(work.W, start, length, plan.index, first, change, z, w)
+            row_add(ctx.work.W, start, length, ctx.layout.index, first, change, z, w)
     return wp.abs(change)
 
 
@@ -108,32 +108,31 @@ def contact_push_speed(work: Scratch, c: int, dt: real, erp: real, w: int):
 
 @wp.func
 def sweep_split_impulses(
-    loops: LoopJoints, plan: Layout, work: Scratch, compliance: real, direct: int, dt: real, erp: real, threshold: real, z: array2, p: array2,
-    w: int,
-):  # fmt: skip
+    ctx: StepContext, compliance: real, direct: int, dt: real, erp: real, threshold: real, z: array2, p: array2, w: int
+):
     """One Gauss–Seidel sweep of pseudo-impulses over all blocks; returns the largest change. compliance: see
     `sweep_normal`. Contacts that need not be separated are skipped until a pseudo-impulse of one of their trees has
     changed by more than `threshold`."""
     worst = real(0.0)
     k = int(0)
-    while k < plan.joints and direct == 0:
-        worst = wp.max(worst, sweep_joint(loops, plan, work, k, z, p, w))
+    while k < ctx.layout.joints and direct == 0:
+        worst = wp.max(worst, sweep_joint(ctx, k, z, p, w))
         k += 1
-    track_active = direct == 0 and plan.joints == 0
+    track_active = direct == 0 and ctx.layout.joints == 0
     l = int(0)
-    while l < plan.scalars:
-        change = sweep_scalar_bound(plan, work, l, direct, z, p, w)
+    while l < ctx.layout.scalars:
+        change = sweep_scalar_bound(ctx, l, direct, z, p, w)
         if change > threshold and track_active:
-            activate_scalar_trees(plan, work, l, w)
+            activate_scalar_trees(ctx.layout, ctx.work, l, w)
         worst = wp.max(worst, change)
         l += 1
     c = int(0)
-    while c < contact_count(work, w):
-        target = contact_push_speed(work, c, dt, erp, w)
-        if target > real(0.0) or not track_active or has_active_tree(work, c, w) == 1:
-            change = sweep_normal(plan, work, c, target, compliance, direct, z, p, w)
+    while c < contact_count(ctx.work, w):
+        target = contact_push_speed(ctx.work, c, dt, erp, w)
+        if target > real(0.0) or not track_active or has_active_tree(ctx.work, c, w) == 1:
+            change = sweep_normal(ctx, c, target, compliance, direct, z, p, w)
             if change > threshold and track_active:
-                activate_trees(work, c, w)
+                activate_trees(ctx.work, c, w)
             worst = wp.max(worst, change)
         c += 1
     return worst

@@ -5,34 +5,18 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.loop_joints import LoopJoints
-from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import (
-    ACCELERATE,
-    BILATERAL_DIRECT,
-    CONVERGED,
-    DELASSUS_STATE,
-    EPSILON,
-    MAX_SWEEPS,
-    METHOD,
-    PREDICTIVE,
-    STOP_REASON,
-    SWEEP_COUNT,
-    SWEEP_RESIDUAL,
-    SWEEP_TOLERANCE,
-    Scratch,
-    State,
-)
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.assembly import assemble_scalars, factor_joints, whiten_joints
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.rows.contact_rows import assemble_contact, found_contact_count, store_contact_count
 from sharnir.impulse.rows.restitution import whiten_momenta_before
+from sharnir.impulse.slots import DelassusState, Method, ReportItem, Setting, Status, StatusReal, StopReason
 from sharnir.impulse.solve.active_sweeps import run_pgs_active
 from sharnir.impulse.solve.bilateral_ldl import bilateral_residual, factor_bilateral, solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import project_rows, set_velocity_offsets, update_bilateral_impulses
-from sharnir.impulse.solve.delassus import UNKNOWN, ensure_delassus
+from sharnir.impulse.solve.delassus import ensure_delassus
 from sharnir.impulse.solve.gpu_pgs import run_pgs_gpu
 from sharnir.impulse.solve.pgs import QUIET_SWEEPS, has_nothing_to_sweep, run_pgs, run_pgs_dense
 from sharnir.kernels.columns import get, item, item_int, put, put_int, set_item
@@ -59,90 +43,85 @@ def active_sweep_applies(plan: Layout, state: State, work: Scratch, direct: int,
         and not dense
         and contact_count(work, w) > 0
     )
-    return applies and int(state.settings[METHOD, 0]) == PREDICTIVE and state.settings[ACCELERATE, 0] > real(0.0)
+    return (
+        applies
+        and int(state.settings[Setting.METHOD, 0]) == Method.PREDICTIVE
+        and state.settings[Setting.ACCELERATE, 0] > real(0.0)
+    )
 
 
 @wp.func
-def solve_rows(
-    loops: LoopJoints,
-    plan: Layout,
-    state: State,
-    work: Scratch,
-    direct: int,
-    z: array2,
-    dt: real,
-    end: wp.float64,
-    w: int,
-):
+def solve_rows(ctx: StepContext, direct: int, z: array2, dt: real, end: wp.float64, w: int):
     """Solve for the impulses of all rows at their present target velocities: by sweeps alone or, with direct = 1,
     bilateral rows by LDLᵀ and the others by sweeps in their null space (M-42, M-48). end: clock ticks at which to stop.
     Returns the number of sweeps, the last change of an impulse, N s, and the `StopReason`."""
     if direct == 1:
-        solve_bilateral(plan, work, z, work.p, 0, w)
-        if has_nothing_to_sweep(plan, work, 1, w):
-            return 1, bilateral_residual(plan, work, z, work.p, w), CONVERGED
-        copy(work.p, work.p_initial, plan.contact_p_start + CONTACT_IMPULSES * contact_count(work, w), w)
-        set_velocity_offsets(plan, work, z, w)
+        solve_bilateral(ctx.layout, ctx.work, z, ctx.work.p, 0, w)
+        if has_nothing_to_sweep(ctx.layout, ctx.work, 1, w):
+            return 1, bilateral_residual(ctx.layout, ctx.work, z, ctx.work.p, w), StopReason.CONVERGED
+        copy(
+            ctx.work.p,
+            ctx.work.p_initial,
+            ctx.layout.contact_p_start + CONTACT_IMPULSES * contact_count(ctx.work, w),
+            w,
+        )
+        set_velocity_offsets(ctx, z, w)
     dense = (
-        plan.dense_delassus == 1
-        and 3 * contact_count(work, w) <= MAX_DELASSUS_ROWS
-        and int(state.settings[METHOD, 0]) == PREDICTIVE
+        ctx.layout.dense_delassus == 1
+        and 3 * contact_count(ctx.work, w) <= MAX_DELASSUS_ROWS
+        and int(ctx.state.settings[Setting.METHOD, 0]) == Method.PREDICTIVE
     )
     dense = dense and direct == 0 and uses_lanes() == 0
     n = int(0)
     worst = real(0.0)
     reason = int(-1)
     if uses_lanes() == 1 and direct == 0:
-        n, worst, reason = run_pgs_gpu(plan, state, work, z, end, w)
+        n, worst, reason = run_pgs_gpu(ctx, z, end, w)
     stage = int(0)  # 0: a few sweeps, if so many were enough in the step before; 1: rows may be few; 2: islands at once
-    if dense and int(item(state.prev_step, 5, w)) > QUIET_SWEEPS:
+    if dense and int(item(ctx.state.prev_step, 5, w)) > QUIET_SWEEPS:
         stage = 1
-    if active_sweep_applies(plan, state, work, direct, dense, w):
-        n, worst, reason = run_pgs_active(plan, state, work, z, end, w)
+    if active_sweep_applies(ctx.layout, ctx.state, ctx.work, direct, dense, w):
+        n, worst, reason = run_pgs_active(ctx, z, end, w)
     while reason < 0:
         use_dense = int(0)
         if dense and stage == 1:
-            use_dense = wp.where(ensure_delassus(plan, work, w), 1, 0)
+            use_dense = wp.where(ensure_delassus(ctx.layout, ctx.work, w), 1, 0)
         if use_dense == 1:
-            n, worst, reason = run_pgs_dense(plan, state, work, n, z, end, w)
+            n, worst, reason = run_pgs_dense(ctx, n, z, end, w)
         else:
-            max_sweeps = int(state.settings[MAX_SWEEPS, 0])
+            max_sweeps = int(ctx.state.settings[Setting.MAX_SWEEPS, 0])
             if dense and stage == 0:
                 max_sweeps = wp.min(max_sweeps, int(QUIET_SWEEPS))
-            n, worst, reason = run_pgs(
-                loops, plan, state, work, direct, n, max_sweeps, wp.where(stage == 2, 1, 0), z, end, w
-            )
+            n, worst, reason = run_pgs(ctx, direct, n, max_sweeps, wp.where(stage == 2, 1, 0), z, end, w)
         stage += 1
     if direct == 1:
-        update_bilateral_impulses(plan, work, work.p, w)
+        update_bilateral_impulses(ctx, ctx.work.p, w)
     return n + direct, worst, reason
 
 
 @wp.func
-def solve_and_report(
-    loops: LoopJoints,
-    plan: Layout,
-    state: State,
-    work: Scratch,
-    direct: int,
-    z: array2,
-    dt: real,
-    end: wp.float64,
-    w: int,
-):
+def solve_and_report(ctx: StepContext, direct: int, z: array2, dt: real, end: wp.float64, w: int):
     """Solve for the impulses of all rows (`solve_rows`) and add sweeps, residual and stop reason to the report."""
-    n, worst, reason = solve_rows(loops, plan, state, work, direct, z, dt, end, w)
-    set_item(state.report, SWEEP_COUNT, w, item(state.report, SWEEP_COUNT, w) + real(n))
-    set_item(state.report, SWEEP_RESIDUAL, w, worst)
-    set_item(state.report, STOP_REASON, w, real(reason))
-    set_item(state.prev_step, 3, w, real(end - read_ticks()))
+    n, worst, reason = solve_rows(ctx, direct, z, dt, end, w)
+    set_item(ctx.state.report, ReportItem.SWEEP_COUNT, w, item(ctx.state.report, ReportItem.SWEEP_COUNT, w) + real(n))
+    set_item(ctx.state.report, ReportItem.SWEEP_RESIDUAL, w, worst)
+    set_item(ctx.state.report, ReportItem.STOP_REASON, w, real(reason))
+    set_item(ctx.state.prev_step, 3, w, real(end - read_ticks()))
 
 
 @wp.func
 def assemble_all_rows(
-    tree: Tree, ws: Workspace, loops: LoopJoints, plan: Layout, state: State, work: Scratch, direct: int, h: real, dt: real,
-    scale: real, stiffness_scale: real, predict_limits: int, update_history: int, at_new_poses: int, w: int,
-):  # fmt: skip
+    ctx: StepContext,
+    direct: int,
+    h: real,
+    dt: real,
+    scale: real,
+    stiffness_scale: real,
+    predict_limits: int,
+    update_history: int,
+    at_new_poses: int,
+    w: int,
+):
     """Assemble all rows at the start of a step and factor their blocks; or, with at_new_poses = 1, only joints and
     equalities at the poses the step led to, since limits and contacts wait for the next step.
 
@@ -150,17 +129,17 @@ def assemble_all_rows(
     1 if limits look ahead to the end of the step; update_history: see `factor_bilateral`. Returns the smallest pivot
     ratio of the loops relative to their past.
     """
-    assemble_model_rows(tree, ws, loops, plan, state, work, h, dt, stiffness_scale, predict_limits, at_new_poses, w)
+    assemble_model_rows(ctx, h, dt, stiffness_scale, predict_limits, at_new_poses, w)
     if at_new_poses == 0:
         chord_scale = real(0.0)
         if predict_limits == 1:
-            chord_scale = step_ratio(state, dt, w)
+            chord_scale = step_ratio(ctx.state, dt, w)
         match_cursor = int(0)
         c = int(0)
-        while c < found_contact_count(plan, state, w):
-            match_cursor = assemble_contact(tree, ws, plan, state, work, c, match_cursor, scale, chord_scale, dt, w)
+        while c < found_contact_count(ctx.layout, ctx.state, w):
+            match_cursor = assemble_contact(ctx, c, match_cursor, scale, chord_scale, dt, w)
             c += 1
-    return factor_row_blocks(loops, plan, state, work, direct, predict_limits, update_history, at_new_poses, w)
+    return factor_row_blocks(ctx, direct, predict_limits, update_history, at_new_poses, w)
 
 
 @wp.func
@@ -174,44 +153,39 @@ def step_ratio(state: State, dt: real, w: int):
 
 @wp.func
 def assemble_model_rows(
-    tree: Tree, ws: Workspace, loops: LoopJoints, plan: Layout, state: State, work: Scratch, h: real, dt: real, stiffness_scale: real,
-    predict_limits: int, at_new_poses: int, w: int,
-):  # fmt: skip
+    ctx: StepContext, h: real, dt: real, stiffness_scale: real, predict_limits: int, at_new_poses: int, w: int
+):
     """Assemble the rows of joints and scalar constraints, mark the Delassus matrix stale, and compute the momenta
     before the step where restitution needs them. h: time forces act, s."""
-    put(work.status_real, SWEEP_TOLERANCE, w, state.settings[EPSILON, 0])
-    put_int(work.status, DELASSUS_STATE, w, UNKNOWN)
-    whiten_joints(tree, ws, loops, plan, work, at_new_poses, w)
-    assemble_scalars(tree, ws, loops, plan, state, work, h, dt, stiffness_scale, predict_limits, w)
-    if at_new_poses == 0 and plan.contact_model.has_pairs == 1 and plan.contact_model.needs_velocity_before == 1:
-        whiten_momenta_before(tree, ws, state, work, w)
+    put(ctx.work.status_real, StatusReal.SWEEP_TOLERANCE, w, ctx.state.settings[Setting.EPSILON, 0])
+    put_int(ctx.work.status, Status.DELASSUS, w, DelassusState.STALE)
+    whiten_joints(ctx, at_new_poses, w)
+    assemble_scalars(ctx, h, dt, stiffness_scale, predict_limits, w)
+    if (
+        at_new_poses == 0
+        and ctx.layout.contact_model.has_pairs == 1
+        and ctx.layout.contact_model.needs_velocity_before == 1
+    ):
+        whiten_momenta_before(ctx.tree, ctx.here, ctx.state, ctx.work, w)
 
 
 @wp.func
 def factor_row_blocks(
-    loops: LoopJoints,
-    plan: Layout,
-    state: State,
-    work: Scratch,
-    direct: int,
-    predict_limits: int,
-    update_history: int,
-    at_new_poses: int,
-    w: int,
+    ctx: StepContext, direct: int, predict_limits: int, update_history: int, at_new_poses: int, w: int
 ):
     """Choose the rows that act and factor their blocks: bilateral LDLᵀ, joint blocks, or projection of the others.
     Returns the smallest pivot ratio of the loops relative to their past."""
     if at_new_poses == 0:
-        store_contact_count(plan, state, work, w)
+        store_contact_count(ctx.layout, ctx.state, ctx.work, w)
     else:
-        drop_unilateral_rows(plan, work, w)
+        drop_unilateral_rows(ctx.layout, ctx.work, w)
     weakest = real(1.0)
-    if plan.bilaterals > 0 and predict_limits == 1:
-        weakest = factor_bilateral(plan, state, work, update_history, w)
+    if ctx.layout.bilaterals > 0 and predict_limits == 1:
+        weakest = factor_bilateral(ctx, update_history, w)
     if direct == 0:
-        factor_joints(loops, plan, work, w)
-    elif not has_nothing_to_sweep(plan, work, 1, w):
-        project_rows(plan, state, work, w)
+        factor_joints(ctx.loops, ctx.layout, ctx.work, w)
+    elif not has_nothing_to_sweep(ctx.layout, ctx.work, 1, w):
+        project_rows(ctx, w)
     return weakest
 
 
@@ -231,7 +205,7 @@ def drop_unilateral_rows(plan: Layout, work: Scratch, w: int):
 def use_direct(plan: Layout, state: State, w: int):
     """1 if there are bilateral rows, they are to be solved directly, and there is room to project all contacts."""
     direct = int(0)
-    if plan.bilaterals > 0 and state.settings[BILATERAL_DIRECT, 0] > real(0.0):
+    if plan.bilaterals > 0 and state.settings[Setting.BILATERAL_DIRECT, 0] > real(0.0):
         direct = 1
         if plan.max_contacts > 0:
             if item_int(state.contacts.count, 0, w) > plan.max_projected_contacts:

@@ -8,12 +8,10 @@ import warp as wp
 
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import poses
-from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
-from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import CUT_AFTER, REPORT_SIZE, STEP_TICKS, TICK_BUDGET, Scratch, State
-from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.data import State, StepContext
 from sharnir.impulse.rows.assembly import assemble_scalars, measure_loop_coordinates
+from sharnir.impulse.slots import REPORT_SIZE, ReportItem, Setting
 from sharnir.impulse.step.step import commit_velocities, predictive_step, published_step
 from sharnir.impulse.step.velocity_phase import reset_chord
 from sharnir.kernels.columns import item, item_int, put, put_int, set_item, set_item_int
@@ -27,14 +25,14 @@ wp.set_module_options(KERNEL_OPTIONS)
 @wp.func
 def begin_report(state: State, start_ticks: wp.float64, w: int):
     """Clear the report; returns the tick at which the step must end."""
-    budget = state.settings[TICK_BUDGET, 0]
+    budget = state.settings[Setting.TICK_BUDGET, 0]
     tail = wp.min(item(state.prev_step, 2, w), real(0.5) * budget)
     end = start_ticks + wp.float64(budget - tail)
     i = int(0)
     while i < REPORT_SIZE:
         set_item(state.report, i, w, real(0.0))
         i += 1
-    set_item(state.report, CUT_AFTER, w, NO_CUT)
+    set_item(state.report, ReportItem.CUT_AFTER, w, NO_CUT)
     return end
 
 
@@ -42,8 +40,8 @@ def begin_report(state: State, start_ticks: wp.float64, w: int):
 def finish_report(state: State, start_ticks: wp.float64, end: wp.float64, w: int):
     """Report the ticks a step took, and update the ticks to reserve after the last sweep."""
     now = read_ticks()
-    tail = wp.min(item(state.prev_step, 2, w), real(0.5) * state.settings[TICK_BUDGET, 0])
-    set_item(state.report, STEP_TICKS, w, real(now - start_ticks))
+    tail = wp.min(item(state.prev_step, 2, w), real(0.5) * state.settings[Setting.TICK_BUDGET, 0])
+    set_item(state.report, ReportItem.STEP_TICKS, w, real(now - start_ticks))
     set_item(state.prev_step, 2, w, wp.max(real(0.9) * tail, item(state.prev_step, 3, w) - real(end - now)))
     store_report(state, w)
 
@@ -63,18 +61,15 @@ def _make_step_kernel(name: str, step: Any) -> Any:
     """Kernel that makes some steps of every world by one method; reports go to the history. Each kernel is a module of
     its own: who uses one does not wait for the other to compile."""
 
-    def steps_kernel(
-        tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch,
-        steps: wp.array(dtype=int),
-    ):  # fmt: skip
+    def steps_kernel(ctx: StepContext, steps: wp.array(dtype=int)):
         w = wp.tid()
-        poses(tree, ws, state.q, state.q, w)
+        poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
         n = int(0)
         while n < steps[0]:
-            began = read_ticks()
-            end = begin_report(state, began, w)
-            step(tree, ws, trial, loops, layout, state, work, end, w)
-            finish_report(state, began, end, w)
+            start_ticks = read_ticks()
+            end = begin_report(ctx.state, start_ticks, w)
+            step(ctx, end, w)
+            finish_report(ctx.state, start_ticks, end, w)
             n += 1
 
     steps_kernel.__name__ = steps_kernel.__qualname__ = name
@@ -83,43 +78,43 @@ def _make_step_kernel(name: str, step: Any) -> Any:
 
 
 step_kernel = _make_step_kernel("step_kernel", predictive_step)
-published_step_kernel = _make_step_kernel("published_kernel", published_step)
+published_step_kernel = _make_step_kernel("published_step_kernel", published_step)
 
 
 @wp.kernel
-def initialise_kernel(tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch):
+def initialise_kernel(ctx: StepContext):
     """Initialise momenta, loop coordinates and scalar velocities of a state of which only positions and velocities are
     set."""
     w = wp.tid()
-    poses(tree, ws, state.q, state.q, w)
-    measure_loop_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
+    poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
+    measure_loop_coordinates(ctx.tree, ctx.here, ctx.loops, ctx.state.loop_q, ctx.state.loop_q, w)
     d = int(0)
-    while d < layout.dofs:
-        put(ws.E, d, w, tree.armature[d])
-        put(ws.hc, d, w, real(0.0))
-        put(ws.hk, d, w, real(0.0))
-        set_item(state.tau, d, w, real(0.0))
+    while d < ctx.layout.dofs:
+        put(ctx.here.E, d, w, ctx.tree.armature[d])
+        put(ctx.here.hc, d, w, real(0.0))
+        put(ctx.here.hk, d, w, real(0.0))
+        set_item(ctx.state.tau, d, w, real(0.0))
         d += 1
-    inward_implicit(tree, ws, state.tau, state.v, 0, w)
-    whitened_velocity(tree, ws, state.v, ws.z, w)
-    tangent_momenta(tree, ws, w)
-    assemble_scalars(tree, ws, loops, layout, state, work, real(1.0), real(1.0), real(1.0), 1, w)
-    put_int(work.contact_count, 0, w, 0)
-    clear(work.p, layout.contact_p_start, w)
+    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, 0, w)
+    whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.here.z, w)
+    tangent_momenta(ctx.tree, ctx.here, w)
+    assemble_scalars(ctx, real(1.0), real(1.0), real(1.0), 1, w)
+    put_int(ctx.work.contact_count, 0, w, 0)
+    clear(ctx.work.p, ctx.layout.contact_p_start, w)
     d = int(0)
-    while d < layout.scalars:
-        set_item(state.scalar_velocity, d, w, real(0.0))
+    while d < ctx.layout.scalars:
+        set_item(ctx.state.scalar_velocity, d, w, real(0.0))
         d += 1
     d = int(0)
     while d < 7:
-        set_item(state.prev_step, d, w, real(0.0))
+        set_item(ctx.state.prev_step, d, w, real(0.0))
         d += 1
-    reset_chord(layout, state, w)
+    reset_chord(ctx.layout, ctx.state, w)
     d = int(0)
-    while d < layout.bilaterals:
-        set_item(state.pivot_ratio, d, w, real(0.0))
+    while d < ctx.layout.bilaterals:
+        set_item(ctx.state.pivot_ratio, d, w, real(0.0))
         d += 1
-    commit_velocities(tree, ws, loops, layout, state, work, real(0.0), real(0.0), 0, w)
+    commit_velocities(ctx, real(0.0), real(0.0), 0, w)
 
 
 @wp.kernel

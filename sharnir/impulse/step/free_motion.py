@@ -13,33 +13,32 @@ from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_o
 from sharnir.dynamics.momenta import whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import BALL, SHIFT, STILL
-from sharnir.impulse.data import Scratch, State
-from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.data import State, StepContext
 from sharnir.impulse.rows.actuators import request_actuator_forces
 from sharnir.kernels.columns import get, get3, get33, item, item3, put, put3, set_item
 from sharnir.kernels.types import real, vec3
 
 
 @wp.func
-def load_momenta_after_forces(tree: Tree, ws: Workspace, loops: LoopJoints, state: State, h: real, w: int):
+def load_momenta_after_forces(ctx: StepContext, h: real, w: int):
     """F ← momenta of the links after external forces have acted for h, as wrenches about the pivots (M-30)."""
-    load_link_momenta(tree, ws, state, tree.gravity, real(1.0), h, w)
-    load_loop_forces(tree, ws, loops, state, h, w)
+    load_link_momenta(ctx, ctx.tree.gravity, real(1.0), h, w)
+    load_loop_forces(ctx.tree, ctx.here, ctx.loops, ctx.state, h, w)
 
 
 @wp.func
-def load_link_momenta(tree: Tree, ws: Workspace, state: State, gravity: vec3, momentum_share: real, h: real, w: int):
+def load_link_momenta(ctx: StepContext, gravity: vec3, momentum_share: real, h: real, w: int):
     """F ← momentum_share of the momenta plus h times gravity and applied wrenches, as wrenches about the pivots."""
     i = int(0)
-    while i < tree.links:
-        r = get3(ws.x, i, w) + get33(ws.R, i, w) * tree.com[i]
-        force = item3(state.f_ext, 6 * i, w)
-        torque = item3(state.f_ext, 6 * i + 3, w)
-        p = item3(state.P, 6 * i, w)
-        L = item3(state.P, 6 * i + 3, w)
-        p = p * momentum_share + (gravity * tree.mass[i] + force) * h
-        put3(ws.F, 2 * i, w, p)
-        put3(ws.F, 2 * i + 1, w, L * momentum_share + torque * h + wp.cross(r, p))
+    while i < ctx.tree.links:
+        r = get3(ctx.here.x, i, w) + get33(ctx.here.R, i, w) * ctx.tree.com[i]
+        force = item3(ctx.state.f_ext, 6 * i, w)
+        torque = item3(ctx.state.f_ext, 6 * i + 3, w)
+        p = item3(ctx.state.P, 6 * i, w)
+        L = item3(ctx.state.P, 6 * i + 3, w)
+        p = p * momentum_share + (gravity * ctx.tree.mass[i] + force) * h
+        put3(ctx.here.F, 2 * i, w, p)
+        put3(ctx.here.F, 2 * i + 1, w, L * momentum_share + torque * h + wp.cross(r, p))
         i += 1
 
 
@@ -70,7 +69,7 @@ def load_loop_forces(tree: Tree, ws: Workspace, loops: LoopJoints, state: State,
 
 
 @wp.func
-def compute_joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt: real, dt_before: real, w: int):
+def compute_joint_impulses(ctx: StepContext, h: real, dt: real, dt_before: real, w: int):
     """tau ← joint impulses of efforts, control, actuators and springs, with the momenta of rotors; E, hc, hk, hb ← what
     rotors, dampers and springs (also of actuators) add to the joints' inertia (M-31, M-70). h: time the forces act, dt:
     the step, dt_before: the previous one, s."""
@@ -80,16 +79,16 @@ def compute_joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt:
         acting_time = dt
         dt_since = dt
     e = int(0)
-    while e < tree.part[tree.links]:
-        kind = tree.kind[e]
-        qi = tree.part_q[e]
-        d = tree.part_v[e]
+    while e < ctx.tree.part[ctx.tree.links]:
+        kind = ctx.tree.kind[e]
+        qi = ctx.tree.part_q[e]
+        d = ctx.tree.part_v[e]
         n = int(0)
         turn = vec3()
         if kind == BALL:
             n = 3
-            if tree.stiffness[d] > real(0.0):
-                turn = rotation_from_rest(state.q, tree.rest, qi, w)
+            if ctx.tree.stiffness[d] > real(0.0):
+                turn = rotation_from_rest(ctx.state.q, ctx.tree.rest, qi, w)
         elif kind == SHIFT:
             n = 3
         elif kind != STILL:
@@ -97,62 +96,61 @@ def compute_joint_impulses(tree: Tree, ws: Workspace, state: State, h: real, dt:
         k = int(0)
         while k < n:
             c = d + k
-            stiffness = tree.stiffness[c]
+            stiffness = ctx.tree.stiffness[c]
             stretch = turn[k]
             if kind != BALL:
-                stretch = item(state.q, qi + k, w) - tree.rest[qi + k]
-            put(ws.E, c, w, tree.armature[c])
-            total = stiffness + item(state.actuator_load, 4 * c + 1, w)
-            put(ws.hk, c, w, acting_time * dt * total)
-            put(ws.hb, c, w, acting_time * dt_since * total)
-            put(ws.hc, c, w, h * (tree.damping[c] + item(state.actuator_load, 4 * c + 2, w)))
+                stretch = item(ctx.state.q, qi + k, w) - ctx.tree.rest[qi + k]
+            put(ctx.here.E, c, w, ctx.tree.armature[c])
+            total = stiffness + item(ctx.state.actuator_load, 4 * c + 1, w)
+            put(ctx.here.hk, c, w, acting_time * dt * total)
+            put(ctx.here.hb, c, w, acting_time * dt_since * total)
+            put(ctx.here.hc, c, w, h * (ctx.tree.damping[c] + item(ctx.state.actuator_load, 4 * c + 2, w)))
             force = (
-                tree.effort[c] + item(state.control, c, w) + item(state.actuator_load, 4 * c, w) - stiffness * stretch
+                ctx.tree.effort[c]
+                + item(ctx.state.control, c, w)
+                + item(ctx.state.actuator_load, 4 * c, w)
+                - stiffness * stretch
             )
-            set_item(state.tau, c, w, h * force + tree.armature[c] * item(state.v, c, w))
+            set_item(ctx.state.tau, c, w, h * force + ctx.tree.armature[c] * item(ctx.state.v, c, w))
             k += 1
         e += 1
 
 
 @wp.func
-def load_free_motion(
-    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, h: real, dt: real, w: int
-):
+def load_free_motion(ctx: StepContext, h: real, dt: real, w: int):
     """Load all known forces of a step for the inward pass that finds the free motion from momenta."""
-    request_actuator_forces(layout, state, h, dt, w)
-    load_momenta_after_forces(tree, ws, loops, state, h, w)
-    compute_joint_impulses(tree, ws, state, h, dt, item(state.prev_step, 0, w), w)
+    request_actuator_forces(ctx.layout, ctx.state, h, dt, w)
+    load_momenta_after_forces(ctx, h, w)
+    compute_joint_impulses(ctx, h, dt, item(ctx.state.prev_step, 0, w), w)
 
 
 @wp.func
-def published_free_motion(
-    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, dt: real, w: int
-):
+def published_free_motion(ctx: StepContext, dt: real, w: int):
     """z of q̇ + Δt q̈, q̈ by the articulated-body algorithm (A17-7); springs, dampers and actuators implicit."""
-    request_actuator_forces(layout, state, dt, dt, w)
-    kinematics(tree, ws, state.q, state.v, w)
-    load_link_momenta(tree, ws, state, vec3(), real(0.0), real(1.0), w)
-    load_loop_forces(tree, ws, loops, state, real(1.0), w)
+    request_actuator_forces(ctx.layout, ctx.state, dt, dt, w)
+    kinematics(ctx.tree, ctx.here, ctx.state.q, ctx.state.v, w)
+    load_link_momenta(ctx, vec3(), real(0.0), real(1.0), w)
+    load_loop_forces(ctx.tree, ctx.here, ctx.loops, ctx.state, real(1.0), w)
     i = int(0)
-    while i < tree.links:
-        r, Jc = link_inertia(tree, ws, i, w)
-        f, n = bias_wrench(tree.mass[i], r, Jc, ws, i, w)
-        put3(ws.F, 2 * i, w, get3(ws.F, 2 * i, w) - f)
-        put3(ws.F, 2 * i + 1, w, get3(ws.F, 2 * i + 1, w) - n)
+    while i < ctx.tree.links:
+        r, Jc = link_inertia(ctx.tree, ctx.here, i, w)
+        f, n = bias_wrench(ctx.tree.mass[i], r, Jc, ctx.here, i, w)
+        put3(ctx.here.F, 2 * i, w, get3(ctx.here.F, 2 * i, w) - f)
+        put3(ctx.here.F, 2 * i + 1, w, get3(ctx.here.F, 2 * i + 1, w) - n)
         i += 1
-    compute_joint_impulses(tree, ws, state, dt, dt, real(0.0), w)
+    compute_joint_impulses(ctx, dt, dt, real(0.0), w)
     d = int(0)
-    while d < tree.dof[tree.links]:
-        v = item(state.v, d, w)
-        damping = tree.damping[d] + item(state.actuator_load, 4 * d + 2, w)
-        set_item(state.tau, d, w, (item(state.tau, d, w) - tree.armature[d] * v) / dt - damping * v)
-        put(ws.E, d, w, get(ws.E, d, w) + get(ws.hc, d, w) + real(0.25) * get(ws.hk, d, w))
-        put(ws.hc, d, w, real(0.0))
-        put(ws.hk, d, w, real(0.0))
+    while d < ctx.tree.dof[ctx.tree.links]:
+        v = item(ctx.state.v, d, w)
+        damping = ctx.tree.damping[d] + item(ctx.state.actuator_load, 4 * d + 2, w)
+        set_item(ctx.state.tau, d, w, (item(ctx.state.tau, d, w) - ctx.tree.armature[d] * v) / dt - damping * v)
+        put(ctx.here.E, d, w, get(ctx.here.E, d, w) + get(ctx.here.hc, d, w) + real(0.25) * get(ctx.here.hk, d, w))
+        put(ctx.here.hc, d, w, real(0.0))
+        put(ctx.here.hk, d, w, real(0.0))
         d += 1
-    inward_implicit(tree, ws, state.tau, state.v, 1, w)
-    whitened_velocity(tree, ws, state.v, work.z_residual, w)
+    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, 1, w)
+    whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.work.z_residual, w)
     d = int(0)
-    while d < tree.dof[tree.links]:
-        put(ws.z, d, w, dt * get(ws.z, d, w) + get(work.z_residual, d, w))
+    while d < ctx.tree.dof[ctx.tree.links]:
+        put(ctx.here.z, d, w, dt * get(ctx.here.z, d, w) + get(ctx.work.z_residual, d, w))
         d += 1

@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 import warp as wp
 
 from sharnir.dynamics.kinematics import poses
-from sharnir.dynamics.loop_joints import LoopJoints
-from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import CORRECTING, CORRECTION, DT, END_GAPS_KNOWN, PHASE, Scratch, State
-from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.data import StepContext
 from sharnir.impulse.rows.contact_chord import update_contact_chord
 from sharnir.impulse.rows.contact_frame import shape_pair_of
 from sharnir.impulse.rows.contact_matching import find_pair_start, store_contact
 from sharnir.impulse.rows.contact_rows import found_contact_count
+from sharnir.impulse.slots import Phase, Setting, Status
 from sharnir.impulse.step.cpu import begin_report, store_report
 from sharnir.impulse.step.residuals import evaluate_end_pose
 from sharnir.impulse.step.step import (
@@ -35,14 +33,7 @@ from sharnir.impulse.step.step import (
     solve_positions,
     store_velocities,
 )
-from sharnir.impulse.step.velocity_phase import (
-    PHASE_DONE,
-    PHASE_END_POSE,
-    PHASE_ITERATE,
-    choose_phase,
-    evaluate_motion,
-    solve_impulses,
-)
+from sharnir.impulse.step.velocity_phase import choose_phase, evaluate_motion, solve_impulses
 from sharnir.kernels.columns import CONTACTS_PER_WORLD, LANES, LANES_BLOCK_DIM, WORLDS_PER_BLOCK, get_int
 from sharnir.kernels.launch import DEFAULT_BLOCK_DIM
 
@@ -59,156 +50,121 @@ def _world_stage(name: str, stage: Any, lanes: int = 1, registers: int = 128) ->
     """Kernel of a stage for every world; a GPU has no time budget. lanes: threads per world; registers: of a thread at
     most, so that enough threads run to hide memory latency (measured, not reasoned)."""
 
-    def stage_kernel(
-        tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch,
-    ):  # fmt: skip
+    def stage_kernel(ctx: StepContext):
         w = wp.tid() // lanes
-        if w < state.q.shape[1]:
-            stage(tree, ws, trial, loops, layout, state, work, NO_DEADLINE, w)
+        if w < ctx.state.q.shape[1]:
+            stage(ctx, NO_DEADLINE, w)
 
     return _make_gpu_kernel(name, stage_kernel, registers)
 
 
 def _contact_stage(name: str, stage: Any, registers: int = 128) -> Any:
-    """Kernel of a stage for every contact of every world; a block of threads has CREW worlds and SLOTS contacts of each
-    at a time."""
+    """Kernel of a stage for every contact of every world; a block of threads has WORLDS_PER_BLOCK worlds and
+    CONTACTS_PER_WORLD contacts of each at a time."""
 
-    def stage_kernel(
-        tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch,
-    ):  # fmt: skip
+    def stage_kernel(ctx: StepContext):
         t = wp.tid()
         w = t // (WORLDS_PER_BLOCK * CONTACTS_PER_WORLD) * WORLDS_PER_BLOCK + t % WORLDS_PER_BLOCK
-        if w < state.q.shape[1]:
+        if w < ctx.state.q.shape[1]:
             c = t % (WORLDS_PER_BLOCK * CONTACTS_PER_WORLD) // WORLDS_PER_BLOCK
-            while c < found_contact_count(layout, state, w):
-                stage(tree, ws, layout, state, work, c, w)
+            while c < found_contact_count(ctx.layout, ctx.state, w):
+                stage(ctx, c, w)
                 c += CONTACTS_PER_WORLD
 
     return _make_gpu_kernel(name, stage_kernel, registers)
 
 
 @wp.func
-def update_poses(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def update_poses(ctx: StepContext, end: wp.float64, w: int):
     """Poses of a state that may have been set from outside."""
-    poses(tree, ws, state.q, state.q, w)
+    poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
 
 
 @wp.func
-def begin_step_with_rows(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def begin_step_with_rows(ctx: StepContext, end: wp.float64, w: int):
     """Begin a step: clear the report, free motion, rows of joints and scalars."""
-    begin_report(state, wp.float64(0.0), w)
-    begin_step(tree, ws, trial, loops, layout, state, work, end, w)
-    free_motion_with_rows(tree, ws, trial, loops, layout, state, work, end, w)
+    begin_report(ctx.state, wp.float64(0.0), w)
+    begin_step(ctx, end, w)
+    free_motion_with_rows(ctx, end, w)
 
 
 @wp.func
-def free_motion_with_rows(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def free_motion_with_rows(ctx: StepContext, end: wp.float64, w: int):
     """Free motion (or inertias at corrected positions), then rows of joints and scalars."""
-    compute_free_motion(tree, ws, trial, loops, layout, state, work, end, w)
-    assemble_joints_and_scalars(tree, ws, trial, loops, layout, state, work, end, w)
+    compute_free_motion(ctx, end, w)
+    assemble_joints_and_scalars(ctx, end, w)
 
 
 @wp.func
-def assemble_one_contact(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, w: int):
+def assemble_one_contact(ctx: StepContext, c: int, w: int):
     """Assemble contact c; its shape pair is found among the previous contacts by bisection."""
-    assemble_contact_rows(
-        tree, ws, layout, state, work, c, find_pair_start(state, shape_pair_of(layout, state, c, w), w), w
-    )
+    assemble_contact_rows(ctx, c, find_pair_start(ctx.state, shape_pair_of(ctx.layout, ctx.state, c, w), w), w)
 
 
 @wp.func
-def evaluate_motion_unless_end(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def evaluate_motion_unless_end(ctx: StepContext, end: wp.float64, w: int):
     """`evaluate_motion` except in END_POSE, which all worlds evaluate together in `end_pose_stage`; resets the flag
     that any world iterates."""
     if w == 0:
-        work.any_iterating[0] = 0
-    if get_int(work.status, PHASE, w) != PHASE_END_POSE:
-        evaluate_motion(tree, ws, trial, loops, layout, state, work, end, w)
+        ctx.work.any_iterating[0] = 0
+    if get_int(ctx.work.status, Status.PHASE, w) != Phase.END_POSE:
+        evaluate_motion(ctx, end, w)
 
 
 @wp.func
-def update_one_contact_chord(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, w: int):
+def update_one_contact_chord(ctx: StepContext, c: int, w: int):
     """Update the chord velocity of contact c while iterating."""
-    if get_int(work.status, PHASE, w) == PHASE_ITERATE:
-        update_contact_chord(tree, ws, layout, state, work, c, ws.z, state.settings[DT, 0], w)
+    if get_int(ctx.work.status, Status.PHASE, w) == Phase.ITERATE:
+        update_contact_chord(ctx, c, ctx.here.z, ctx.state.settings[Setting.DT, 0], w)
 
 
 @wp.func
-def choose_phase_unless_end(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def choose_phase_unless_end(ctx: StepContext, end: wp.float64, w: int):
     """`choose_phase` except in END_POSE; flags that a world iterates on."""
-    if get_int(work.status, PHASE, w) != PHASE_END_POSE:
-        choose_phase(tree, ws, trial, loops, layout, state, work, end, w)
-        phase = get_int(work.status, PHASE, w)
-        if phase != PHASE_END_POSE and phase != PHASE_DONE:
-            work.any_iterating[0] = 1
+    if get_int(ctx.work.status, Status.PHASE, w) != Phase.END_POSE:
+        choose_phase(ctx, end, w)
+        phase = get_int(ctx.work.status, Status.PHASE, w)
+        if phase != Phase.END_POSE and phase != Phase.DONE:
+            ctx.work.any_iterating[0] = 1
 
 
 @wp.func
-def evaluate_pending_end_pose(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def evaluate_pending_end_pose(ctx: StepContext, end: wp.float64, w: int):
     """Evaluate the end pose of worlds in END_POSE."""
-    if get_int(work.status, PHASE, w) == PHASE_END_POSE:
+    if get_int(ctx.work.status, Status.PHASE, w) == Phase.END_POSE:
         evaluate_end_pose(
-            tree,
-            trial,
-            loops,
-            layout,
-            state,
-            work,
-            1 - get_int(work.status, END_GAPS_KNOWN, w),
-            state.settings[DT, 0],
-            w,
+            ctx, 1 - get_int(ctx.work.status, Status.END_GAPS_KNOWN, w), ctx.state.settings[Setting.DT, 0], w
         )
 
 
 @wp.func
-def store_one_contact(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, w: int):
+def store_one_contact(ctx: StepContext, c: int, w: int):
     """Store contact c for the next step, once per step."""
-    if get_int(work.status, CORRECTING, w) == 1 and get_int(work.status, CORRECTION, w) == 0:
-        store_contact(layout, state, work, c, w)
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1 and get_int(ctx.work.status, Status.CORRECTION, w) == 0:
+        store_contact(ctx.layout, ctx.state, ctx.work, c, w)
 
 
 @wp.func
-def end_step_with_report(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def end_step_with_report(ctx: StepContext, end: wp.float64, w: int):
     """End the step and store its report."""
-    end_step(tree, ws, trial, loops, layout, state, work, end, w)
-    store_report(state, w)
+    end_step(ctx, end, w)
+    store_report(ctx.state, w)
 
 
-pose_stage = _world_stage("arrive_stage", update_poses)
+pose_stage = _world_stage("pose_stage", update_poses)
 begin_stage = _world_stage("begin_stage", begin_step_with_rows)
-free_motion_stage = _world_stage("gather_stage", free_motion_with_rows)
+free_motion_stage = _world_stage("free_motion_stage", free_motion_with_rows)
 contact_stage = _contact_stage("contact_stage", assemble_one_contact)
-factor_stage = _world_stage("line_up_stage", assemble_blocks)
-solve_stage = _world_stage("press_stage", solve_impulses, LANES, 96)
+factor_stage = _world_stage("factor_stage", assemble_blocks)
+solve_stage = _world_stage("solve_stage", solve_impulses, LANES, 96)
 motion_stage = _world_stage("motion_stage", evaluate_motion_unless_end)
-chord_stage = _contact_stage("bend_stage", update_one_contact_chord, 96)
-phase_stage = _world_stage("next_stage", choose_phase_unless_end)
-end_pose_stage = _world_stage("look_stage", evaluate_pending_end_pose)
-commit_stage = _world_stage("conclude_stage", store_velocities)
-store_contact_stage = _contact_stage("keep_stage", store_one_contact)
-position_stage = _world_stage("undo_stage", solve_positions, LANES, 64)
-correction_stage = _world_stage("go_on_stage", apply_position_correction)
+chord_stage = _contact_stage("chord_stage", update_one_contact_chord, 96)
+phase_stage = _world_stage("phase_stage", choose_phase_unless_end)
+end_pose_stage = _world_stage("end_pose_stage", evaluate_pending_end_pose)
+commit_stage = _world_stage("commit_stage", store_velocities)
+store_contact_stage = _contact_stage("store_contact_stage", store_one_contact)
+position_stage = _world_stage("position_stage", solve_positions, LANES, 64)
+correction_stage = _world_stage("correction_stage", apply_position_correction)
 end_stage = _world_stage("end_stage", end_step_with_report)
 
 

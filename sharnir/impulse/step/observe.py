@@ -13,11 +13,11 @@ from sharnir.dynamics.kinematics import kinematics, poses
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import FREE, SPHERICAL
-from sharnir.impulse.data import DT, METHOD, PAPER_TREE, PREDICTIVE, Scratch, State
-from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.data import StepContext
 from sharnir.impulse.rows.actuators import request_actuator_forces
 from sharnir.impulse.rows.contact_frame import exclude_open_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
+from sharnir.impulse.slots import Method, Setting
 from sharnir.impulse.solve.pgs_sweep import apply_impulses
 from sharnir.impulse.solve.strategy import assemble_all_rows, load_previous_impulses, solve_rows, use_direct
 from sharnir.impulse.step.free_motion import compute_joint_impulses, load_momenta_after_forces
@@ -50,59 +50,50 @@ def measure_loop_rates(tree: Tree, ws: Workspace, loops: LoopJoints, loop_v: arr
 
 
 @wp.func
-def synchronise_velocities(
-    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, dt: real, force_share: real, v: array2,
-    w: int,
-):  # fmt: skip
+def synchronise_velocities(ctx: StepContext, dt: real, force_share: real, v: array2, w: int):
     """v ← velocities at the time of the positions: momenta after force_share of the step's forces, all rows solved
     there."""
     h = force_share * dt
-    request_actuator_forces(layout, state, h, dt, w)
-    load_momenta_after_forces(tree, ws, loops, state, h, w)
-    compute_joint_impulses(tree, ws, state, h, real(2.0) * dt, real(2.0) * dt, w)
-    inward_implicit(tree, ws, state.tau, state.v, 1, w)
+    request_actuator_forces(ctx.layout, ctx.state, h, dt, w)
+    load_momenta_after_forces(ctx, h, w)
+    compute_joint_impulses(ctx, h, real(2.0) * dt, real(2.0) * dt, w)
+    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, 1, w)
     if h > real(0.0):
-        warm_factor = h / item(state.prev_step, 1, w)
-        load_previous_impulses(layout, state, work, warm_factor, w)
-        direct = use_direct(layout, state, w)
-        find_contacts(tree, ws, layout, state, work, state.settings[DT, 0], w)
-        assemble_all_rows(
-            tree, ws, loops, layout, state, work, direct, h, state.settings[DT, 0], warm_factor, real(2.0), 1, 0, 0, w
-        )
-        exclude_open_contacts(work, w)
-        clear(work.joint_target, 6 * layout.joints, w)
-        apply_impulses(loops, layout, work, ws.z, work.p, w)
-        solve_rows(
-            loops, layout, state, work, direct, ws.z, state.settings[DT, 0], read_ticks() + wp.float64(1.0e12), w
-        )
-    outward(tree, ws, v, w)
+        warm_factor = h / item(ctx.state.prev_step, 1, w)
+        load_previous_impulses(ctx.layout, ctx.state, ctx.work, warm_factor, w)
+        direct = use_direct(ctx.layout, ctx.state, w)
+        find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
+        assemble_all_rows(ctx, direct, h, ctx.state.settings[Setting.DT, 0], warm_factor, real(2.0), 1, 0, 0, w)
+        exclude_open_contacts(ctx.work, w)
+        clear(ctx.work.joint_target, 6 * ctx.layout.joints, w)
+        apply_impulses(ctx, ctx.here.z, ctx.work.p, w)
+        solve_rows(ctx, direct, ctx.here.z, ctx.state.settings[Setting.DT, 0], read_ticks() + wp.float64(1.0e12), w)
+    outward(ctx.tree, ctx.here, v, w)
 
 
 @wp.func
-def store_energy(
-    tree: Tree, ws: Workspace, loops: LoopJoints, state: State, v: array2, loop_v: array2, energy: array2, w: int
-):
+def store_energy(ctx: StepContext, v: array2, loop_v: array2, energy: array2, w: int):
     """Kinetic and potential energy (J), springs and rotors of loop joints included."""
-    kinetic, potential = energies(tree, ws, state.q, v, w)
+    kinetic, potential = energies(ctx.tree, ctx.here, ctx.state.q, v, w)
     half = real(0.5)
     k = int(0)
-    while k < loops.count:
-        kind = loops.kind[k]
-        first = loops.q_start[k]
-        j = loops.constraint_count[kind]
+    while k < ctx.loops.count:
+        kind = ctx.loops.kind[k]
+        first = ctx.loops.q_start[k]
+        j = ctx.loops.constraint_count[kind]
         turn = vec3()
         scalars = int(6)
         if kind == SPHERICAL or kind == FREE:
             scalars = 3
-            turn = rotation_from_rest(state.loop_q, loops.rest, first + wp.where(kind == FREE, 3, 0), w)
+            turn = rotation_from_rest(ctx.state.loop_q, ctx.loops.rest, first + wp.where(kind == FREE, 3, 0), w)
         while j < 6:
-            c = j - loops.constraint_count[kind]
-            lv = loops.v_start[k] + c
+            c = j - ctx.loops.constraint_count[kind]
+            lv = ctx.loops.v_start[k] + c
             stretch = turn[wp.max(j - 3, 0)]
             if j < scalars:
-                stretch = item(state.loop_q, first + c, w) - loops.rest[first + c]
-            kinetic = kinetic + half * loops.armature[lv] * loop_v[lv, w] * loop_v[lv, w]
-            potential = potential + half * loops.stiffness[lv] * stretch * stretch
+                stretch = item(ctx.state.loop_q, first + c, w) - ctx.loops.rest[first + c]
+            kinetic = kinetic + half * ctx.loops.armature[lv] * loop_v[lv, w] * loop_v[lv, w]
+            potential = potential + half * ctx.loops.stiffness[lv] * stretch * stretch
             j += 1
         k += 1
     energy[0, w] = kinetic
@@ -111,25 +102,22 @@ def store_energy(
 
 @wp.kernel
 def observe_kernel(
-    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, v: array2, loop_v: array2,
-    position: array2, rotation: array2, velocity: array2, energy: array2,
-):  # fmt: skip
+    ctx: StepContext, v: array2, loop_v: array2, position: array2, rotation: array2, velocity: array2, energy: array2
+):
     """Velocities at the time of the positions, half a step of all forces on the momenta with rows solved there (M-45),
     and the poses, body velocities and energies that follow."""
     w = wp.tid()
-    poses(tree, ws, state.q, state.q, w)
-    dt = item(state.prev_step, 0, w)
-    method = int(state.settings[METHOD, 0])
-    if method == PAPER_TREE or dt == real(0.0):
+    poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
+    dt = item(ctx.state.prev_step, 0, w)
+    method = int(ctx.state.settings[Setting.METHOD, 0])
+    if method == Method.PAPER_TREE or dt == real(0.0):
         d = int(0)
-        while d < layout.dofs:
-            set_item(v, d, w, item(state.v, d, w))
+        while d < ctx.layout.dofs:
+            set_item(v, d, w, item(ctx.state.v, d, w))
             d += 1
     else:
-        synchronise_velocities(
-            tree, ws, loops, layout, state, work, dt, wp.where(method == PREDICTIVE, real(0.5), real(0.0)), v, w
-        )
-    kinematics(tree, ws, state.q, v, w)
-    measure_loop_rates(tree, ws, loops, loop_v, w)
-    store_body_states(tree, ws, position, rotation, velocity, w)
-    store_energy(tree, ws, loops, state, v, loop_v, energy, w)
+        synchronise_velocities(ctx, dt, wp.where(method == Method.PREDICTIVE, real(0.5), real(0.0)), v, w)
+    kinematics(ctx.tree, ctx.here, ctx.state.q, v, w)
+    measure_loop_rates(ctx.tree, ctx.here, ctx.loops, loop_v, w)
+    store_body_states(ctx.tree, ctx.here, position, rotation, velocity, w)
+    store_energy(ctx, v, loop_v, energy, w)

@@ -9,11 +9,12 @@ from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import EPSILON, ERP, MAX_SWEEPS, PSEUDO_SWEEP_COUNT, REPLAY_PSEUDO_SWEEPS, Scratch, State
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.assembly import measure_joint_gaps
 from sharnir.impulse.rows.contact_frame import contact_count
+from sharnir.impulse.slots import ReportItem, Setting
 from sharnir.impulse.solve.active_contacts import deactivate_trees
 from sharnir.impulse.solve.bilateral_ldl import solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import set_velocity_offsets
@@ -36,30 +37,28 @@ PSEUDO_STALL_RATIO = wp.constant(real(0.7))  # of the change at the last check: 
 
 
 @wp.func
-def has_position_error(loops: LoopJoints, layout: Layout, state: State, work: Scratch, n: int, dt: real, w: int):
+def has_position_error(ctx: StepContext, n: int, dt: real, w: int):
     """1 if there are position errors to undo at the end of the step (n = 0) or at the poses of correction n."""
-    erp = state.settings[ERP, 0]
+    erp = ctx.state.settings[Setting.ERP, 0]
     most = wp.where(n == 0, real(0.5) * erp * GAP_TOLERANCE, real(0.0))
-    return wp.where(set_position_targets(loops, layout, work, dt, erp, w) > most, 1, 0)
+    return wp.where(set_position_targets(ctx.loops, ctx.layout, ctx.work, dt, erp, w) > most, 1, 0)
 
 
 @wp.func
-def advance_with_correction(
-    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, n: int, dt: real, w: int
-):
+def advance_with_correction(ctx: StepContext, n: int, dt: real, w: int):
     """q_next ← q advanced by v_next and pseudo-velocities (M-43) or, in correction n > 0, by pseudo-velocities alone
     (M-44). Returns the joint opening beyond what stabilisation may leave; poses and gaps in the workspace are then
     those of q_next."""
-    outward(tree, ws, state.tau, w)
+    outward(ctx.tree, ctx.here, ctx.state.tau, w)
     if n == 0:
         d = int(0)
-        while d < layout.dofs:
-            set_item(state.tau, d, w, item(state.tau, d, w) + item(state.v_next, d, w))
+        while d < ctx.layout.dofs:
+            set_item(ctx.state.tau, d, w, item(ctx.state.tau, d, w) + item(ctx.state.v_next, d, w))
             d += 1
-    integrate_positions(tree, state.q, state.tau, dt, state.q_next, w)
-    poses(tree, ws, state.q_next, state.q_next, w)
-    measure_joint_gaps(tree, ws, loops, work.joint_gap_next, w)
-    return excess_opening(loops, state, work, w)
+    integrate_positions(ctx.tree, ctx.state.q, ctx.state.tau, dt, ctx.state.q_next, w)
+    poses(ctx.tree, ctx.here, ctx.state.q_next, ctx.state.q_next, w)
+    measure_joint_gaps(ctx.tree, ctx.here, ctx.loops, ctx.work.joint_gap_next, w)
+    return excess_opening(ctx.loops, ctx.state, ctx.work, w)
 
 
 @wp.func
@@ -74,62 +73,54 @@ def adopt_next_positions(layout: Layout, ws: Workspace, state: State, w: int):
 
 
 @wp.func
-def run_split_impulses(
-    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, direct: int, dt: real,
-    end: wp.float64, w: int,
-):  # fmt: skip
+def run_split_impulses(ctx: StepContext, direct: int, dt: real, end: wp.float64, w: int):
     """z ← whitened pseudo-velocities for the position targets, from zero impulses; counts the sweeps."""
     n = int(-1)
     if uses_lanes() == 1 and direct == 0:
-        n = iterate_split_impulses_gpu(layout, state, work, ws.z, dt, w)
+        n = iterate_split_impulses_gpu(ctx, ctx.here.z, dt, w)
     if n < 0:
-        n = iterate_split_impulses(loops, layout, state, work, direct, ws.z, dt, end, w)
-    set_item(state.report, PSEUDO_SWEEP_COUNT, w, item(state.report, PSEUDO_SWEEP_COUNT, w) + real(n))
-    set_item(state.prev_step, 3, w, real(end - read_ticks()))
+        n = iterate_split_impulses(ctx, direct, ctx.here.z, dt, end, w)
+    set_item(
+        ctx.state.report,
+        ReportItem.PSEUDO_SWEEP_COUNT,
+        w,
+        item(ctx.state.report, ReportItem.PSEUDO_SWEEP_COUNT, w) + real(n),
+    )
+    set_item(ctx.state.prev_step, 3, w, real(end - read_ticks()))
 
 
 @wp.func
 def max_pseudo_sweeps(state: State, w: int):
     """Sweeps of pseudo-impulses that may still be made."""
     return wp.min(
-        int(state.settings[MAX_SWEEPS, 0]),
-        int(state.settings[REPLAY_PSEUDO_SWEEPS, 0] - item(state.report, PSEUDO_SWEEP_COUNT, w)),
+        int(state.settings[Setting.MAX_SWEEPS, 0]),
+        int(state.settings[Setting.REPLAY_PSEUDO_SWEEPS, 0] - item(state.report, ReportItem.PSEUDO_SWEEP_COUNT, w)),
     )
 
 
 @wp.func
-def iterate_split_impulses(
-    loops: LoopJoints,
-    layout: Layout,
-    state: State,
-    work: Scratch,
-    direct: int,
-    z: array2,
-    dt: real,
-    end: wp.float64,
-    w: int,
-):
+def iterate_split_impulses(ctx: StepContext, direct: int, z: array2, dt: real, end: wp.float64, w: int):
     """Sweep pseudo-impulses in one thread until they converge; returns the number of sweeps."""
-    clear(work.p_old, layout.contact_p_start + CONTACT_IMPULSES * contact_count(work, w), w)
-    clear(z, layout.z_size, w)
-    deactivate_trees(layout, work, w)
-    epsilon = state.settings[EPSILON, 0]
+    clear(ctx.work.p_old, ctx.layout.contact_p_start + CONTACT_IMPULSES * contact_count(ctx.work, w), w)
+    clear(z, ctx.layout.z_size, w)
+    deactivate_trees(ctx.layout, ctx.work, w)
+    epsilon = ctx.state.settings[Setting.EPSILON, 0]
     worst = real(2.0) * epsilon
     n = int(0)
     if direct == 1:
-        solve_bilateral(layout, work, z, work.p_old, 1, w)
-        if has_nothing_to_sweep(layout, work, 1, w):
+        solve_bilateral(ctx.layout, ctx.work, z, ctx.work.p_old, 1, w)
+        if has_nothing_to_sweep(ctx.layout, ctx.work, 1, w):
             worst = real(0.0)
         else:
-            set_velocity_offsets(layout, work, z, w)
-    most = max_pseudo_sweeps(state, w)
-    contacts = contact_count(work, w)
+            set_velocity_offsets(ctx, z, w)
+    most = max_pseudo_sweeps(ctx.state, w)
+    contacts = contact_count(ctx.work, w)
     checked = real(wp.inf)
     compliance = real(0.0)
     while worst > epsilon and n < most and read_ticks() < end:
-        erp = state.settings[ERP, 0]
+        erp = ctx.state.settings[Setting.ERP, 0]
         worst = sweep_split_impulses(
-            loops, layout, work, compliance, direct, dt, erp, PSEUDO_ACTIVATION * epsilon, z, work.p_old, w
+            ctx, compliance, direct, dt, erp, PSEUDO_ACTIVATION * epsilon, z, ctx.work.p_old, w
         )
         n += 1
         worst, checked, compliance = check_pseudo_progress(n, worst, checked, compliance, contacts)
@@ -137,15 +128,15 @@ def iterate_split_impulses(
 
 
 @wp.func
-def iterate_split_impulses_gpu(layout: Layout, state: State, work: Scratch, z: array2, dt: real, w: int):
+def iterate_split_impulses_gpu(ctx: StepContext, z: array2, dt: real, w: int):
     """Sweep pseudo-impulses with the lanes of a GPU warp; returns the number of sweeps, −1 if the rows do not fit."""
     n = int(-1)
-    mine = assign_lane_rows(layout, work, w)
+    mine = assign_lane_rows(ctx.layout, ctx.work, w)
     if mine.rows <= MAX_LANE_ROWS:
         n = int(0)
-        epsilon = state.settings[EPSILON, 0]
+        epsilon = ctx.state.settings[Setting.EPSILON, 0]
         worst = real(2.0) * epsilon
-        most = max_pseudo_sweeps(state, w)
+        most = max_pseudo_sweeps(ctx.state, w)
         checked = real(wp.inf)
         compliance = real(0.0)
         x = vec2()
@@ -153,11 +144,11 @@ def iterate_split_impulses_gpu(layout: Layout, state: State, work: Scratch, z: a
         p_bound = real(0.0)
         while worst > epsilon and n < most:
             worst, x, p, p_bound = sweep_split_impulses_registers(
-                layout, work, mine, compliance, dt, state.settings[ERP, 0], x, p, p_bound, w
+                ctx, mine, compliance, dt, ctx.state.settings[Setting.ERP, 0], x, p, p_bound, w
             )
             n += 1
             worst, checked, compliance = check_pseudo_progress(n, worst, checked, compliance, mine.contacts)
-        store_z_registers(layout, x, z, w)
+        store_z_registers(ctx.layout, x, z, w)
     return n
 
 
@@ -179,7 +170,7 @@ def check_pseudo_progress(n: int, worst: real, checked: real, compliance: real, 
 @wp.func
 def excess_opening(loops: LoopJoints, state: State, work: Scratch, w: int):
     """Largest joint opening (m or 1) beyond what stabilisation may leave."""
-    kept_share = real(1.0) - state.settings[ERP, 0]
+    kept_share = real(1.0) - state.settings[Setting.ERP, 0]
     worst = real(0.0)
     k = int(0)
     while k < loops.count:

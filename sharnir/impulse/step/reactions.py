@@ -10,15 +10,16 @@ import warp as wp
 
 from sharnir.dynamics.forces import pivot_of, spring_end_position
 from sharnir.dynamics.kinematics import poses
-from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
+from sharnir.dynamics.loop_joints import evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import COUPLING, LOOP_ROW, PATH, SPRING, TURN
-from sharnir.impulse.data import DT, FORCE_TIME, Scratch, State
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.belts import find_belt_motion
 from sharnir.impulse.rows.contact_frame import contact_count, contact_impulse_of
 from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.scalar_rows import ball_angle_of
+from sharnir.impulse.slots import Setting, StatusReal
 from sharnir.impulse.step.step import assemble_rows, begin_step, compute_free_motion, solve_velocities
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put3, set_item3
 from sharnir.kernels.types import KERNEL_OPTIONS, array2, column, read_ticks, real, vec3
@@ -42,20 +43,22 @@ def scalar_impulse_of(layout: Layout, work: Scratch, l: int, w: int):
 
 
 @wp.func
-def loop_row_impulse(loops: LoopJoints, layout: Layout, state: State, work: Scratch, k: int, j: int, h: real, w: int):
+def loop_row_impulse(ctx: StepContext, k: int, j: int, h: real, w: int):
     """Impulse along row j of loop joint k: its own if it is a constraint, else what acts on that coordinate."""
-    fixed = loops.constraint_count[loops.kind[k]]
+    fixed = ctx.loops.constraint_count[ctx.loops.kind[k]]
     total = real(0.0)
     if j < fixed:
-        total = get(work.p, 6 * k + j, w)
+        total = get(ctx.work.p, 6 * k + j, w)
     else:
-        lv = loops.v_start[k] + j - fixed
-        c = layout.dofs + lv
-        total = h * (loops.effort[lv] + item(state.control, c, w) + item(state.actuator_load, 4 * c, w))
+        lv = ctx.loops.v_start[k] + j - fixed
+        c = ctx.layout.dofs + lv
+        total = h * (ctx.loops.effort[lv] + item(ctx.state.control, c, w) + item(ctx.state.actuator_load, 4 * c, w))
         l = int(0)
-        while l < layout.scalars:
-            if layout.scalar_source_kind[l] == LOOP_ROW and layout.scalar_source[2 * l] == 6 * k + j:
-                total = total + scalar_impulse_of(layout, work, l, w) + coupled_impulse(layout, work, l, w)
+        while l < ctx.layout.scalars:
+            if ctx.layout.scalar_source_kind[l] == LOOP_ROW and ctx.layout.scalar_source[2 * l] == 6 * k + j:
+                total = (
+                    total + scalar_impulse_of(ctx.layout, ctx.work, l, w) + coupled_impulse(ctx.layout, ctx.work, l, w)
+                )
             l += 1
     return total
 
@@ -83,43 +86,33 @@ def coupled_impulse(layout: Layout, work: Scratch, scalar: int, w: int):
 
 
 @wp.func
-def subtract_loop_impulses(
-    tree: Tree,
-    ws: Workspace,
-    loops: LoopJoints,
-    layout: Layout,
-    state: State,
-    work: Scratch,
-    h: real,
-    loop_wrench: array2,
-    w: int,
-):
+def subtract_loop_impulses(ctx: StepContext, h: real, loop_wrench: array2, w: int):
     """Subtract the impulses of the loop joints, with what acts on their coordinates; store their wrenches."""
     k = int(0)
-    while k < loops.count:
-        s = loop_frames_of(tree, ws, loops, k, w)
+    while k < ctx.loops.count:
+        s = loop_frames_of(ctx.tree, ctx.here, ctx.loops, k, w)
         force = vec3()
         torque = vec3()
         j = int(0)
         while j < 6:
-            g, f, n = evaluate_row(loops, s, k, (6 * loops.kind[k] + j) * 3)
-            p = loop_row_impulse(loops, layout, state, work, k, j, h, w)
+            g, f, n = evaluate_row(ctx.loops, s, k, (6 * ctx.loops.kind[k] + j) * 3)
+            p = loop_row_impulse(ctx, k, j, h, w)
             force = force + f * p
             torque = torque + n * p
             j += 1
         l = int(0)
-        while l < layout.scalars:
+        while l < ctx.layout.scalars:
             if (
-                layout.scalar_source_kind[l] == TURN
-                and layout.scalar_source[2 * l] >= layout.dofs
-                and layout.scalar_link[l] == k
+                ctx.layout.scalar_source_kind[l] == TURN
+                and ctx.layout.scalar_source[2 * l] >= ctx.layout.dofs
+                and ctx.layout.scalar_link[l] == k
             ):
-                g, a = ball_angle_of(layout, l, state.q, state.loop_q, w)
+                g, a = ball_angle_of(ctx.layout, l, ctx.state.q, ctx.state.loop_q, w)
                 n = column(s.C, 0) * a[0] + column(s.C, 1) * a[1] + column(s.C, 2) * a[2]
-                torque = torque + n * scalar_impulse_of(layout, work, l, w)
+                torque = torque + n * scalar_impulse_of(ctx.layout, ctx.work, l, w)
             l += 1
-        subtract_impulse(ws, s.a, s.ra, -force, -torque, w)
-        subtract_impulse(ws, s.b, s.rb, force, torque, w)
+        subtract_impulse(ctx.here, s.a, s.ra, -force, -torque, w)
+        subtract_impulse(ctx.here, s.b, s.rb, force, torque, w)
         set_item3(loop_wrench, 6 * k, w, force / h)
         set_item3(loop_wrench, 6 * k + 3, w, torque / h)
         k += 1
@@ -167,57 +160,48 @@ def subtract_contact_impulses(tree: Tree, ws: Workspace, layout: Layout, state: 
 
 
 @wp.func
-def compute_wrenches(
-    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, wrench: array2, loop_wrench: array2,
-    w: int,
-):  # fmt: skip
+def compute_wrenches(ctx: StepContext, wrench: array2, loop_wrench: array2, w: int):
     """Wrenches (N, N m; world axes) of the tree's joints on their links, about the link frames' origins, and of loop
     joints on their children, about the joints' frames there, from the velocities and impulses of a step."""
-    h = get(work.status_real, FORCE_TIME, w)
+    h = get(ctx.work.status_real, StatusReal.FORCE_TIME, w)
     i = int(0)
-    while i < tree.links:
-        p = get3(ws.C, 2 * i, w)
-        r = get3(ws.x, i, w) + get33(ws.R, i, w) * tree.com[i]
-        put3(ws.p, 2 * i, w, p - get3(ws.F, 2 * i, w))
-        put3(ws.p, 2 * i + 1, w, get3(ws.C, 2 * i + 1, w) + wp.cross(r, p) - get3(ws.F, 2 * i + 1, w))
+    while i < ctx.tree.links:
+        p = get3(ctx.here.C, 2 * i, w)
+        r = get3(ctx.here.x, i, w) + get33(ctx.here.R, i, w) * ctx.tree.com[i]
+        put3(ctx.here.p, 2 * i, w, p - get3(ctx.here.F, 2 * i, w))
+        put3(ctx.here.p, 2 * i + 1, w, get3(ctx.here.C, 2 * i + 1, w) + wp.cross(r, p) - get3(ctx.here.F, 2 * i + 1, w))
         i += 1
-    subtract_loop_impulses(tree, ws, loops, layout, state, work, h, loop_wrench, w)
-    subtract_spring_impulses(tree, ws, layout, work, w)
-    subtract_contact_impulses(tree, ws, layout, state, work, w)
-    i = tree.links - 1
+    subtract_loop_impulses(ctx, h, loop_wrench, w)
+    subtract_spring_impulses(ctx.tree, ctx.here, ctx.layout, ctx.work, w)
+    subtract_contact_impulses(ctx.tree, ctx.here, ctx.layout, ctx.state, ctx.work, w)
+    i = ctx.tree.links - 1
     while i >= 0:
-        lam = tree.parent[i]
-        f = get3(ws.p, 2 * i, w)
-        n = get3(ws.p, 2 * i + 1, w)
+        lam = ctx.tree.parent[i]
+        f = get3(ctx.here.p, 2 * i, w)
+        n = get3(ctx.here.p, 2 * i + 1, w)
         if lam >= 0:
-            put3(ws.p, 2 * lam, w, get3(ws.p, 2 * lam, w) + f)
-            put3(ws.p, 2 * lam + 1, w, get3(ws.p, 2 * lam + 1, w) + n)
+            put3(ctx.here.p, 2 * lam, w, get3(ctx.here.p, 2 * lam, w) + f)
+            put3(ctx.here.p, 2 * lam + 1, w, get3(ctx.here.p, 2 * lam + 1, w) + n)
         set_item3(wrench, 6 * i, w, f / h)
-        set_item3(wrench, 6 * i + 3, w, (n - wp.cross(get3(ws.x, i, w), f)) / h)
+        set_item3(wrench, 6 * i + 3, w, (n - wp.cross(get3(ctx.here.x, i, w), f)) / h)
         i -= 1
 
 
 @wp.kernel
-def reactions_kernel(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, wrench: array2,
-    loop_wrench: array2,
-):  # fmt: skip
+def reactions_kernel(ctx: StepContext, wrench: array2, loop_wrench: array2):
     """Solve the velocities and impulses of a step and compute the wrenches from them (CPU)."""
     w = wp.tid()
-    poses(tree, ws, state.q, state.q, w)
+    poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
     end = read_ticks() + wp.float64(1.0e14)
-    begin_step(tree, ws, trial, loops, layout, state, work, end, w)
-    compute_free_motion(tree, ws, trial, loops, layout, state, work, end, w)
-    find_contacts(tree, ws, layout, state, work, state.settings[DT, 0], w)
-    assemble_rows(tree, ws, trial, loops, layout, state, work, end, w)
-    solve_velocities(tree, ws, trial, loops, layout, state, work, end, w)
-    compute_wrenches(tree, ws, loops, layout, state, work, wrench, loop_wrench, w)
+    begin_step(ctx, end, w)
+    compute_free_motion(ctx, end, w)
+    find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
+    assemble_rows(ctx, end, w)
+    solve_velocities(ctx, end, w)
+    compute_wrenches(ctx, wrench, loop_wrench, w)
 
 
 @wp.kernel(module="unique", module_options=KERNEL_OPTIONS)
-def wrenches_kernel(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, wrench: array2,
-    loop_wrench: array2,
-):  # fmt: skip
+def wrenches_kernel(ctx: StepContext, wrench: array2, loop_wrench: array2):
     """Compute the wrenches alone, on a GPU, where velocities were solved by stages."""
-    compute_wrenches(tree, ws, loops, layout, state, work, wrench, loop_wrench, wp.tid())
+    compute_wrenches(ctx, wrench, loop_wrench, wp.tid())

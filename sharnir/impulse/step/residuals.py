@@ -9,8 +9,7 @@ from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import chord_momenta, whitened_momentum
-from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import Scratch, State
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT
 from sharnir.impulse.rows.assembly import (
@@ -29,57 +28,55 @@ from sharnir.kernels.vector_ops import row_dot
 
 
 @wp.func
-def evaluate_end_pose(
-    tree: Tree,
-    trial: Workspace,
-    loops: LoopJoints,
-    layout: Layout,
-    state: State,
-    work: Scratch,
-    with_gaps: int,
-    dt: real,
-    w: int,
-):
+def evaluate_end_pose(ctx: StepContext, with_gaps: int, dt: real, w: int):
     """Evaluate the end configuration q ⊕ dt v_next: poses, scalar positions and, if with_gaps, errors of loop joints."""
-    integrate_positions(tree, state.q, state.v_next, dt, state.q_next, w)
-    poses(tree, trial, state.q_next, state.q_next, w)
+    integrate_positions(ctx.tree, ctx.state.q, ctx.state.v_next, dt, ctx.state.q_next, w)
+    poses(ctx.tree, ctx.there, ctx.state.q_next, ctx.state.q_next, w)
     if with_gaps == 1:
-        measure_joint_gaps(tree, trial, loops, work.joint_gap_next, w)
-    if layout.has_nonlinear_scalars == 1:
-        measure_loop_coordinates(tree, trial, loops, state.loop_q, state.loop_q_next, w)
+        measure_joint_gaps(ctx.tree, ctx.there, ctx.loops, ctx.work.joint_gap_next, w)
+    if ctx.layout.has_nonlinear_scalars == 1:
+        measure_loop_coordinates(ctx.tree, ctx.there, ctx.loops, ctx.state.loop_q, ctx.state.loop_q_next, w)
     l = int(0)
-    while l < layout.scalars:
-        if (layout.scalar_row_kinds[l] & (BOUND | COMPLIANT)) != 0:
+    while l < ctx.layout.scalars:
+        if (ctx.layout.scalar_row_kinds[l] & (BOUND | COMPLIANT)) != 0:
             put(
-                work.scalar_position_next,
+                ctx.work.scalar_position_next,
                 l,
                 w,
-                measure_scalar(tree, trial, layout, l, state.q_next, state.loop_q_next, w),
+                measure_scalar(ctx, ctx.there, l, ctx.state.q_next, ctx.state.loop_q_next, w),
             )
         l += 1
 
 
 @wp.func
-def set_joint_targets(loops: LoopJoints, layout: Layout, work: Scratch, z: array2, dt: real, w: int):
+def set_joint_targets(ctx: StepContext, z: array2, dt: real, w: int):
     """Target velocities of joint and scalar rows such that errors do not grow over the step, from where the trial
     velocities lead (M-36)."""
     k = int(0)
-    while k < layout.joints:
+    while k < ctx.layout.joints:
         j = int(0)
-        while j < loops.constraint_count[loops.kind[k]]:
+        while j < ctx.loops.constraint_count[ctx.loops.kind[k]]:
             r = 6 * k + j
-            start = layout.joint_W_start[k] + j * layout.joint_row_length[k]
-            s = row_dot(work.W, start, layout.joint_row_length[k], layout.index, layout.joint_index_start[k], z, w)
+            start = ctx.layout.joint_W_start[k] + j * ctx.layout.joint_row_length[k]
+            s = row_dot(
+                ctx.work.W,
+                start,
+                ctx.layout.joint_row_length[k],
+                ctx.layout.index,
+                ctx.layout.joint_index_start[k],
+                z,
+                w,
+            )
             put(
-                work.joint_target,
+                ctx.work.joint_target,
                 r,
                 w,
-                s + (tolerated_gap(get(work.joint_gap, r, w)) - get(work.joint_gap_next, r, w)) / dt,
+                s + (tolerated_gap(get(ctx.work.joint_gap, r, w)) - get(ctx.work.joint_gap_next, r, w)) / dt,
             )
             j += 1
         k += 1
-    if layout.has_nonlinear_scalars == 1:
-        set_scalar_targets(layout, work, z, dt, w)
+    if ctx.layout.has_nonlinear_scalars == 1:
+        set_scalar_targets(ctx, z, dt, w)
 
 
 @wp.func
@@ -109,46 +106,48 @@ def update_joint_chord(layout: Layout, state: State, work: Scratch, dt: real, w:
 
 
 @wp.func
-def set_scalar_targets(layout: Layout, work: Scratch, z: array2, dt: real, w: int):
+def set_scalar_targets(ctx: StepContext, z: array2, dt: real, w: int):
     """Target velocities of scalars: bounds hold and compliant forces act by where positions go, not by what the linear
     row says."""
     l = int(0)
-    while l < layout.scalars:
-        kinds = layout.scalar_row_kinds[l] & (BOUND | COMPLIANT)
-        if kinds != 0 and layout.scalar_has_position[l] == 1 and get(work.scalar_K, l, w) > real(0.0):
-            g = get(work.scalar_position, l, w)
-            position_next = get(work.scalar_position_next, l, w)
+    while l < ctx.layout.scalars:
+        kinds = ctx.layout.scalar_row_kinds[l] & (BOUND | COMPLIANT)
+        if kinds != 0 and ctx.layout.scalar_has_position[l] == 1 and get(ctx.work.scalar_K, l, w) > real(0.0):
+            g = get(ctx.work.scalar_position, l, w)
+            position_next = get(ctx.work.scalar_position_next, l, w)
             s = row_dot(
-                work.W,
-                layout.scalar_W_start[l],
-                layout.scalar_row_length[l],
-                layout.index,
-                layout.scalar_index_start[l],
+                ctx.work.W,
+                ctx.layout.scalar_W_start[l],
+                ctx.layout.scalar_row_length[l],
+                ctx.layout.index,
+                ctx.layout.scalar_index_start[l],
                 z,
                 w,
             )
             if (kinds & BOUND) != 0:
-                set_velocity_bounds(layout, work, l, s, position_next, g, dt, 1, w)
+                set_velocity_bounds(ctx, l, s, position_next, g, dt, 1, w)
             if (kinds & COMPLIANT) != 0:
                 put(
-                    work.compliant_velocity,
+                    ctx.work.compliant_velocity,
                     l,
                     w,
-                    get(work.compliant_velocity_linear, l, w) - ((position_next - g) / dt - s),
+                    get(ctx.work.compliant_velocity_linear, l, w) - ((position_next - g) / dt - s),
                 )
         l += 1
 
 
 @wp.func
-def compute_chord_residual(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, dt: real, w: int):
+def compute_chord_residual(ctx: StepContext, dt: real, w: int):
     """z_residual ← residual of the momentum balance over the step, ρ = z_momentum + Wᵀp − zc(v) (M-33); returns |ρ|²."""
-    chord_momenta(tree, ws, state.v_next, dt, w)
+    chord_momenta(ctx.tree, ctx.here, ctx.state.v_next, dt, w)
     d = int(0)
-    while d < layout.dofs:
-        set_item(state.tau, d, w, get(ws.E, d, w) * item(state.v_next, d, w))
+    while d < ctx.layout.dofs:
+        set_item(ctx.state.tau, d, w, get(ctx.here.E, d, w) * item(ctx.state.v_next, d, w))
         d += 1
-    whitened_momentum(tree, ws, state.tau, work.z_residual, w)
-    return compute_momentum_residual(work.z_momentum, ws.z, work.z_base, work.z_residual, layout.dofs, w)
+    whitened_momentum(ctx.tree, ctx.here, ctx.state.tau, ctx.work.z_residual, w)
+    return compute_momentum_residual(
+        ctx.work.z_momentum, ctx.here.z, ctx.work.z_base, ctx.work.z_residual, ctx.layout.dofs, w
+    )
 
 
 @wp.func

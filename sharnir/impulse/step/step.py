@@ -12,36 +12,8 @@ from sharnir.dynamics.aba import outward
 from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import poses
-from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import tangent_momenta
-from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import (
-    CORRECTING,
-    CORRECTION,
-    CORRECTION_COUNT,
-    DT,
-    FALLBACK_USED,
-    FORCE_TIME,
-    HAS_POSITION_ERROR,
-    IS_DIRECT,
-    LAST_OPENING,
-    MAX_PASSES,
-    METHOD,
-    MIN_RELATIVE_PIVOT,
-    PAPER_TREE,
-    PASS_COUNT,
-    PHASE,
-    POSITION_ERROR,
-    POSITIONS_MOVED,
-    REPLAY_CORRECTIONS,
-    SWEEP_COUNT,
-    TICK_BUDGET,
-    WARM_FACTOR,
-    WARM_START,
-    Scratch,
-    State,
-)
-from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.data import State, StepContext
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT
 from sharnir.impulse.rows.actuators import store_actuator_rates, store_actuators
 from sharnir.impulse.rows.assembly import measure_joint_gaps, measure_loop_coordinates
@@ -50,6 +22,7 @@ from sharnir.impulse.rows.contact_matching import store_contacts
 from sharnir.impulse.rows.contact_rows import assemble_contact, find_contacts, found_contact_count
 from sharnir.impulse.rows.extrapolation import extrapolation_order_of
 from sharnir.impulse.rows.scalar_rows import measure_scalar
+from sharnir.impulse.slots import Method, Phase, ReportItem, Setting, Status, StatusReal
 from sharnir.impulse.solve.pgs_sweep import apply_impulses, apply_model_impulses
 from sharnir.impulse.solve.strategy import (
     assemble_all_rows,
@@ -72,7 +45,6 @@ from sharnir.impulse.step.position_phase import (
 )
 from sharnir.impulse.step.residuals import predict_joint_targets, twice_kinetic_energy
 from sharnir.impulse.step.velocity_phase import (
-    PHASE_DONE,
     begin_velocity_phase,
     evaluate,
     reset_chord,
@@ -92,95 +64,82 @@ POSITION_BUDGET_SHARE = wp.constant(real(0.2))  # share of the time budget that 
 
 
 @wp.func
-def commit_velocities(
-    tree: Tree,
-    ws: Workspace,
-    loops: LoopJoints,
-    layout: Layout,
-    state: State,
-    work: Scratch,
-    h: real,
-    dt: real,
-    use_chord: int,
-    w: int,
-):
+def commit_velocities(ctx: StepContext, h: real, dt: real, use_chord: int, w: int):
     """Commit the step's velocities, momenta and impulses, except those of contacts, to the state. use_chord: scalar
     velocities are (g_next − g)/dt, else those of the rows."""
-    store_actuators(tree, ws, layout, state, work, h, dt, w)
+    store_actuators(ctx, h, dt, w)
     l = int(0)
-    while l < layout.scalars:
-        measured = layout.scalar_has_position[l] == 1 and (layout.scalar_row_kinds[l] & (BOUND | COMPLIANT)) != 0
+    while l < ctx.layout.scalars:
+        measured = (
+            ctx.layout.scalar_has_position[l] == 1 and (ctx.layout.scalar_row_kinds[l] & (BOUND | COMPLIANT)) != 0
+        )
         if use_chord == 1 and measured:
             set_item(
-                state.scalar_velocity,
+                ctx.state.scalar_velocity,
                 l,
                 w,
-                (get(work.scalar_position_next, l, w) - get(work.scalar_position, l, w)) / dt,
+                (get(ctx.work.scalar_position_next, l, w) - get(ctx.work.scalar_position, l, w)) / dt,
             )
-        elif get(work.scalar_K, l, w) > real(0.0):
-            start = layout.scalar_W_start[l]
+        elif get(ctx.work.scalar_K, l, w) > real(0.0):
+            start = ctx.layout.scalar_W_start[l]
             set_item(
-                state.scalar_velocity,
+                ctx.state.scalar_velocity,
                 l,
                 w,
                 row_dot(
-                    work.W, start, layout.scalar_row_length[l], layout.index, layout.scalar_index_start[l], ws.z, w
+                    ctx.work.W,
+                    start,
+                    ctx.layout.scalar_row_length[l],
+                    ctx.layout.index,
+                    ctx.layout.scalar_index_start[l],
+                    ctx.here.z,
+                    w,
                 ),
             )
         l += 1
-    store_state(work.p, state.p, layout.contact_p_start, w)
-    store_actuator_rates(layout, state, w)
-    set_item_int(state.prev_contact_keys, 0, w, contact_count(work, w))
+    store_state(ctx.work.p, ctx.state.p, ctx.layout.contact_p_start, w)
+    store_actuator_rates(ctx.layout, ctx.state, w)
+    set_item_int(ctx.state.prev_contact_keys, 0, w, contact_count(ctx.work, w))
     i = int(0)
-    while i < tree.links:
-        set_item3(state.P, 6 * i, w, get3(ws.C, 2 * i, w))
-        set_item3(state.P, 6 * i + 3, w, get3(ws.C, 2 * i + 1, w))
+    while i < ctx.tree.links:
+        set_item3(ctx.state.P, 6 * i, w, get3(ctx.here.C, 2 * i, w))
+        set_item3(ctx.state.P, 6 * i + 3, w, get3(ctx.here.C, 2 * i + 1, w))
         i += 1
-    set_item(state.prev_step, 0, w, dt)
-    set_item(state.prev_step, 1, w, h)
-    set_item(state.prev_step, 4, w, item(state.report, PASS_COUNT, w))
-    set_item(state.prev_step, 5, w, item(state.report, SWEEP_COUNT, w))
-    set_item(state.prev_step, 6, w, twice_kinetic_energy(ws.z, layout.dofs, w))
+    set_item(ctx.state.prev_step, 0, w, dt)
+    set_item(ctx.state.prev_step, 1, w, h)
+    set_item(ctx.state.prev_step, 4, w, item(ctx.state.report, ReportItem.PASS_COUNT, w))
+    set_item(ctx.state.prev_step, 5, w, item(ctx.state.report, ReportItem.SWEEP_COUNT, w))
+    set_item(ctx.state.prev_step, 6, w, twice_kinetic_energy(ctx.here.z, ctx.layout.dofs, w))
 
 
 @wp.func
-def commit_positions(
-    tree: Tree,
-    ws: Workspace,
-    trial: Workspace,
-    loops: LoopJoints,
-    layout: Layout,
-    state: State,
-    work: Scratch,
-    positions_moved: int,
-    w: int,
-):
+def commit_positions(ctx: StepContext, positions_moved: int, w: int):
     """Commit the next positions: q, v, poses, loop coordinates; report the position error (NaN if a position diverged).
     positions_moved: the poses are in the workspace `ws`, else in `trial`."""
     worst = real(0.0)
     divergence = real(0.0)  # added last: a maximum forgets it
-    copy_state(state.q_next, state.q, state.q.shape[0], w)
-    copy_state(state.v_next, state.v, layout.dofs, w)
+    copy_state(ctx.state.q_next, ctx.state.q, ctx.state.q.shape[0], w)
+    copy_state(ctx.state.v_next, ctx.state.v, ctx.layout.dofs, w)
     i = int(0)
-    while i < state.q.shape[0]:
-        if not (wp.abs(item(state.q, i, w)) < DIVERGED_POSITION):
+    while i < ctx.state.q.shape[0]:
+        if not (wp.abs(item(ctx.state.q, i, w)) < DIVERGED_POSITION):
             divergence = real(wp.nan)
         i += 1
-    worst = worst + largest_joint_gap(loops, work, w)
+    worst = worst + largest_joint_gap(ctx.loops, ctx.work, w)
     if positions_moved == 0:
-        copy(trial.R, ws.R, 9 * tree.links, w)
-        copy(trial.x, ws.x, 3 * tree.links, w)
-        copy(trial.S, ws.S, 6 * layout.dofs, w)
-        copy(trial.O, ws.O, trial.O.shape[0], w)
-    measure_loop_coordinates(tree, ws, loops, state.loop_q, state.loop_q, w)
+        copy(ctx.there.R, ctx.here.R, 9 * ctx.tree.links, w)
+        copy(ctx.there.x, ctx.here.x, 3 * ctx.tree.links, w)
+        copy(ctx.there.S, ctx.here.S, 6 * ctx.layout.dofs, w)
+        copy(ctx.there.O, ctx.here.O, ctx.there.O.shape[0], w)
+    measure_loop_coordinates(ctx.tree, ctx.here, ctx.loops, ctx.state.loop_q, ctx.state.loop_q, w)
     l = int(0)
-    while l < layout.scalars:
-        if (layout.scalar_row_kinds[l] & BOUND) != 0:
-            g = measure_scalar(tree, ws, layout, l, state.q, state.loop_q, w)
-            past = wp.max(g - layout.scalar_upper[l], layout.scalar_lower[l] - g)
+    while l < ctx.layout.scalars:
+        if (ctx.layout.scalar_row_kinds[l] & BOUND) != 0:
+            g = measure_scalar(ctx, ctx.here, l, ctx.state.q, ctx.state.loop_q, w)
+            past = wp.max(g - ctx.layout.scalar_upper[l], ctx.layout.scalar_lower[l] - g)
             worst = max(worst, past)
         l += 1
-    set_item(state.report, POSITION_ERROR, w, worst + divergence)
+    set_item(ctx.state.report, ReportItem.POSITION_ERROR, w, worst + divergence)
 
 
 @wp.func
@@ -188,264 +147,237 @@ def warm_start_factor(state: State, h: real, w: int):
     """Factor of the previous impulses to start from: ratio of the times forces act, times the warm-start setting."""
     scale = real(0.0)
     if item(state.prev_step, 1, w) > real(0.0):
-        scale = state.settings[WARM_START, 0] * h / item(state.prev_step, 1, w)
+        scale = state.settings[Setting.WARM_START, 0] * h / item(state.prev_step, 1, w)
     return scale
 
 
 @wp.func
-def begin_step(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def begin_step(ctx: StepContext, end: wp.float64, w: int):
     """Begin a step: h = (dt_prev + dt)/2, warm-start factor, direct or swept bilateral rows, flags."""
-    h = real(0.5) * (item(state.prev_step, 0, w) + state.settings[DT, 0])
-    put(work.status_real, FORCE_TIME, w, h)
-    put(work.status_real, WARM_FACTOR, w, warm_start_factor(state, h, w))
-    put(work.status_real, LAST_OPENING, w, DIVERGED_POSITION)
-    put_int(work.status, IS_DIRECT, w, use_direct(layout, state, w))
-    put_int(work.status, CORRECTION, w, 0)
-    put_int(work.status, CORRECTING, w, 1)
-    put_int(work.status, POSITIONS_MOVED, w, 0)
+    h = real(0.5) * (item(ctx.state.prev_step, 0, w) + ctx.state.settings[Setting.DT, 0])
+    put(ctx.work.status_real, StatusReal.FORCE_TIME, w, h)
+    put(ctx.work.status_real, StatusReal.WARM_FACTOR, w, warm_start_factor(ctx.state, h, w))
+    put(ctx.work.status_real, StatusReal.LAST_OPENING, w, DIVERGED_POSITION)
+    put_int(ctx.work.status, Status.IS_DIRECT, w, use_direct(ctx.layout, ctx.state, w))
+    put_int(ctx.work.status, Status.CORRECTION, w, 0)
+    put_int(ctx.work.status, Status.CORRECTING, w, 1)
+    put_int(ctx.work.status, Status.POSITIONS_MOVED, w, 0)
 
 
 @wp.func
-def compute_free_motion(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def compute_free_motion(ctx: StepContext, end: wp.float64, w: int):
     """Free motion of the step: known forces and the factor of M⁻¹ (correction 0), or the factor at the corrected
     positions."""
-    if get_int(work.status, CORRECTING, w) == 1:
-        first = wp.where(get_int(work.status, CORRECTION, w) == 0, 1, 0)
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
+        first = wp.where(get_int(ctx.work.status, Status.CORRECTION, w) == 0, 1, 0)
         if first == 1:
             load_free_motion(
-                tree, ws, loops, layout, state, get(work.status_real, FORCE_TIME, w), state.settings[DT, 0], w
+                ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), ctx.state.settings[Setting.DT, 0], w
             )
-            load_previous_impulses(layout, state, work, get(work.status_real, WARM_FACTOR, w), w)
+            load_previous_impulses(
+                ctx.layout, ctx.state, ctx.work, get(ctx.work.status_real, StatusReal.WARM_FACTOR, w), w
+            )
         else:
-            adopt_next_positions(layout, ws, state, w)
-        inward_implicit(tree, ws, state.tau, state.v, first, w)
+            adopt_next_positions(ctx.layout, ctx.here, ctx.state, w)
+        inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, first, w)
 
 
 @wp.func
-def predict_start(
-    loops: LoopJoints, layout: Layout, state: State, work: Scratch, z: array2, relative_pivot: real, w: int
-):
+def predict_start(ctx: StepContext, z: array2, relative_pivot: real, w: int):
     """z of the free motion ← with the carried residual, the predicted chord correction and the warm-start impulses;
     targets of the joints; begins the velocity phase. relative_pivot: of the loops against their past; near a fold
     nothing is extrapolated, since velocities change without bound there."""
-    dt = state.settings[DT, 0]
-    set_item(state.report, MIN_RELATIVE_PIVOT, w, relative_pivot)
+    dt = ctx.state.settings[Setting.DT, 0]
+    set_item(ctx.state.report, ReportItem.MIN_RELATIVE_PIVOT, w, relative_pivot)
     ratio = real(0.0)
     if (
-        item(state.prev_step, 1, w) > real(0.0) and relative_pivot >= FOLD_RELATIVE_PIVOT
+        item(ctx.state.prev_step, 1, w) > real(0.0) and relative_pivot >= FOLD_RELATIVE_PIVOT
     ):  # at a fold speeds change without bound
-        ratio = dt / item(state.prev_step, 0, w)
-    if state.settings[MAX_PASSES, 0] == real(0.0):
+        ratio = dt / item(ctx.state.prev_step, 0, w)
+    if ctx.state.settings[Setting.MAX_PASSES, 0] == real(0.0):
         ratio = real(0.0)
-        reset_chord(layout, state, w)
-    order = int(extrapolation_order_of(state.momentum_chord, layout.dofs, w))
+        reset_chord(ctx.layout, ctx.state, w)
+    order = int(extrapolation_order_of(ctx.state.momentum_chord, ctx.layout.dofs, w))
     predict_momenta(
-        z, state.residual_carry, state.momentum_chord, order, ratio, layout.dofs, work.z_momentum, work.z_base, w
+        z,
+        ctx.state.residual_carry,
+        ctx.state.momentum_chord,
+        order,
+        ratio,
+        ctx.layout.dofs,
+        ctx.work.z_momentum,
+        ctx.work.z_base,
+        w,
     )
-    predict_joint_targets(layout, state, work, ratio, dt, w)
-    apply_model_impulses(loops, layout, work, z, work.p, w)
-    begin_velocity_phase(state, work, w)
+    predict_joint_targets(ctx.layout, ctx.state, ctx.work, ratio, dt, w)
+    apply_model_impulses(ctx.loops, ctx.layout, ctx.work, z, ctx.work.p, w)
+    begin_velocity_phase(ctx.state, ctx.work, w)
 
 
 @wp.func
-def assemble_rows(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def assemble_rows(ctx: StepContext, end: wp.float64, w: int):
     """Assemble the rows of the step or of a position correction; in the step also z to start from."""
-    assemble_joints_and_scalars(tree, ws, trial, loops, layout, state, work, end, w)
-    if get_int(work.status, CORRECTION, w) == 0:
+    assemble_joints_and_scalars(ctx, end, w)
+    if get_int(ctx.work.status, Status.CORRECTION, w) == 0:
         match_cursor = int(0)
         c = int(0)
-        while c < found_contact_count(layout, state, w):
-            match_cursor = assemble_contact_rows(tree, ws, layout, state, work, c, match_cursor, w)
+        while c < found_contact_count(ctx.layout, ctx.state, w):
+            match_cursor = assemble_contact_rows(ctx, c, match_cursor, w)
             c += 1
-    assemble_blocks(tree, ws, trial, loops, layout, state, work, end, w)
+    assemble_blocks(ctx, end, w)
 
 
 @wp.func
-def assemble_joints_and_scalars(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def assemble_joints_and_scalars(ctx: StepContext, end: wp.float64, w: int):
     """Assemble rows of joints and scalars while the step or a correction goes on."""
-    if get_int(work.status, CORRECTING, w) == 1:
-        n = get_int(work.status, CORRECTION, w)
-        dt = state.settings[DT, 0]
-        assemble_model_rows(
-            tree, ws, loops, layout, state, work, get(work.status_real, FORCE_TIME, w), dt, real(1.0), 1, n, w
-        )
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
+        n = get_int(ctx.work.status, Status.CORRECTION, w)
+        dt = ctx.state.settings[Setting.DT, 0]
+        assemble_model_rows(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, real(1.0), 1, n, w)
 
 
 @wp.func
-def assemble_contact_rows(
-    tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, c: int, match_cursor: int, w: int
-):
+def assemble_contact_rows(ctx: StepContext, c: int, match_cursor: int, w: int):
     """Assemble contact c; match_cursor, and returned: see `match_contact`."""
-    dt = state.settings[DT, 0]
-    chord_scale = step_ratio(state, dt, w)
+    dt = ctx.state.settings[Setting.DT, 0]
+    chord_scale = step_ratio(ctx.state, dt, w)
     return assemble_contact(
-        tree, ws, layout, state, work, c, match_cursor, get(work.status_real, WARM_FACTOR, w), chord_scale, dt, w
+        ctx, c, match_cursor, get(ctx.work.status_real, StatusReal.WARM_FACTOR, w), chord_scale, dt, w
     )
 
 
 @wp.func
-def assemble_blocks(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def assemble_blocks(ctx: StepContext, end: wp.float64, w: int):
     """Factor the blocks of rows and, in the step, predict z to start from."""
-    if get_int(work.status, CORRECTING, w) == 1:
-        n = get_int(work.status, CORRECTION, w)
-        direct = get_int(work.status, IS_DIRECT, w)
-        relative_pivot = factor_row_blocks(loops, layout, state, work, direct, 1, wp.where(n == 0, 1, 0), n, w)
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
+        n = get_int(ctx.work.status, Status.CORRECTION, w)
+        direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
+        relative_pivot = factor_row_blocks(ctx, direct, 1, wp.where(n == 0, 1, 0), n, w)
         if n == 0:
-            predict_start(loops, layout, state, work, ws.z, relative_pivot, w)
+            predict_start(ctx, ctx.here.z, relative_pivot, w)
 
 
 @wp.func
-def solve_velocities(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def solve_velocities(ctx: StepContext, end: wp.float64, w: int):
     """Velocity phase: v_next, momenta C and impulses p of the step, all iterations."""
-    while get_int(work.status, PHASE, w) != PHASE_DONE:
-        solve_impulses(tree, ws, trial, loops, layout, state, work, end, w)
-        evaluate(tree, ws, trial, loops, layout, state, work, end, w)
+    while get_int(ctx.work.status, Status.PHASE, w) != Phase.DONE:
+        solve_impulses(ctx, end, w)
+        evaluate(ctx, end, w)
 
 
 @wp.func
-def store_velocities(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def store_velocities(ctx: StepContext, end: wp.float64, w: int):
     """Store the velocities of the step (correction 0), and find out whether positions need to be corrected."""
-    if get_int(work.status, CORRECTING, w) == 1:
-        dt = state.settings[DT, 0]
-        n = get_int(work.status, CORRECTION, w)
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
+        dt = ctx.state.settings[Setting.DT, 0]
+        n = get_int(ctx.work.status, Status.CORRECTION, w)
         if n == 0:
-            if layout.all_bodies_free == 1 and item(state.report, FALLBACK_USED, w) == real(0.0):
-                store_exact_momenta(tree, ws, layout, state, work, w)
-            commit_velocities(tree, ws, loops, layout, state, work, get(work.status_real, FORCE_TIME, w), dt, 1, w)
-        put_int(work.status, HAS_POSITION_ERROR, w, has_position_error(loops, layout, state, work, n, dt, w))
+            if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, ReportItem.FALLBACK_USED, w) == real(0.0):
+                store_exact_momenta(ctx.tree, ctx.here, ctx.layout, ctx.state, ctx.work, w)
+            commit_velocities(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, 1, w)
+        put_int(ctx.work.status, Status.HAS_POSITION_ERROR, w, has_position_error(ctx, n, dt, w))
 
 
 @wp.func
-def solve_positions(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def solve_positions(ctx: StepContext, end: wp.float64, w: int):
     """Solve for pseudo-velocities that undo position errors, where there are any."""
-    if get_int(work.status, CORRECTING, w) == 1 and get_int(work.status, HAS_POSITION_ERROR, w) == 1:
+    if (
+        get_int(ctx.work.status, Status.CORRECTING, w) == 1
+        and get_int(ctx.work.status, Status.HAS_POSITION_ERROR, w) == 1
+    ):
         run_split_impulses(
-            tree, ws, loops, layout, state, work, get_int(work.status, IS_DIRECT, w), state.settings[DT, 0], end, w
+            ctx, get_int(ctx.work.status, Status.IS_DIRECT, w), ctx.state.settings[Setting.DT, 0], end, w
         )
 
 
 @wp.func
-def apply_position_correction(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def apply_position_correction(ctx: StepContext, end: wp.float64, w: int):
     """Move positions by the pseudo-velocities; decide whether to correct again at the poses reached: while the opening
     more than halves, is above CORRECT_AGAIN_ABOVE, and time is left."""
-    if get_int(work.status, CORRECTING, w) == 1:
-        n = get_int(work.status, CORRECTION, w)
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
+        n = get_int(ctx.work.status, Status.CORRECTION, w)
         opening = real(-1.0)
         correcting = int(0)
-        if get_int(work.status, HAS_POSITION_ERROR, w) == 1:
-            opening = advance_with_correction(tree, ws, loops, layout, state, work, n, state.settings[DT, 0], w)
-            put_int(work.status, POSITIONS_MOVED, w, 1)
-            most = wp.min(MAX_CORRECTIONS, int(state.settings[REPLAY_CORRECTIONS, 0]))
+        if get_int(ctx.work.status, Status.HAS_POSITION_ERROR, w) == 1:
+            opening = advance_with_correction(ctx, n, ctx.state.settings[Setting.DT, 0], w)
+            put_int(ctx.work.status, Status.POSITIONS_MOVED, w, 1)
+            most = wp.min(MAX_CORRECTIONS, int(ctx.state.settings[Setting.REPLAY_CORRECTIONS, 0]))
             if (
                 opening > CORRECT_AGAIN_ABOVE
-                and opening < real(0.5) * get(work.status_real, LAST_OPENING, w)
+                and opening < real(0.5) * get(ctx.work.status_real, StatusReal.LAST_OPENING, w)
                 and n < most
                 and read_ticks() < end
             ):
                 correcting = 1
-                put_int(work.status, CORRECTION, w, n + 1)
-        put(work.status_real, LAST_OPENING, w, opening)
-        put_int(work.status, CORRECTING, w, correcting)
+                put_int(ctx.work.status, Status.CORRECTION, w, n + 1)
+        put(ctx.work.status_real, StatusReal.LAST_OPENING, w, opening)
+        put_int(ctx.work.status, Status.CORRECTING, w, correcting)
 
 
 @wp.func
-def end_step(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def end_step(ctx: StepContext, end: wp.float64, w: int):
     """End the step: positions, poses, angular momentum of floating groups, report."""
-    set_item(state.report, CORRECTION_COUNT, w, real(get_int(work.status, CORRECTION, w)))
-    positions_moved = get_int(work.status, POSITIONS_MOVED, w)
+    set_item(ctx.state.report, ReportItem.CORRECTION_COUNT, w, real(get_int(ctx.work.status, Status.CORRECTION, w)))
+    positions_moved = get_int(ctx.work.status, Status.POSITIONS_MOVED, w)
     if positions_moved == 1:
-        restore_angular_momentum(tree, ws, trial, layout, state, w)
-    commit_positions(tree, ws, trial, loops, layout, state, work, positions_moved, w)
+        restore_angular_momentum(ctx.tree, ctx.here, ctx.there, ctx.layout, ctx.state, w)
+    commit_positions(ctx, positions_moved, w)
 
 
 @wp.func
-def predictive_step(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def predictive_step(ctx: StepContext, end: wp.float64, w: int):
     """Advance world w by dt: velocities whose chord momenta balance with joints closed at the end of the step, then
     position corrections at the poses reached while that halves the error (docs/method.md 7)."""
-    velocity_deadline = end - wp.float64(POSITION_BUDGET_SHARE * state.settings[TICK_BUDGET, 0])
-    begin_step(tree, ws, trial, loops, layout, state, work, end, w)
-    while get_int(work.status, CORRECTING, w) == 1:  # one place for each stage: they are inlined where they stand
-        compute_free_motion(tree, ws, trial, loops, layout, state, work, end, w)
-        if get_int(work.status, CORRECTION, w) == 0:
-            find_contacts(tree, ws, layout, state, work, state.settings[DT, 0], w)
-        assemble_rows(tree, ws, trial, loops, layout, state, work, end, w)
-        if get_int(work.status, CORRECTION, w) == 0:
-            solve_velocities(tree, ws, trial, loops, layout, state, work, velocity_deadline, w)
-        store_velocities(tree, ws, trial, loops, layout, state, work, end, w)
-        if get_int(work.status, CORRECTION, w) == 0:
-            store_contacts(layout, state, work, w)
-        solve_positions(tree, ws, trial, loops, layout, state, work, end, w)
-        apply_position_correction(tree, ws, trial, loops, layout, state, work, end, w)
-    end_step(tree, ws, trial, loops, layout, state, work, end, w)
+    velocity_deadline = end - wp.float64(POSITION_BUDGET_SHARE * ctx.state.settings[Setting.TICK_BUDGET, 0])
+    begin_step(ctx, end, w)
+    while (
+        get_int(ctx.work.status, Status.CORRECTING, w) == 1
+    ):  # one place for each stage: they are inlined where they stand
+        compute_free_motion(ctx, end, w)
+        if get_int(ctx.work.status, Status.CORRECTION, w) == 0:
+            find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
+        assemble_rows(ctx, end, w)
+        if get_int(ctx.work.status, Status.CORRECTION, w) == 0:
+            solve_velocities(ctx, velocity_deadline, w)
+        store_velocities(ctx, end, w)
+        if get_int(ctx.work.status, Status.CORRECTION, w) == 0:
+            store_contacts(ctx.layout, ctx.state, ctx.work, w)
+        solve_positions(ctx, end, w)
+        apply_position_correction(ctx, end, w)
+    end_step(ctx, end, w)
 
 
 @wp.func
-def published_step(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def published_step(ctx: StepContext, end: wp.float64, w: int):
     """The papers' step: free motion, sweeps at the old pose, split impulses for the old errors, semi-implicit Euler."""
-    dt = state.settings[DT, 0]
-    if int(state.settings[METHOD, 0]) == PAPER_TREE:
-        published_free_motion(tree, ws, loops, layout, state, work, dt, w)
+    dt = ctx.state.settings[Setting.DT, 0]
+    if int(ctx.state.settings[Setting.METHOD, 0]) == Method.PAPER_TREE:
+        published_free_motion(ctx, dt, w)
     else:
-        load_free_motion(tree, ws, loops, layout, state, dt, dt, w)
-        inward_implicit(tree, ws, state.tau, state.v, 1, w)
-    warm_factor = warm_start_factor(state, dt, w)
-    load_previous_impulses(layout, state, work, warm_factor, w)
-    find_contacts(tree, ws, layout, state, work, dt, w)
-    assemble_all_rows(tree, ws, loops, layout, state, work, 0, dt, dt, warm_factor, real(1.0), 0, 0, 0, w)
-    clear(work.joint_target, 6 * layout.joints, w)
-    apply_impulses(loops, layout, work, ws.z, work.p, w)
-    velocity_deadline = end - wp.float64(POSITION_BUDGET_SHARE * state.settings[TICK_BUDGET, 0])
-    solve_and_report(loops, layout, state, work, 0, ws.z, dt, velocity_deadline, w)
-    outward(tree, ws, state.v_next, w)
-    tangent_momenta(tree, ws, w)
-    copy(work.joint_gap, work.joint_gap_next, 6 * layout.joints, w)
-    copy(work.scalar_position, work.scalar_position_next, layout.scalars, w)
-    commit_velocities(tree, ws, loops, layout, state, work, dt, dt, 0, w)
-    store_contacts(layout, state, work, w)
-    integrate_positions(tree, state.q, state.v_next, dt, state.q_next, w)
-    poses(tree, trial, state.q_next, state.q_next, w)
-    measure_joint_gaps(tree, trial, loops, work.joint_gap_trial, w)
-    positions_moved = has_position_error(loops, layout, state, work, 0, dt, w)
+        load_free_motion(ctx, dt, dt, w)
+        inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, 1, w)
+    warm_factor = warm_start_factor(ctx.state, dt, w)
+    load_previous_impulses(ctx.layout, ctx.state, ctx.work, warm_factor, w)
+    find_contacts(ctx, dt, w)
+    assemble_all_rows(ctx, 0, dt, dt, warm_factor, real(1.0), 0, 0, 0, w)
+    clear(ctx.work.joint_target, 6 * ctx.layout.joints, w)
+    apply_impulses(ctx, ctx.here.z, ctx.work.p, w)
+    velocity_deadline = end - wp.float64(POSITION_BUDGET_SHARE * ctx.state.settings[Setting.TICK_BUDGET, 0])
+    solve_and_report(ctx, 0, ctx.here.z, dt, velocity_deadline, w)
+    outward(ctx.tree, ctx.here, ctx.state.v_next, w)
+    tangent_momenta(ctx.tree, ctx.here, w)
+    copy(ctx.work.joint_gap, ctx.work.joint_gap_next, 6 * ctx.layout.joints, w)
+    copy(ctx.work.scalar_position, ctx.work.scalar_position_next, ctx.layout.scalars, w)
+    commit_velocities(ctx, dt, dt, 0, w)
+    store_contacts(ctx.layout, ctx.state, ctx.work, w)
+    integrate_positions(ctx.tree, ctx.state.q, ctx.state.v_next, dt, ctx.state.q_next, w)
+    poses(ctx.tree, ctx.there, ctx.state.q_next, ctx.state.q_next, w)
+    measure_joint_gaps(ctx.tree, ctx.there, ctx.loops, ctx.work.joint_gap_trial, w)
+    positions_moved = has_position_error(ctx, 0, dt, w)
     if positions_moved == 1:
-        run_split_impulses(tree, ws, loops, layout, state, work, 0, dt, end, w)
-        advance_with_correction(tree, ws, loops, layout, state, work, 0, dt, w)
-        restore_angular_momentum(tree, ws, trial, layout, state, w)
+        run_split_impulses(ctx, 0, dt, end, w)
+        advance_with_correction(ctx, 0, dt, w)
+        restore_angular_momentum(ctx.tree, ctx.here, ctx.there, ctx.layout, ctx.state, w)
     else:
-        copy(work.joint_gap_trial, work.joint_gap_next, 6 * layout.joints, w)
-    commit_positions(tree, ws, trial, loops, layout, state, work, positions_moved, w)
+        copy(ctx.work.joint_gap_trial, ctx.work.joint_gap_next, 6 * ctx.layout.joints, w)
+    commit_positions(ctx, positions_moved, w)

@@ -10,38 +10,9 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.aba import outward
-from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import add_tangent_momenta, tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import (
-    CAPPED,
-    CONVERGED,
-    DELASSUS_STATE,
-    DT,
-    END_GAPS_KNOWN,
-    EPSILON,
-    FALLBACK_USED,
-    FORCE_TIME,
-    IS_DIRECT,
-    LATE_ACTIVATIONS,
-    LOOSE_ITERATION,
-    MAX_PASSES,
-    MEAN_MASS,
-    PASS_COUNT,
-    PHASE,
-    RESIDUAL2,
-    RESTITUTION_SHARE,
-    RESTITUTION_STATE,
-    RESTITUTION_TRIES,
-    STOP_REASON,
-    SWEEP_TOLERANCE,
-    TOL_ACCEPT,
-    TOL_LOOSE,
-    TOL_SCALE,
-    WARM_STARTED,
-    Scratch,
-    State,
-)
+from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND
 from sharnir.impulse.rows.assembly import activate_late_scalars, measure_displaced_gaps, set_velocity_bounds
@@ -49,9 +20,9 @@ from sharnir.impulse.rows.contact_chord import max_contact_end_error, update_con
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.rows.extrapolation import reset_series, update_series
 from sharnir.impulse.rows.restitution import has_restitution, impact_work, set_restitution_targets
+from sharnir.impulse.slots import DelassusState, Phase, ReportItem, Setting, Status, StatusReal, StopReason
 from sharnir.impulse.solve.bilateral_projection import project_rows
 from sharnir.impulse.solve.contact_block import warm_start_contacts
-from sharnir.impulse.solve.delassus import UNKNOWN
 from sharnir.impulse.solve.pgs import is_out_of_time
 from sharnir.impulse.solve.strategy import solve_and_report
 from sharnir.impulse.step.momentum_ops import store_momentum_chord
@@ -84,66 +55,68 @@ QUIET_SPEED = wp.constant(real(1.0e-2))
 MAX_RESTITUTION_TRIES = 8  # reductions of the restitution in a step
 CONTACT_ERROR_WEIGHT = wp.constant(real(0.03))  # weight of a contact's end-point error against a joint's gap growth
 MAX_LATE_ACTIVATIONS = 3  # times scalars are activated late within a step
-# iterate; final linear correction; linearised step; evaluate the end pose; done
-PHASE_ITERATE, PHASE_FINAL_LINEAR, PHASE_LINEARISED, PHASE_END_POSE, PHASE_DONE = range(5)
 
 
 @wp.func
 def begin_velocity_phase(state: State, work: Scratch, w: int):
     """Begin the velocity phase: first Phase (ITERATE, or LINEARISED without passes) and counters. The first iteration
     is solved to TOL_LOOSE if there are contacts, the previous step needed corrections and nothing bounces."""
-    put_int(work.status, PHASE, w, wp.where(state.settings[MAX_PASSES, 0] > real(0.0), PHASE_ITERATE, PHASE_LINEARISED))
-    put_int(work.status, LATE_ACTIVATIONS, w, 0)
-    put_int(work.status, RESTITUTION_TRIES, w, 0)
+    put_int(
+        work.status,
+        Status.PHASE,
+        w,
+        wp.where(state.settings[Setting.MAX_PASSES, 0] > real(0.0), Phase.ITERATE, Phase.LINEARISED),
+    )
+    put_int(work.status, Status.LATE_ACTIVATIONS, w, 0)
+    put_int(work.status, Status.RESTITUTION_TRIES, w, 0)
     bouncing = has_restitution(work, w)
-    put_int(work.status, RESTITUTION_STATE, w, bouncing)
+    put_int(work.status, Status.RESTITUTION, w, bouncing)
     loose = int(0)
-    easier = state.settings[TOL_LOOSE, 0] > state.settings[EPSILON, 0]
+    easier = state.settings[Setting.TOL_LOOSE, 0] > state.settings[Setting.EPSILON, 0]
     if easier and bouncing == 0 and contact_count(work, w) > 0 and item(state.prev_step, 4, w) > real(0.0):
         loose = 1
-    put_int(work.status, LOOSE_ITERATION, w, loose)
-    put(work.status_real, RESTITUTION_SHARE, w, real(1.0))
-    put_int(work.status, WARM_STARTED, w, 0)
-    set_item(state.report, PASS_COUNT, w, real(0.0))
+    put_int(work.status, Status.LOOSE_ITERATION, w, loose)
+    put(work.status_real, StatusReal.RESTITUTION_SHARE, w, real(1.0))
+    put_int(work.status, Status.WARM_STARTED, w, 0)
+    set_item(state.report, ReportItem.PASS_COUNT, w, real(0.0))
 
 
 @wp.func
-def solve_impulses(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def solve_impulses(ctx: StepContext, end: wp.float64, w: int):
     """Solve for impulses at the present target velocities; restitution that would add energy is reduced and solved
     again (M-59)."""
-    phase = get_int(work.status, PHASE, w)
-    if phase != PHASE_END_POSE and phase != PHASE_DONE:
-        n = layout.dofs
-        dt = state.settings[DT, 0]
-        if uses_lanes() == 0 or get_int(work.status, IS_DIRECT, w) == 1:
-            warm_start_contacts(layout, work, ws.z, w)
-        if phase == PHASE_FINAL_LINEAR:
-            copy(ws.z, work.z_old, n, w)
-            add_residual(work, ws.z, n, w)
-            copy(work.z_old, work.z_residual, n, w)  # sweeps need z_old for themselves
-        restitution_state = get_int(work.status, RESTITUTION_STATE, w)  # 2: as softly as it must
-        tries = get_int(work.status, RESTITUTION_TRIES, w)
-        restitution_share = get(work.status_real, RESTITUTION_SHARE, w)
-        loose = get_int(work.status, LOOSE_ITERATION, w) == 1
-        tolerance = state.settings[EPSILON, 0]
+    phase = get_int(ctx.work.status, Status.PHASE, w)
+    if phase != Phase.END_POSE and phase != Phase.DONE:
+        n = ctx.layout.dofs
+        dt = ctx.state.settings[Setting.DT, 0]
+        if uses_lanes() == 0 or get_int(ctx.work.status, Status.IS_DIRECT, w) == 1:
+            warm_start_contacts(ctx, ctx.here.z, w)
+        if phase == Phase.FINAL_LINEAR:
+            copy(ctx.here.z, ctx.work.z_old, n, w)
+            add_residual(ctx.work, ctx.here.z, n, w)
+            copy(ctx.work.z_old, ctx.work.z_residual, n, w)  # sweeps need z_old for themselves
+        restitution_state = get_int(ctx.work.status, Status.RESTITUTION, w)  # 2: as softly as it must
+        tries = get_int(ctx.work.status, Status.RESTITUTION_TRIES, w)
+        restitution_share = get(ctx.work.status_real, StatusReal.RESTITUTION_SHARE, w)
+        loose = get_int(ctx.work.status, Status.LOOSE_ITERATION, w) == 1
+        tolerance = ctx.state.settings[Setting.EPSILON, 0]
         if loose:
-            tolerance = state.settings[TOL_LOOSE, 0]
-        elif item(state.prev_step, 6, w) > QUIET_SPEED * QUIET_SPEED * state.settings[MEAN_MASS, 0] * real(tree.links):
-            tolerance = state.settings[TOL_ACCEPT, 0]
-        put(work.status_real, SWEEP_TOLERANCE, w, tolerance)
+            tolerance = ctx.state.settings[Setting.TOL_LOOSE, 0]
+        elif item(ctx.state.prev_step, 6, w) > QUIET_SPEED * QUIET_SPEED * ctx.state.settings[
+            Setting.MEAN_MASS, 0
+        ] * real(ctx.tree.links):
+            tolerance = ctx.state.settings[Setting.TOL_ACCEPT, 0]
+        put(ctx.work.status_real, StatusReal.SWEEP_TOLERANCE, w, tolerance)
         again = int(1)
         while again == 1:
             if restitution_state > 0:
-                set_restitution_targets(layout, work, restitution_share, dt, w)
-            solve_and_report(loops, layout, state, work, get_int(work.status, IS_DIRECT, w), ws.z, dt, end, w)
+                set_restitution_targets(ctx, restitution_share, dt, w)
+            solve_and_report(ctx, get_int(ctx.work.status, Status.IS_DIRECT, w), ctx.here.z, dt, end, w)
             again = 0
             if restitution_state == 1:
-                after, before = impact_work(layout, work, ws.z, w)
+                after, before = impact_work(ctx, ctx.here.z, w)
                 if (
-                    after + before <= real(1.0e-12) * twice_kinetic_energy(work.z_before, n, w)
+                    after + before <= real(1.0e-12) * twice_kinetic_energy(ctx.work.z_before, n, w)
                     or tries == MAX_RESTITUTION_TRIES
                 ):
                     restitution_state = 2
@@ -153,161 +126,152 @@ def solve_impulses(
                     restitution_share = restitution_share * wp.where(tries == 1, -before / after, real(0.5))
                     if tries == MAX_RESTITUTION_TRIES:
                         restitution_share = real(0.0)
-        put_int(work.status, RESTITUTION_STATE, w, restitution_state)
-        put_int(work.status, RESTITUTION_TRIES, w, tries)
-        put(work.status_real, RESTITUTION_SHARE, w, restitution_share)
+        put_int(ctx.work.status, Status.RESTITUTION, w, restitution_state)
+        put_int(ctx.work.status, Status.RESTITUTION_TRIES, w, tries)
+        put(ctx.work.status_real, StatusReal.RESTITUTION_SHARE, w, restitution_share)
 
 
 @wp.func
-def evaluate(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def evaluate(ctx: StepContext, end: wp.float64, w: int):
     """Evaluate where the impulses lead (velocities, residual, contact chords, end pose) and choose the next phase."""
-    evaluate_motion(tree, ws, trial, loops, layout, state, work, end, w)
-    if get_int(work.status, PHASE, w) == PHASE_ITERATE:
+    evaluate_motion(ctx, end, w)
+    if get_int(ctx.work.status, Status.PHASE, w) == Phase.ITERATE:
         c = int(0)
-        while c < contact_count(work, w):
-            update_contact_chord(tree, ws, layout, state, work, c, ws.z, state.settings[DT, 0], w)
+        while c < contact_count(ctx.work, w):
+            update_contact_chord(ctx, c, ctx.here.z, ctx.state.settings[Setting.DT, 0], w)
             c += 1
-    choose_phase(tree, ws, trial, loops, layout, state, work, end, w)
+    choose_phase(ctx, end, w)
 
 
 @wp.func
-def evaluate_motion(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def evaluate_motion(ctx: StepContext, end: wp.float64, w: int):
     """Velocities and momenta that the impulses lead to; in ITERATE also the squared residual of the momentum balance."""
-    phase = get_int(work.status, PHASE, w)
-    if phase != PHASE_DONE:
-        dt = state.settings[DT, 0]
-        if phase == PHASE_FINAL_LINEAR:
-            split_last_change(layout, ws, state, work, w)
-        if phase != PHASE_END_POSE:
-            outward(tree, ws, state.v_next, w)
-        if phase == PHASE_FINAL_LINEAR:
-            apply_last_change(tree, ws, layout, state, work, w)
-        elif phase == PHASE_LINEARISED:
-            tangent_momenta(tree, ws, w)
-        if phase == PHASE_FINAL_LINEAR or phase == PHASE_LINEARISED:
-            put_int(work.status, END_GAPS_KNOWN, w, 0)
-        if phase == PHASE_END_POSE or (phase == PHASE_ITERATE and layout.has_nonlinear_scalars == 1):
-            gaps_known = wp.where(phase == PHASE_END_POSE, get_int(work.status, END_GAPS_KNOWN, w), 0)
-            evaluate_end_pose(tree, trial, loops, layout, state, work, 1 - gaps_known, dt, w)
-        if phase == PHASE_ITERATE:
-            put(work.status_real, RESIDUAL2, w, compute_chord_residual(tree, ws, layout, state, work, dt, w))
+    phase = get_int(ctx.work.status, Status.PHASE, w)
+    if phase != Phase.DONE:
+        dt = ctx.state.settings[Setting.DT, 0]
+        if phase == Phase.FINAL_LINEAR:
+            split_last_change(ctx.layout, ctx.here, ctx.state, ctx.work, w)
+        if phase != Phase.END_POSE:
+            outward(ctx.tree, ctx.here, ctx.state.v_next, w)
+        if phase == Phase.FINAL_LINEAR:
+            apply_last_change(ctx.tree, ctx.here, ctx.layout, ctx.state, ctx.work, w)
+        elif phase == Phase.LINEARISED:
+            tangent_momenta(ctx.tree, ctx.here, w)
+        if phase == Phase.FINAL_LINEAR or phase == Phase.LINEARISED:
+            put_int(ctx.work.status, Status.END_GAPS_KNOWN, w, 0)
+        if phase == Phase.END_POSE or (phase == Phase.ITERATE and ctx.layout.has_nonlinear_scalars == 1):
+            gaps_known = wp.where(phase == Phase.END_POSE, get_int(ctx.work.status, Status.END_GAPS_KNOWN, w), 0)
+            evaluate_end_pose(ctx, 1 - gaps_known, dt, w)
+        if phase == Phase.ITERATE:
+            put(ctx.work.status_real, StatusReal.RESIDUAL2, w, compute_chord_residual(ctx, dt, w))
 
 
 @wp.func
-def choose_phase(
-    tree: Tree, ws: Workspace, trial: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, end: wp.float64,
-    w: int,
-):  # fmt: skip
+def choose_phase(ctx: StepContext, end: wp.float64, w: int):
     """Choose the next phase. A step starts from the chord correction of the previous one, and carries a small residual
     over to the next."""
-    phase = get_int(work.status, PHASE, w)
-    dt = state.settings[DT, 0]
-    if phase == PHASE_ITERATE:
-        phase = next_phase(tree, ws, loops, layout, state, work, dt, end, w)
-    elif phase == PHASE_END_POSE:
-        phase = PHASE_DONE
-    elif phase != PHASE_DONE:
-        linear_only = phase == PHASE_LINEARISED and state.settings[MAX_PASSES, 0] == real(0.0)
-        if not linear_only or activate_scalars(tree, ws, loops, layout, state, work, dt, w) == 0:
-            phase = PHASE_END_POSE
-    put_int(work.status, PHASE, w, phase)
+    phase = get_int(ctx.work.status, Status.PHASE, w)
+    dt = ctx.state.settings[Setting.DT, 0]
+    if phase == Phase.ITERATE:
+        phase = next_phase(ctx, dt, end, w)
+    elif phase == Phase.END_POSE:
+        phase = Phase.DONE
+    elif phase != Phase.DONE:
+        linear_only = phase == Phase.LINEARISED and ctx.state.settings[Setting.MAX_PASSES, 0] == real(0.0)
+        if not linear_only or activate_scalars(ctx, dt, w) == 0:
+            phase = Phase.END_POSE
+    put_int(ctx.work.status, Status.PHASE, w, phase)
 
 
 @wp.func
-def next_phase(
-    tree: Tree,
-    ws: Workspace,
-    loops: LoopJoints,
-    layout: Layout,
-    state: State,
-    work: Scratch,
-    dt: real,
-    end: wp.float64,
-    w: int,
-):
+def next_phase(ctx: StepContext, dt: real, end: wp.float64, w: int):
     """Phase after an iteration, by its residual, growth of gaps, scalar and contact errors: iterate, correct linearly
     once more, fall back to the linearised step (residual above FALLBACK_RESIDUAL), or evaluate the end pose."""
-    n = layout.dofs
-    passes = int(item(state.report, PASS_COUNT, w))
-    tol_scale = state.settings[TOL_SCALE, 0]
+    n = ctx.layout.dofs
+    passes = int(item(ctx.state.report, ReportItem.PASS_COUNT, w))
+    tol_scale = ctx.state.settings[Setting.TOL_SCALE, 0]
     tol_growth = wp.max(tol_scale * TOL_GAP_GROWTH * dt * dt, MIN_TOL_GAP_GROWTH)
     tol_residual = wp.max(tol_scale * tol_scale * TOL_RESIDUAL * dt * dt, MIN_TOL_RESIDUAL)
-    residual2 = get(work.status_real, RESIDUAL2, w)
+    residual2 = get(ctx.work.status_real, StatusReal.RESIDUAL2, w)
     momentum_residual2 = residual2
     growth = real(0.0)
     gaps_known = int(0)
-    if layout.has_nonlinear_rows == 1:
-        if layout.has_nonlinear_scalars == 0:
+    if ctx.layout.has_nonlinear_rows == 1:
+        if ctx.layout.has_nonlinear_scalars == 0:
             gaps_known = 1
-            measure_displaced_gaps(tree, ws, loops, work.joint_gap_next, w)
-        widest, to_undo = measure_gap_growth(loops, work, dt, w)
+            measure_displaced_gaps(ctx.tree, ctx.here, ctx.loops, ctx.work.joint_gap_next, w)
+        widest, to_undo = measure_gap_growth(ctx.loops, ctx.work, dt, w)
         growth = widest
         residual2 = residual2 + to_undo
-        if layout.has_nonlinear_scalars == 1:
-            widest, to_undo = measure_scalar_errors(layout, work, ws.z, dt, w)
+        if ctx.layout.has_nonlinear_scalars == 1:
+            widest, to_undo = measure_scalar_errors(ctx.layout, ctx.work, ctx.here.z, dt, w)
             growth = wp.max(growth, widest)
             residual2 = residual2 + to_undo
-    contact_error = CONTACT_ERROR_WEIGHT * max_contact_end_error(work, w)
-    if passes > 0 or item(state.report, STOP_REASON, w) != real(CONVERGED):  # once: contacts come and go
+    contact_error = CONTACT_ERROR_WEIGHT * max_contact_end_error(ctx.work, w)
+    if passes > 0 or item(ctx.state.report, ReportItem.STOP_REASON, w) != real(
+        StopReason.CONVERGED
+    ):  # once: contacts come and go
         contact_error = real(0.0)
-    put_int(work.status, END_GAPS_KNOWN, w, gaps_known)
-    phase = int(PHASE_ITERATE)
-    if activate_scalars(tree, ws, loops, layout, state, work, dt, w) == 0:
-        if layout.has_nonlinear_rows == 1:
-            set_joint_targets(loops, layout, work, ws.z, dt, w)
-        energy = twice_kinetic_energy(ws.z, n, w) + twice_kinetic_energy(work.z_momentum, n, w)
-        out_of_time = is_out_of_time(state, real(0.0), end, w)
+    put_int(ctx.work.status, Status.END_GAPS_KNOWN, w, gaps_known)
+    phase = int(Phase.ITERATE)
+    if activate_scalars(ctx, dt, w) == 0:
+        if ctx.layout.has_nonlinear_rows == 1:
+            set_joint_targets(ctx, ctx.here.z, dt, w)
+        energy = twice_kinetic_energy(ctx.here.z, n, w) + twice_kinetic_energy(ctx.work.z_momentum, n, w)
+        out_of_time = is_out_of_time(ctx.state, real(0.0), end, w)
         converged = residual2 <= tol_residual * energy and wp.max(growth, contact_error) < tol_growth
-        stalled = contact_count(work, w) > 0 and item(state.report, STOP_REASON, w) == real(CAPPED)
-        loose = get_int(work.status, LOOSE_ITERATION, w)
-        put_int(work.status, LOOSE_ITERATION, w, 0)
-        if loose == 1 and passes < int(state.settings[MAX_PASSES, 0]) and converged and not out_of_time and not stalled:
-            add_residual(work, ws.z, n, w)
-        elif passes == int(state.settings[MAX_PASSES, 0]) or converged or out_of_time or stalled:
-            phase = PHASE_END_POSE
+        stalled = contact_count(ctx.work, w) > 0 and item(ctx.state.report, ReportItem.STOP_REASON, w) == real(
+            StopReason.CAPPED
+        )
+        loose = get_int(ctx.work.status, Status.LOOSE_ITERATION, w)
+        put_int(ctx.work.status, Status.LOOSE_ITERATION, w, 0)
+        if (
+            loose == 1
+            and passes < int(ctx.state.settings[Setting.MAX_PASSES, 0])
+            and converged
+            and not out_of_time
+            and not stalled
+        ):
+            add_residual(ctx.work, ctx.here.z, n, w)
+        elif passes == int(ctx.state.settings[Setting.MAX_PASSES, 0]) or converged or out_of_time or stalled:
+            phase = Phase.END_POSE
             if out_of_time:
                 residual2 = momentum_residual2
             if residual2 > FALLBACK_RESIDUAL * energy:
-                phase = PHASE_LINEARISED
-                set_item(state.report, FALLBACK_USED, w, real(1.0))
-                revert_to_linearised(layout, state, work, ws.z, dt, w)
+                phase = Phase.LINEARISED
+                set_item(ctx.state.report, ReportItem.FALLBACK_USED, w, real(1.0))
+                revert_to_linearised(ctx, ctx.here.z, dt, w)
             else:
                 store_chord(
-                    layout, state, work, wp.where(residual2 > MAX_CARRIED_RESIDUAL * energy, real(0.0), real(1.0)), w
+                    ctx.layout,
+                    ctx.state,
+                    ctx.work,
+                    wp.where(residual2 > MAX_CARRIED_RESIDUAL * energy, real(0.0), real(1.0)),
+                    w,
                 )
-                if layout.has_nonlinear_scalars == 1:
-                    phase = PHASE_DONE
+                if ctx.layout.has_nonlinear_scalars == 1:
+                    phase = Phase.DONE
         else:
-            set_item(state.report, PASS_COUNT, w, real(passes + 1))
+            set_item(ctx.state.report, ReportItem.PASS_COUNT, w, real(passes + 1))
             if residual2 <= FINAL_LINEAR_RESIDUAL * energy and growth <= FINAL_LINEAR_GAPS * tol_growth:
-                phase = PHASE_FINAL_LINEAR
+                phase = Phase.FINAL_LINEAR
             else:
-                add_residual(work, ws.z, n, w)
+                add_residual(ctx.work, ctx.here.z, n, w)
     return phase
 
 
 @wp.func
-def activate_scalars(
-    tree: Tree, ws: Workspace, loops: LoopJoints, layout: Layout, state: State, work: Scratch, dt: real, w: int
-):
+def activate_scalars(ctx: StepContext, dt: real, w: int):
     """Activate scalars that came to act within the step; returns how many are new among its rows."""
-    late_activations = get_int(work.status, LATE_ACTIVATIONS, w)
+    late_activations = get_int(ctx.work.status, Status.LATE_ACTIVATIONS, w)
     activated = int(0)
     if late_activations < MAX_LATE_ACTIVATIONS:
-        activated = activate_late_scalars(
-            tree, ws, loops, layout, state, work, get(work.status_real, FORCE_TIME, w), dt, w
-        )
+        activated = activate_late_scalars(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, w)
     if activated > 0:
-        put_int(work.status, LATE_ACTIVATIONS, w, late_activations + 1)
-        put_int(work.status, DELASSUS_STATE, w, UNKNOWN)
-        if get_int(work.status, IS_DIRECT, w) == 1:
-            project_rows(layout, state, work, w)
+        put_int(ctx.work.status, Status.LATE_ACTIVATIONS, w, late_activations + 1)
+        put_int(ctx.work.status, Status.DELASSUS, w, DelassusState.STALE)
+        if get_int(ctx.work.status, Status.IS_DIRECT, w) == 1:
+            project_rows(ctx, w)
     return activated
 
 
@@ -367,7 +331,7 @@ def store_chord(layout: Layout, state: State, work: Scratch, carry_share: real, 
         work.z_residual, work.z_base, work.z_momentum, carry_share, layout.dofs, work.z_old, state.residual_carry, w
     )
     update_series(state.momentum_chord, work.z_old, layout.dofs, w)
-    update_joint_chord(layout, state, work, state.settings[DT, 0], w)
+    update_joint_chord(layout, state, work, state.settings[Setting.DT, 0], w)
 
 
 @wp.func
@@ -382,20 +346,20 @@ def reset_chord(layout: Layout, state: State, w: int):
 
 
 @wp.func
-def revert_to_linearised(layout: Layout, state: State, work: Scratch, z: array2, dt: real, w: int):
+def revert_to_linearised(ctx: StepContext, z: array2, dt: real, w: int):
     """Revert to the linearised step at its start, which loses energy and gains none."""
     d = int(0)
-    while d < layout.dofs:
-        put(z, d, w, get(z, d, w) - get(work.z_base, d, w) + get(work.z_momentum, d, w))
+    while d < ctx.layout.dofs:
+        put(z, d, w, get(z, d, w) - get(ctx.work.z_base, d, w) + get(ctx.work.z_momentum, d, w))
         d += 1
-    reset_chord(layout, state, w)
+    reset_chord(ctx.layout, ctx.state, w)
     r = int(0)
-    while r < 6 * layout.joints:
-        put(work.joint_target, r, w, real(0.0))
+    while r < 6 * ctx.layout.joints:
+        put(ctx.work.joint_target, r, w, real(0.0))
         r += 1
     l = int(0)
-    while l < layout.scalars:
-        if (layout.scalar_row_kinds[l] & BOUND) != 0:
-            g = get(work.scalar_position, l, w)
-            set_velocity_bounds(layout, work, l, real(0.0), g, g, dt, 1, w)
+    while l < ctx.layout.scalars:
+        if (ctx.layout.scalar_row_kinds[l] & BOUND) != 0:
+            g = get(ctx.work.scalar_position, l, w)
+            set_velocity_bounds(ctx, l, real(0.0), g, g, dt, 1, w)
         l += 1

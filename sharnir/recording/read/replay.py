@@ -35,7 +35,7 @@ class Replay:
     def restore(self, snapshot: Snapshot) -> None:
         """Begin at a snapshot."""
         sim, layout = self.sim, self._capture.layout
-        if len(snapshot.data) != layout.size(snapshot.contacts) or snapshot.contacts > sim.impulses.plan.max_contacts:
+        if len(snapshot.data) != layout.size(snapshot.contacts) or snapshot.contacts > sim.impulses.layout.max_contacts:
             raise self._spoilt(f"the snapshot at t = {snapshot.t:g} s has the wrong size")
         try:
             sim.configure(**json.loads(snapshot.settings))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sharnir.impulse.data import EVOLVES, REPORT_SIZE
+from sharnir.impulse.data import EVOLVES
+from sharnir.impulse.slots import REPORT_SIZE
 from sharnir.recording.layout import CONTACT_ARRAYS, SEEN, Layout, Part
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Capture:
         evolving: Arrays = {name: getattr(state, theirs).numpy() for name, theirs in names.items()}
         contacts: Arrays = {name: getattr(state, name).numpy() for name in CONTACT_ARRAYS}
         seen: Arrays = {name: sim.impulses.seen[name].numpy() for name in SEEN}
-        room = sim.impulses.plan.max_contacts
+        room = sim.impulses.layout.max_contacts
         each = {name: len(x) // room if room else 0 for name, x in contacts.items()}
         self.layout = Layout(
             (*parts_of(report), *neighbouring_parts(evolving)),

@@ -58,7 +58,7 @@ def facts_of(sim: Simulation, rate: float, seed: int | None) -> dict[str, str]:
     return {
         "format": FORMAT, **environment(), "precision": get_precision(),
         "model": sim.model.fingerprint, "solver": sim.solver, "dt": repr(sim.dt),
-        "settings": json.dumps(asdict(sim.settings)), "contacts": str(sim.impulses.plan.max_contacts),
+        "settings": json.dumps(asdict(sim.settings)), "contacts": str(sim.impulses.layout.max_contacts),
         "pairs": str(sim.impulses.pairs), "rate": repr(float(rate)), "seed": "" if seed is None else str(seed),
         "began": datetime.now(UTC).isoformat(timespec="seconds"),
     }  # fmt: skip
@@ -104,5 +104,5 @@ def limits_of(sim: Simulation) -> list[tuple[str, int]]:
         for c in range(joint._coordinates.start, joint._coordinates.stop):
             line = joint._line(c, BOUND_ROW) if inner.limit_angles[c] != NO_LIMIT else None
             if line is not None:
-                out.append((names[c], sim.impulses.plan.scalar_p_start + SCALAR_IMPULSES * line + BOUND_ROW))
+                out.append((names[c], sim.impulses.layout.scalar_p_start + SCALAR_IMPULSES * line + BOUND_ROW))
     return out

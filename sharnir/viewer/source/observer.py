@@ -32,13 +32,13 @@ class Observer:
         c = np.array([inner.coordinate(x.joint, x.number) for x in self._shown.coordinates], dtype=int)
         self._velocities = c
         self._positions = inner.coordinate_positions[c]
-        lines = [impulses.lines.scalar_of_coordinate.get(int(c)) for c in inner.motor_coordinate]
-        motor = impulses.plan.scalar_p_start + MOTOR_ROW
+        lines = [impulses.scalars.scalar_of_coordinate.get(int(c)) for c in inner.motor_coordinate]
+        motor = impulses.layout.scalar_p_start + MOTOR_ROW
         self._motor_rows = np.array([-1 if l is None else motor + SCALAR_IMPULSES * l for l in lines], dtype=int)
 
     def sizes(self) -> Sizes:
         """Of the frames that are filled."""
-        shown, room = self._shown, min(self._sim.impulses.plan.max_contacts, CONTACTS)
+        shown, room = self._shown, min(self._sim.impulses.layout.max_contacts, CONTACTS)
         return Sizes(self._sim.model.nb, len(shown.coordinates), len(shown.motors), len(shown.actuators), room)
 
     def fill(self, frame: Any) -> None:

@@ -1,0 +1,265 @@
+"""Slots of the engine's arrays by name, and the enumerations stored in them.
+
+Warp turns a member of an `IntEnum` in kernel code into an integer constant.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Setting(IntEnum):
+    """Slots of `State.settings`."""
+
+    DT = 0  # s
+    EPSILON = 1  # N s: change of impulses at which sweeps have converged
+    ERP = 2  # share of a position error that a step removes
+    MAX_PASSES = 3  # outer iterations after the first
+    MAX_SWEEPS = 4
+    TICK_BUDGET = 5  # ticks of the clock for a step
+    METHOD = 6  # `Method`
+    ACCELERATE = 7  # 1: sweeps are nonsmooth conjugate gradients
+    BILATERAL_DIRECT = 8  # 1: bilateral rows are solved directly
+    WARM_START = 9  # share of the last impulses to start from
+    REPLAY_CUT = 10  # sweeps, pseudo-sweeps and corrections after which a replayed step ran out of time
+    REPLAY_PSEUDO_SWEEPS = 11
+    REPLAY_CORRECTIONS = 12
+    TOL_SCALE = 13  # factor of the usual tolerances
+    MEAN_MASS = 14  # kg, of all bodies
+    WEIGH_BY_MASS = 15  # 1: impulse changes count the more, the lighter what they move is
+    TOL_ACCEPT = 16  # N s: change of impulses below which sweeps go on towards ε only while that is quick
+    TOL_LOOSE = 17  # N s: change of impulses that ends the sweeps of an iteration another will follow
+
+
+class Method(IntEnum):
+    """Values of `Setting.METHOD`."""
+
+    PREDICTIVE = 0  # rows at the end of the step, chord momenta
+    PAPER_BODIES = 1  # the published method in maximal coordinates
+    PAPER_TREE = 2  # and in generalised ones
+
+
+class ReportItem(IntEnum):
+    """Slots of `State.report`."""
+
+    CUT_AFTER = 0  # sweeps after which time was up
+    PSEUDO_SWEEP_COUNT = 1
+    CORRECTION_COUNT = 2
+    SWEEP_COUNT = 3
+    PASS_COUNT = 4
+    SWEEP_RESIDUAL = 5  # N s, last change of an impulse
+    POSITION_ERROR = 6  # m or rad
+    STOP_REASON = 7  # `StopReason`
+    STEP_TICKS = 8
+    FALLBACK_USED = 9  # 1: the linearised step was taken
+    MIN_RELATIVE_PIVOT = 10
+    CONTACT_POINTS = 11
+
+
+class StopReason(IntEnum):
+    """Why sweeps ended. The negative one never reaches a report: sweeps go on by another method."""
+
+    UNFINISHED = -1
+    CONVERGED = 0
+    CAPPED = 1
+    OUT_OF_TIME = 2
+
+
+class SweepStatus(IntEnum):
+    """Where a loop of sweeps stands."""
+
+    CONVERGED = 0
+    CONTINUE = 1
+    OUT_OF_TIME = 2
+    STALLED = 3
+    USE_ISLANDS = 4  # islands are to be solved by convex Newton
+
+
+class ProgressRule(IntEnum):
+    """How much progress sweeps must make between checks."""
+
+    JOINTS = 0
+    CONTACTS = 1
+    DENSE = 2  # on the Delassus matrix, with Newton steps in between
+
+
+class Status(IntEnum):
+    """Slots of `Scratch.status`: where the step of a world stands."""
+
+    IS_DIRECT = 0  # 1: bilateral rows are solved directly in this step
+    CORRECTION = 1  # number of the position correction, 0 for the first
+    CORRECTING = 2  # 1 while another correction is to come
+    POSITIONS_MOVED = 3  # 1 once pseudo-velocities have moved positions
+    PHASE = 4  # `Phase`
+    END_GAPS_KNOWN = 5  # 1 once joint gaps at the end pose are known
+    RESTITUTION = 6  # `RestitutionState`
+    RESTITUTION_TRIES = 7
+    LATE_ACTIVATIONS = 8  # times scalar rows were activated within the step
+    DELASSUS = 9  # `DelassusState`
+    LOOSE_ITERATION = 10  # 1 in a first iteration solved to TOL_LOOSE
+    LU_VALID = 11  # 1 while the LU factors of the last Newton step may be used again
+    WARM_STARTED = 12  # 1 once the warm-start impulses are in z
+    HAS_POSITION_ERROR = 13  # 1 while positions are to be corrected
+
+
+class StatusReal(IntEnum):
+    """Slots of `Scratch.status_real`."""
+
+    FORCE_TIME = 0  # s, h: time the step's forces act
+    WARM_FACTOR = 1  # of the last impulses to start from
+    LAST_OPENING = 2  # m or rad, of joints before a correction
+    RESTITUTION_SHARE = 3  # of the restitution that is sought
+    SWEEP_TOLERANCE = 4  # N s, ε of the present solve
+    RESIDUAL2 = 5  # of the momentum balance, whitened, squared
+
+
+class Phase(IntEnum):
+    """Phase of the velocity iteration; docs/architecture.md has the diagram."""
+
+    ITERATE = 0  # solve, evaluate the momentum residual, repeat
+    FINAL_LINEAR = 1  # one last correction, followed linearly
+    LINEARISED = 2  # the step at its start pose: without passes, or as a fallback
+    END_POSE = 3  # evaluate where the velocities lead
+    DONE = 4
+
+
+class RestitutionState(IntEnum):
+    """Restitution in a step."""
+
+    NONE = 0
+    SEEKING = 1  # its share is still reduced where it would add energy
+    FIXED = 2
+
+
+class DelassusState(IntEnum):
+    """The dense Delassus matrix of a world."""
+
+    STALE = 0
+    READY = 1
+    TOO_LARGE = 2
+
+
+class ContactMode(IntEnum):
+    """What a contact does."""
+
+    OPEN = 0
+    STICK = 1
+    SLIP = 2
+
+
+class ScalarMode(IntEnum):
+    """What a scalar row does: moves, with friction or without; is held at a bound, or by friction."""
+
+    FREE = 0
+    LOWER = 1
+    UPPER = 2
+    FRICTION = 3
+
+
+class PrevStep(IntEnum):
+    """Slots of `State.prev_step`: of the step that led here."""
+
+    DT = 0  # s
+    FORCE_TIME = 1  # s
+    TICKS_TAIL = 2  # ticks from the last sweep to the end of the step, a decaying maximum
+    TICKS_LEFT = 3  # ticks left at the last sweep
+    PASSES = 4
+    SWEEPS = 5
+    ENERGY2 = 6  # J, twice the kinetic energy
+    SIZE = 7
+
+
+class ContactMass(IntEnum):
+    """Slots of a contact in `Scratch.contact_mass`. Native code of `solve.coulomb_cone` reads the same places."""
+
+    INVERSE = 0  # nine entries of the inverse of W Wᵀ, row by row
+    NORMAL = 9  # 1/K_nn
+    TANGENT = 10  # inverse of the largest eigenvalue of the tangential block
+    K_NT1 = 11
+    K_NT2 = 12
+    SPIN = 13
+    ROLL = 14
+    CHANGE_WEIGHT = 15  # by which changes of its impulses count in the check of convergence
+    LIGHTNESS = 16  # mean body mass times K_nn
+    SIZE = 17
+
+
+class Half(IntEnum):
+    """Slots of one half (one body) of a contact's rows in `Scratch.contact_halves`."""
+
+    W_START = 0
+    LENGTH = 1
+    INDEX_START = 2
+    SIZE = 3
+
+
+class PrevContact(IntEnum):
+    """Slots of a contact in `State.prev_contact_geometry`."""
+
+    POINT = 0
+    NORMAL = 3
+    GAP = 6
+    CHORD = 7
+    SIZE = 10
+
+
+class PrevChord(IntEnum):
+    """Slots of a contact in `State.prev_contact_chord`."""
+
+    CHANGE = 0
+    CURVE = 3
+    KNOWN = 6
+    SIZE = 7
+
+
+class ContactKey(IntEnum):
+    """Slots of `State.prev_contact_keys`: the count, then pair and feature of each contact."""
+
+    COUNT = 0
+    PAIR = 1
+    FEATURE = 2
+    SIZE = 2  # of one contact
+
+
+class IslandVelocity(IntEnum):
+    """Slots of a contact in `Scratch.island_velocity`."""
+
+    VELOCITY = 0  # beyond the target
+    DIRECTION = 3  # its change along the search direction
+    LIFT = 6  # De Saxcé term μ|v_t|
+    SIZE = 7
+
+
+class Load(IntEnum):
+    """Slots of a coordinate in `State.actuator_load` and of an actuator in `State.actuator_request`."""
+
+    FORCE = 0
+    STIFFNESS = 1
+    DAMPING = 2
+    FRICTION = 3  # of a load: of gears and brakes
+    FORCE_NOW = 3  # of a request: force by position and rate, within its limits
+    SIZE = 4
+
+
+class ActuatorRate(IntEnum):
+    """Slots of an actuator in `State.actuator_rates`."""
+
+    PATH = 0
+    FORCE = 1
+    SIZE = 2
+
+
+class Mu(IntEnum):
+    """Slots of a contact in `Scratch.contact_mu`."""
+
+    SLIDE = 0
+    SPIN = 1
+    ROLL = 2
+    SIZE = 3
+
+
+REPORT_SIZE = len(ReportItem)
+BLOCK_ROWS = 3  # rows of a contact without torsional and rolling friction
+JOINT_ROWS = 6  # rows of a loop joint, constraints first
+JOINT_BLOCK = JOINT_ROWS * JOINT_ROWS  # entries of a joint's factor; its diagonal is at (JOINT_ROWS + 1) i
+SIDES = 2  # bodies of a contact
