@@ -242,7 +242,7 @@ def test_what_was_found_before_does_not_matter(count):
     finder = Finder(count)
     for size in (1.0, 30.0, 0.0):
         finder(*pile(count, rng, size))
-        for scratch in (finder.work.aabb_slab, finder.work.slab_bits, finder.work.gpu_dense_rows, finder.work.pairs):
+        for scratch in (finder.work.aabb_slab, finder.work.slab_bits, finder.work.candidates, finder.work.pairs):
             scratch.assign(rng.integers(0, 2**31, scratch.shape).astype(scratch.numpy().dtype))
         finder.check(*pile(count, rng))
 
