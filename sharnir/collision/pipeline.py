@@ -9,7 +9,7 @@ import warp as wp
 
 from sharnir.collision.bounds import aabb_half_extents, box_extent_along, has_tight_box, is_obb_overlapping
 from sharnir.collision.broad_phase import find_pairs, set_aabb
-from sharnir.collision.buffers import CollisionScratch, Contacts
+from sharnir.collision.buffers import CONTACTS_FOUND, CONTACTS_STORED, CollisionScratch, Contacts
 from sharnir.collision.contact_model import ContactModel
 from sharnir.collision.convex.narrow_phase import collide_convex
 from sharnir.collision.convex.primitives import collide_capsules, collide_half_space_round, is_round
@@ -35,7 +35,7 @@ from sharnir.kernels.columns import (
     set_item3,
     set_item_int,
 )
-from sharnir.kernels.types import array2, column, real, vec3
+from sharnir.kernels.types import MAT33, MAT33_XZ, MAT33_YZ, MAT33_ZZ, VEC3, array2, column, real, vec3
 
 COLLISION_MODULE_OPTIONS = {
     "enable_backward": False,
@@ -70,9 +70,9 @@ def _make_update_shapes(name: str, rounds_only: bool) -> Any:
                 x = pivot_of(tree, ws, link, w) + r
             box_center = x
             if wp.static(rounds_only):
-                put(scratch.R, 9 * s + 2, w, R[0, 2])
-                put(scratch.R, 9 * s + 5, w, R[1, 2])
-                put(scratch.R, 9 * s + 8, w, R[2, 2])
+                put(scratch.R, MAT33 * s + MAT33_XZ, w, R[0, 2])
+                put(scratch.R, MAT33 * s + MAT33_YZ, w, R[1, 2])
+                put(scratch.R, MAT33 * s + MAT33_ZZ, w, R[2, 2])
             else:
                 put33(scratch.R, s, w, R)
                 box_center = x + R * model.geo.box_center[s]
@@ -250,15 +250,15 @@ find_round_contacts = _make_find_contacts("find_round_contacts", ROUND_SHAPES)
 def export_contacts(scratch: CollisionScratch, contacts: Contacts, needed: int, w: int):
     """Copy the contacts found from the workspace column to the arrays of world w. needed: contacts found."""
     count = wp.clamp(needed, 0, contacts.capacity)
-    set_item_int(contacts.count, 0, w, count)
-    set_item_int(contacts.count, 1, w, needed)
+    set_item_int(contacts.count, CONTACTS_STORED, w, count)
+    set_item_int(contacts.count, CONTACTS_FOUND, w, needed)
     c = int(0)
     while c < count:
         set_item_int(contacts.shape, 2 * c, w, get_int(scratch.contact_shape, 2 * c, w))
         set_item_int(contacts.shape, 2 * c + 1, w, get_int(scratch.contact_shape, 2 * c + 1, w))
         set_item_int(contacts.feature, c, w, get_int(scratch.contacts.feature, c, w))
-        set_item3(contacts.normal, 3 * c, w, get3(scratch.contacts.normal, c, w))
-        set_item3(contacts.point, 3 * c, w, get3(scratch.contacts.point, c, w))
+        set_item3(contacts.normal, VEC3 * c, w, get3(scratch.contacts.normal, c, w))
+        set_item3(contacts.point, VEC3 * c, w, get3(scratch.contacts.point, c, w))
         set_item(contacts.gap, c, w, get(scratch.contacts.gap, c, w))
         c += 1
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collision.convex.epa_refine import refine_normal
-from sharnir.collision.convex.gjk import Simplex, find_closest_on_triangle
+from sharnir.collision.convex.gjk import LAST_OF_TETRAHEDRON, Simplex, find_closest_on_triangle
 from sharnir.collision.convex.support_mapping import core_support, make_perpendicular
 from sharnir.collision.shapes import Geometry, ShapePose
 from sharnir.enums import CYLINDER
 from sharnir.kernels.types import DOUBLE, cos_sin, real, real_array, vec3, vec3_array, vec3i_array
 
-LAST_OF_TETRAHEDRON = wp.constant(3)  # vertex
 MAX_EPA_VERTICES = wp.constant(64)
 MAX_EPA_FACES = wp.constant(128)  # Euler: 2 V − 4
 MAX_HORIZON_EDGES = wp.constant(64)  # of the horizon seen from a new vertex

@@ -15,6 +15,7 @@ from sharnir.kernels.types import DOUBLE, real, vec3, vec3_array, vec4
 GJK_BEYOND_REACH = 0  # farther apart than asked for
 GJK_SEPARATED = 1  # farther apart than rounding
 GJK_OVERLAPPING = 2  # the cores share a point
+LAST_OF_TETRAHEDRON = wp.constant(3)  # index of its fourth vertex
 MAX_GJK_ITERATIONS = wp.constant(64)
 # relative: height of a tetrahedron that spans no volume
 TOL_FLAT_SIMPLEX = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-6))
@@ -188,7 +189,7 @@ def gjk_distance(geo: Geometry, A: ShapePose, B: ShapePose, reach: real, simplex
                 simplex.point[count] = corner
                 simplex.point_a[count] = a
                 v_new, weights = _find_closest_on_simplex(simplex.point, count + 1)
-                total = weights[0] + weights[1] + weights[2] + weights[3]
+                total = weights[0] + weights[1] + weights[2] + weights[LAST_OF_TETRAHEDRON]
                 new_a = vec3()
                 kept = int(0)
                 if total <= real(0.0):

@@ -17,7 +17,7 @@ from sharnir.collision.queries.raycast_convex import (
     make_interval,
     make_miss,
 )
-from sharnir.collision.shapes import Geometry, ShapePose
+from sharnir.collision.shapes import TRIANGLE_CORNERS, Geometry, ShapePose
 from sharnir.kernels.types import DOUBLE, real, vec3
 
 # barycentric, by which triangles are enlarged, so that rays do not pass between them
@@ -212,9 +212,9 @@ def cast_mesh(geo: Geometry, mesh: int, ray: Ray, max_distance: real):
             k = geo.node_first[node]
             last = k + geo.node_count[node]
             while k < last:
-                a = geo.mesh_vertex[geo.mesh_triangle_vertex[3 * k]]
-                b = geo.mesh_vertex[geo.mesh_triangle_vertex[3 * k + 1]]
-                c = geo.mesh_vertex[geo.mesh_triangle_vertex[3 * k + 2]]
+                a = geo.mesh_vertex[geo.mesh_triangle_vertex[TRIANGLE_CORNERS * k]]
+                b = geo.mesh_vertex[geo.mesh_triangle_vertex[TRIANGLE_CORNERS * k + 1]]
+                c = geo.mesh_vertex[geo.mesh_triangle_vertex[TRIANGLE_CORNERS * k + 2]]
                 candidate = cast_triangle(a, b, c, ray)
                 if candidate.distance < best or (candidate.distance <= best and out.distance == RAY_INFINITY):
                     out = candidate

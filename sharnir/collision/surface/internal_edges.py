@@ -14,6 +14,9 @@ import warp as wp
 from sharnir.collision.contact_reduction import insert_contact
 from sharnir.collision.convex.support_mapping import core_radius, core_support, make_perpendicular
 from sharnir.collision.shapes import (
+    EDGE_AB,
+    EDGE_BC,
+    EDGE_CA,
     Geometry,
     NarrowPhaseContext,
     ShapePose,
@@ -173,15 +176,15 @@ def is_outer_direction(geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, d
 def find_flat_edges(triangle: SurfaceTriangle):
     """Bit k: the surface continues across edge k flat or upwards (concave): an internal edge."""
     out = int(0)
-    if (triangle.neighbour_bits & 1) == 1:
+    if (triangle.neighbour_bits & EDGE_AB) == EDGE_AB:
         v = triangle.opposite_ab - triangle.a
-        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), 1, 0)
-    if (triangle.neighbour_bits & 2) == 2:
+        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), EDGE_AB, 0)
+    if (triangle.neighbour_bits & EDGE_BC) == EDGE_BC:
         v = triangle.opposite_bc - triangle.b
-        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), 2, 0)
-    if (triangle.neighbour_bits & 4) == 4:
+        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), EDGE_BC, 0)
+    if (triangle.neighbour_bits & EDGE_CA) == EDGE_CA:
         v = triangle.opposite_ca - triangle.c
-        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), 4, 0)
+        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), EDGE_CA, 0)
     return out
 
 
