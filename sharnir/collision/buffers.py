@@ -10,6 +10,7 @@ from sharnir.collision.shapes import ContactList
 from sharnir.kernels.columns import allocate_columns, ints2
 from sharnir.kernels.types import array2, real
 
+CONTACTS_STORED, CONTACTS_FOUND = 0, 1  # of Contacts.count: stored, and found, which may be more
 SPARE_CONTACTS = 16  # contacts of extra room that a pair needs while it is reduced
 
 
@@ -18,7 +19,7 @@ class Contacts:
     """Contacts of every world that touch or may touch within a step, [item, world]."""
 
     capacity: int  # contacts there is room for
-    count: ints2  # [2] contacts stored, contacts found
+    count: ints2  # [2] CONTACTS_STORED, CONTACTS_FOUND
     shape: ints2  # [2 point] the smaller index first
     feature: ints2  # [point] see `ContactList`
     normal: array2  # [3 point] from the first shape to the second, world axes

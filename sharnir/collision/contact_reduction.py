@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.shapes import ContactList
-from sharnir.kernels.columns import get, get3, get_int, put, put3, put_int
+from sharnir.collision.shapes import ContactList, ContactPoint, WorldSphere, read_contact, write_contact
+from sharnir.kernels.columns import get, get3
 from sharnir.kernels.types import real, vec3
 
 MAX_PAIR_CONTACTS = 8  # contacts of a pair, at most
@@ -14,31 +14,10 @@ TOL_CLEARLY_DEEPER = wp.constant(real(1.0e-5))  # relative to the sphere's radiu
 TOL_SAME_CONTACT = wp.constant(real(1.0e-3))  # relative to the sphere's radius: contacts nearer to each other are one
 
 
-@wp.struct
-class WorldSphere:
-    """A sphere, world: here the bounding sphere of the convex shape of a pair, as length scale."""
-
-    center: vec3  # world, m
-    radius: real  # m
-
-
-@wp.func
-def write_contact(contacts: ContactList, k: int, normal: vec3, point: vec3, gap: real, feature: int, w: int):
-    """Write contact k."""
-    put3(contacts.normal, k, w, normal)
-    put3(contacts.point, k, w, point)
-    put(contacts.gap, k, w, gap)
-    put_int(contacts.feature, k, w, feature)
-
-
 @wp.func
 def copy_contact(contacts: ContactList, source: int, target: int, w: int):
     """Copy contact `source` to `target`."""
-    normal = get3(contacts.normal, source, w)
-    point = get3(contacts.point, source, w)
-    write_contact(
-        contacts, target, normal, point, get(contacts.gap, source, w), get_int(contacts.feature, source, w), w
-    )
+    write_contact(contacts, target, read_contact(contacts, source, w), w)
 
 
 @wp.func
@@ -97,33 +76,23 @@ def find_least_useful(contacts: ContactList, first: int, n: int, sphere: WorldSp
 
 
 @wp.func
-def insert_contact(
-    contacts: ContactList,
-    first: int,
-    n: int,
-    normal: vec3,
-    point: vec3,
-    gap: real,
-    feature: int,
-    sphere: WorldSphere,
-    w: int,
-):
+def insert_contact(contacts: ContactList, first: int, n: int, contact: ContactPoint, sphere: WorldSphere, w: int):
     """Insert a contact into those from `first` to n, of which at most MAX_PAIR_CONTACTS are kept; returns the new n.
     There must be room for one more. Of duplicates the deeper one is kept."""
     k = int(first)
     duplicate = int(-1)
     while k < n and duplicate < 0:
         if (
-            contact_dissimilarity(contacts, k, normal, point, sphere, w)
+            contact_dissimilarity(contacts, k, contact.normal, contact.point, sphere, w)
             < TOL_SAME_CONTACT * TOL_SAME_CONTACT * sphere.radius * sphere.radius
         ):
             duplicate = k
         k += 1
     if duplicate >= 0:
-        if gap < get(contacts.gap, duplicate, w):
-            write_contact(contacts, duplicate, normal, point, gap, feature, w)
+        if contact.gap < get(contacts.gap, duplicate, w):
+            write_contact(contacts, duplicate, contact, w)
     else:
-        write_contact(contacts, n, normal, point, gap, feature, w)
+        write_contact(contacts, n, contact, w)
         n += 1
         if n - first > MAX_PAIR_CONTACTS:
             dropped = find_least_useful(contacts, first, n, sphere, w)

@@ -8,13 +8,14 @@ from typing import Any
 import warp as wp
 
 from sharnir.collision.bounds import aabb_half_extents, box_extent_along, has_tight_box, is_obb_overlapping
-from sharnir.collision.broad_phase import BroadPhase, find_pairs, set_aabb
-from sharnir.collision.buffers import CollisionScratch, Contacts
+from sharnir.collision.broad_phase import find_pairs, set_aabb
+from sharnir.collision.buffers import CONTACTS_FOUND, CONTACTS_STORED, CollisionScratch, Contacts
+from sharnir.collision.contact_model import ContactModel
 from sharnir.collision.convex.narrow_phase import collide_convex
 from sharnir.collision.convex.primitives import collide_capsules, collide_half_space_round, is_round
 from sharnir.collision.convex.separating_axis_cache import is_gjk_pair, is_separated_along
-from sharnir.collision.shapes import Geometry, ShapePose
-from sharnir.collision.speculative import cull_speculative
+from sharnir.collision.shapes import ShapePose, make_narrow_phase_context
+from sharnir.collision.speculative import cull_speculative, make_collision_context
 from sharnir.collision.surface.convex_vs_surface import collide_shapes
 from sharnir.dynamics.forces import pivot_of
 from sharnir.dynamics.kinematics import poses
@@ -34,8 +35,7 @@ from sharnir.kernels.columns import (
     set_item3,
     set_item_int,
 )
-from sharnir.kernels.types import array2, column, real, vec3
-from sharnir.kernels.vector_ops import indices
+from sharnir.kernels.types import MAT33, MAT33_XZ, MAT33_YZ, MAT33_ZZ, VEC3, array2, column, real, vec3
 
 COLLISION_MODULE_OPTIONS = {
     "enable_backward": False,
@@ -44,31 +44,6 @@ COLLISION_MODULE_OPTIONS = {
 
 # sphere, capsule, half-space; all convex shapes; all kinds
 ROUND_SHAPES, CONVEX_SHAPES, ALL_SHAPES = range(3)
-PROPERTIES_PER_PAIR = 6  # of a pair of materials
-SLIDING_FRICTION, STATIC_FRICTION, ROLLING_FRICTION, TORSIONAL_FRICTION, RESTITUTION_FACTOR, RESTITUTION_THRESHOLD = (
-    range(PROPERTIES_PER_PAIR)
-)
-
-
-@wp.struct
-class ContactModel:
-    """Contact model of a model: its shapes, which pairs may collide, and materials."""
-
-    geo: Geometry
-    has_pairs: int  # 1 if any two shapes may collide
-    only_round: int  # 1 if all shapes are spheres, capsules and half-spaces
-    only_convex: int  # 1 if there are no height fields and no meshes
-    # 1 if velocities before the step matter: for restitution, or static friction above sliding friction
-    needs_velocity_before: int
-    broad_phase: BroadPhase
-    speculative_margin: real  # m, gap up to which contacts are found besides what motion asks for
-    material_count: int
-    material: indices  # [shape]
-    material_pair_table: wp.array(dtype=real)  # [PROPERTIES_PER_PAIR material²] of pairs of materials
-    sprocket: indices  # [shape] link of the sprocket whose belt runs round it, -1 for none
-    belt_lever: wp.array(dtype=vec3)  # [shape] m, sprocket radius times its axis, link axes
-    # [shape] velocity of the surface relative to its body (conveyor), link axes, m/s
-    surface_velocity: wp.array(dtype=vec3)
 
 
 def _make_update_shapes(name: str, rounds_only: bool) -> Any:
@@ -95,9 +70,9 @@ def _make_update_shapes(name: str, rounds_only: bool) -> Any:
                 x = pivot_of(tree, ws, link, w) + r
             box_center = x
             if wp.static(rounds_only):
-                put(scratch.R, 9 * s + 2, w, R[0, 2])
-                put(scratch.R, 9 * s + 5, w, R[1, 2])
-                put(scratch.R, 9 * s + 8, w, R[2, 2])
+                put(scratch.R, MAT33 * s + MAT33_XZ, w, R[0, 2])
+                put(scratch.R, MAT33 * s + MAT33_YZ, w, R[1, 2])
+                put(scratch.R, MAT33 * s + MAT33_ZZ, w, R[2, 2])
             else:
                 put33(scratch.R, s, w, R)
                 box_center = x + R * model.geo.box_center[s]
@@ -160,10 +135,31 @@ def is_bounds_overlapping(model: ContactModel, scratch: CollisionScratch, a: int
     return overlapping
 
 
+@wp.struct
+class ShapePair:
+    """Two shapes that may touch."""
+
+    a: int  # indices of the shapes, a < b
+    b: int
+    A: ShapePose
+    B: ShapePose
+    margin: real  # m, gap up to which they may touch within the step
+
+
 @wp.func
-def append_nothing(
-    model: ContactModel, scratch: CollisionScratch, a: int, b: int, A: ShapePose, B: ShapePose, margin: real, n: int, w: int
-):  # fmt: skip
+def make_shape_pair(a: int, b: int, A: ShapePose, B: ShapePose, margin: real):
+    """The pair of shapes a and b at poses A and B. margin: m."""
+    out = ShapePair()
+    out.a = a
+    out.b = b
+    out.A = A
+    out.B = B
+    out.margin = margin
+    return out
+
+
+@wp.func
+def append_nothing(model: ContactModel, scratch: CollisionScratch, pair: ShapePair, n: int, w: int):
     """Append no contact; returns n."""
     return n
 
@@ -176,18 +172,18 @@ def _make_collide_pair(family: int) -> Any:
         return append_nothing
     append_contacts = collide_convex if family == CONVEX_SHAPES else collide_shapes
 
-    def collide_pair(
-        model: ContactModel, scratch: CollisionScratch, a: int, b: int, A: ShapePose, B: ShapePose, margin: real, n: int, w: int
-    ):  # fmt: skip
-        """Append the points of shapes a and b, unless they are apart as they were; returns how many there are then."""
-        slot = (a * model.geo.count + b) % scratch.axis_cache_slots
-        is_cached = is_gjk_pair(A.kind, B.kind)
+    def collide_pair(model: ContactModel, scratch: CollisionScratch, pair: ShapePair, n: int, w: int):
+        """Append the contacts of a pair, unless they are separated as they were; returns how many there are then."""
+        slot = (pair.a * model.geo.count + pair.b) % scratch.axis_cache_slots
+        is_cached = is_gjk_pair(pair.A.kind, pair.B.kind)
         is_separated = bool(False)
         if is_cached:
-            is_separated = is_separated_along(model.geo, A, B, get3(scratch.axis_cache, slot, w), margin)
+            axis = get3(scratch.axis_cache, slot, w)
+            is_separated = is_separated_along(model.geo, pair.A, pair.B, axis, pair.margin)
         first = n
         if not is_separated:
-            n = append_contacts(model.geo, A, B, margin, scratch.contacts, n, w)
+            ctx = make_narrow_phase_context(model.geo, scratch.contacts, pair.margin, w)
+            n = append_contacts(ctx, pair.A, pair.B, n)
         if is_cached and not is_separated and n == first and n < scratch.contacts.capacity:
             put3(scratch.axis_cache, slot, w, get3(scratch.contacts.normal, n, w))
         return n
@@ -223,14 +219,16 @@ def _make_find_contacts(name: str, family: int) -> Any:
                 first = n
                 A = shape_pose_of(model, scratch, a, w)
                 B = shape_pose_of(model, scratch, b, w)
+                ctx = make_narrow_phase_context(model.geo, scratch.contacts, margin, w)
                 if is_round(A) and is_round(B):
-                    n = collide_capsules(A, B, margin, scratch.contacts, n, real(1.0), w)
+                    n = collide_capsules(ctx, A, B, n)
                 elif A.kind == HALF_SPACE and is_round(B):
-                    n = collide_half_space_round(A, B, margin, scratch.contacts, n, real(1.0), w)
+                    n = collide_half_space_round(ctx, A, B, n)
                 elif B.kind == HALF_SPACE and is_round(A):
-                    n = collide_half_space_round(B, A, margin, scratch.contacts, n, real(-1.0), w)
+                    ctx.flip = real(-1.0)
+                    n = collide_half_space_round(ctx, B, A, n)
                 else:
-                    n = collide_pair(model, scratch, a, b, A, B, margin, n, w)
+                    n = collide_pair(model, scratch, make_shape_pair(a, b, A, B, margin), n, w)
                 c = int(first)
                 while c < wp.min(n, scratch.contacts.capacity):
                     put_int(scratch.contact_shape, 2 * c, w, a)
@@ -252,15 +250,15 @@ find_round_contacts = _make_find_contacts("find_round_contacts", ROUND_SHAPES)
 def export_contacts(scratch: CollisionScratch, contacts: Contacts, needed: int, w: int):
     """Copy the contacts found from the workspace column to the arrays of world w. needed: contacts found."""
     count = wp.clamp(needed, 0, contacts.capacity)
-    set_item_int(contacts.count, 0, w, count)
-    set_item_int(contacts.count, 1, w, needed)
+    set_item_int(contacts.count, CONTACTS_STORED, w, count)
+    set_item_int(contacts.count, CONTACTS_FOUND, w, needed)
     c = int(0)
     while c < count:
         set_item_int(contacts.shape, 2 * c, w, get_int(scratch.contact_shape, 2 * c, w))
         set_item_int(contacts.shape, 2 * c + 1, w, get_int(scratch.contact_shape, 2 * c + 1, w))
         set_item_int(contacts.feature, c, w, get_int(scratch.contacts.feature, c, w))
-        set_item3(contacts.normal, 3 * c, w, get3(scratch.contacts.normal, c, w))
-        set_item3(contacts.point, 3 * c, w, get3(scratch.contacts.point, c, w))
+        set_item3(contacts.normal, VEC3 * c, w, get3(scratch.contacts.normal, c, w))
+        set_item3(contacts.point, VEC3 * c, w, get3(scratch.contacts.point, c, w))
         set_item(contacts.gap, c, w, get(scratch.contacts.gap, c, w))
         c += 1
 
@@ -284,9 +282,8 @@ def _make_kernel(name: str, family: int) -> Any:
         needed = find_contacts(tree, ws, model, scratch, settings[0, 0], w)
         if wp.static(family != ROUND_SHAPES):
             if needed > 0 and needed <= scratch.contacts.capacity:
-                needed = cull_speculative(
-                    tree, ws, model.geo, scratch, model.speculative_margin, needed, settings[0, 0], w
-                )
+                ctx = make_collision_context(tree, ws, model, scratch, settings[0, 0])
+                needed = cull_speculative(ctx, needed, w)
         export_contacts(scratch, contacts, needed, w)
 
     collide_kernel.__name__ = collide_kernel.__qualname__ = name

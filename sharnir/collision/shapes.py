@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.kernels.columns import ints2, put, put3, put_int
+from sharnir.kernels.columns import get, get3, get_int, ints2, put, put3, put_int
 from sharnir.kernels.types import array2, mat33, real, vec3
 from sharnir.kernels.vector_ops import indices
+
+TRIANGLE_CORNERS = 3  # entries of a triangle in Geometry.mesh_triangle_vertex and mesh_opposite_vertex
+# bits of a triangle's edges: from its first corner to the second, second to third, third to first
+EDGE_AB, EDGE_BC, EDGE_CA = 1, 2, 4
 
 
 @wp.struct
@@ -50,9 +54,7 @@ class Geometry:
     mesh_vertex: wp.array(dtype=vec3)  # [mesh vertex] m, shape frame
     mesh_triangle_vertex: indices  # [3 triangle] mesh vertices, counter-clockwise seen from outside
     # [3 triangle] the neighbour's third vertex across edge k → k + 1; −1: none, or several
-    mesh_opposite_vertex: (
-        indices  # [3 triangle] the neighbour's third vertex across edge k → k + 1; −1: none, or several
-    )
+    mesh_opposite_vertex: indices
     mesh_neighbour_start: indices  # [mesh vertex + 1] first of its neighbours along edges, in `mesh_neighbour`
     mesh_neighbour: indices  # mesh vertices
 
@@ -80,12 +82,91 @@ class ContactList:
     feature: ints2  # [point] feature id: the same as long as the same features touch
 
 
+@wp.struct
+class ContactPoint:
+    """One contact of two shapes."""
+
+    normal: vec3  # from the first shape to the second, unit length, world axes
+    point: vec3  # halfway between the two surfaces, world, m
+    gap: real  # from the first surface to the second along the normal, m; negative: they overlap
+    feature: int  # feature id: the same as long as the same features touch
+
+
+@wp.struct
+class NarrowPhaseContext:
+    """What the narrow phase of a pair needs besides the two shapes."""
+
+    geo: Geometry
+    contacts: ContactList  # to which contacts are appended
+    margin: real  # m, contacts with a smaller gap are found
+    flip: real  # −1 where the shapes were swapped: normals are stored reversed; else 1
+    origin: vec3  # world, m, about which the poses of the pair are given
+    w: int
+
+
+@wp.struct
+class WorldSphere:
+    """A sphere: of a round shape, or the bounding sphere of the convex shape of a pair, as length scale."""
+
+    center: vec3  # world, m
+    radius: real  # m
+
+
 @wp.func
-def append_contact(contacts: ContactList, n: int, normal: vec3, point: vec3, gap: real, feature: int, w: int):
+def make_contact(normal: vec3, point: vec3, gap: real, feature: int):
+    """A contact of these four parts."""
+    out = ContactPoint()
+    out.normal = normal
+    out.point = point
+    out.gap = gap
+    out.feature = feature
+    return out
+
+
+@wp.func
+def make_narrow_phase_context(geo: Geometry, contacts: ContactList, margin: real, w: int):
+    """The context of a pair in the order given, posed about the world's origin. margin: m."""
+    out = NarrowPhaseContext()
+    out.geo = geo
+    out.contacts = contacts
+    out.margin = margin
+    out.flip = real(1.0)
+    out.w = w
+    return out
+
+
+@wp.func
+def make_sphere(center: vec3, radius: real):
+    """A sphere about a center (world, m) with a radius (m)."""
+    out = WorldSphere()
+    out.center = center
+    out.radius = radius
+    return out
+
+
+@wp.func
+def read_contact(contacts: ContactList, k: int, w: int):
+    """Contact k."""
+    return make_contact(
+        get3(contacts.normal, k, w),
+        get3(contacts.point, k, w),
+        get(contacts.gap, k, w),
+        get_int(contacts.feature, k, w),
+    )
+
+
+@wp.func
+def write_contact(contacts: ContactList, k: int, contact: ContactPoint, w: int):
+    """Write contact k."""
+    put3(contacts.normal, k, w, contact.normal)
+    put3(contacts.point, k, w, contact.point)
+    put(contacts.gap, k, w, contact.gap)
+    put_int(contacts.feature, k, w, contact.feature)
+
+
+@wp.func
+def append_contact(contacts: ContactList, n: int, contact: ContactPoint, w: int):
     """Append contact n if there is room; returns n + 1, stored or not."""
     if n < contacts.capacity:
-        put3(contacts.normal, n, w, normal)
-        put3(contacts.point, n, w, point)
-        put(contacts.gap, n, w, gap)
-        put_int(contacts.feature, n, w, feature)
+        write_contact(contacts, n, contact, w)
     return n + 1

@@ -8,8 +8,7 @@ import numpy as np
 import warp as wp
 
 from sharnir.collision.broad_phase import upload_broad_phase
-from sharnir.collision.filters import build_collision_filter
-from sharnir.collision.pipeline import (
+from sharnir.collision.contact_model import (
     RESTITUTION_FACTOR,
     ROLLING_FRICTION,
     SLIDING_FRICTION,
@@ -17,6 +16,7 @@ from sharnir.collision.pipeline import (
     TORSIONAL_FRICTION,
     ContactModel,
 )
+from sharnir.collision.filters import build_collision_filter
 from sharnir.collision.shapes_upload import upload_geometry
 from sharnir.enums import CAPSULE, HALF_SPACE, HEIGHT_FIELD, MESH, SPHERE
 from sharnir.kernels.types import np_real, real, vec3

@@ -6,10 +6,17 @@ import warp as wp
 
 from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
-from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of, measure_joint_coordinates
-from sharnir.dynamics.tree import Tree, Workspace, ints
+from sharnir.dynamics.loop_joints import (
+    JOINT_ROWS,
+    ROW_TABLE_ENTRY,
+    LoopJoints,
+    evaluate_row,
+    loop_frames_of,
+    measure_joint_coordinates,
+)
+from sharnir.dynamics.tree import DenseRow, Tree, Workspace, Wrench, ints, make_row, make_wrench
 from sharnir.kernels.columns import get, get3, get33, put, put3
-from sharnir.kernels.types import KERNEL_OPTIONS, array2, mat33, real, vec3
+from sharnir.kernels.types import ANGULAR, KERNEL_OPTIONS, SPATIAL, VEC3, array2, mat33, real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 
@@ -52,9 +59,9 @@ def frame_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: 
     r = get3(ws.x, i, 0) + R * wanted.pos[f]
     put3(found.pos, f, 0, r + get3(ws.O, tree.root[i], 0))
     B = R * wanted.rot[f]
-    put3(found.rot, 3 * f, 0, vec3(B[0, 0], B[0, 1], B[0, 2]))
-    put3(found.rot, 3 * f + 1, 0, vec3(B[1, 0], B[1, 1], B[1, 2]))
-    put3(found.rot, 3 * f + 2, 0, vec3(B[2, 0], B[2, 1], B[2, 2]))
+    put3(found.rot, VEC3 * f, 0, vec3(B[0, 0], B[0, 1], B[0, 2]))
+    put3(found.rot, VEC3 * f + 1, 0, vec3(B[1, 0], B[1, 1], B[1, 2]))
+    put3(found.rot, VEC3 * f + 2, 0, vec3(B[2, 0], B[2, 1], B[2, 2]))
     while i >= 0:
         d = tree.dof[i]
         while d < tree.dof[i + 1]:
@@ -62,8 +69,8 @@ def frame_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: 
             Sv = get3(ws.S, 2 * d, 0) + wp.cross(Sw, r)
             k = int(0)
             while k < 3:
-                put(found.J, (6 * f + k) * n + d, 0, Sv[k])
-                put(found.J, (6 * f + 3 + k) * n + d, 0, Sw[k])
+                put(found.J, (SPATIAL * f + k) * n + d, 0, Sv[k])
+                put(found.J, (SPATIAL * f + ANGULAR + k) * n + d, 0, Sw[k])
                 k += 1
             d += 1
         i = tree.parent[i]
@@ -93,7 +100,7 @@ def com_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: Ki
             J = get3(ws.S, 2 * d, 0) * subtree_share[0] + wp.cross(get3(ws.S, 2 * d + 1, 0), r)
             k = int(0)
             while k < 3:
-                put(found.Jc, (3 * c + k) * n + d, 0, J[k])
+                put(found.Jc, (VEC3 * c + k) * n + d, 0, J[k])
                 k += 1
             d += 1
         lam = tree.parent[i]
@@ -104,15 +111,14 @@ def com_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: Ki
 
 
 @wp.func
-def add_jacobian_row(tree: Tree, ws: Workspace, J: array2, row: int, link: int, f: vec3, n: vec3):
-    """J[row + d] += S_d · (f, n) for all coordinates d from a link to its root: Jacobian row of a unit wrench about the
-    pivot."""
+def add_jacobian_row(tree: Tree, ws: Workspace, row: DenseRow, link: int, wrench: Wrench):
+    """J_d += S_d · (f, n) for all coordinates d from a link to its root: Jacobian row of a wrench about the pivot."""
     i = int(link)
     while i >= 0:
         d = tree.dof[i]
         while d < tree.dof[i + 1]:
-            rate = wp.dot(f, get3(ws.S, 2 * d, 0)) + wp.dot(n, get3(ws.S, 2 * d + 1, 0))
-            put(J, row + d, 0, get(J, row + d, 0) + rate)
+            rate = wp.dot(wrench.f, get3(ws.S, 2 * d, 0)) + wp.dot(wrench.n, get3(ws.S, 2 * d + 1, 0))
+            put(row.array, row.start + d, 0, get(row.array, row.start + d, 0) + rate)
             d += 1
         i = tree.parent[i]
 
@@ -124,9 +130,9 @@ def loop_jacobian(tree: Tree, ws: Workspace, loops: LoopJoints, found: Kinematic
     s = loop_frames_of(tree, ws, loops, k, 0)
     kind = loops.kind[k]
     j = int(0)
-    while j < 6:
-        r = 6 * k + j
-        g, force, torque = evaluate_row(loops, s, k, (6 * kind + j) * 3)
+    while j < JOINT_ROWS:
+        r = JOINT_ROWS * k + j
+        g, force, torque = evaluate_row(loops, s, k, (JOINT_ROWS * kind + j) * ROW_TABLE_ENTRY)
         if j >= loops.constraint_count[kind]:
             g = real(0.0)
         put(found.g, r, 0, g)
@@ -134,10 +140,11 @@ def loop_jacobian(tree: Tree, ws: Workspace, loops: LoopJoints, found: Kinematic
         while d < n:
             put(found.Jl, r * n + d, 0, real(0.0))
             d += 1
-        add_jacobian_row(tree, ws, found.Jl, r * n, s.b, force, torque + wp.cross(s.rb, force))
-        add_jacobian_row(tree, ws, found.Jl, r * n, s.a, -force, -(torque + wp.cross(s.ra, force)))
+        row = make_row(found.Jl, r * n)
+        add_jacobian_row(tree, ws, row, s.b, make_wrench(force, torque + wp.cross(s.rb, force)))
+        add_jacobian_row(tree, ws, row, s.a, make_wrench(-force, -(torque + wp.cross(s.ra, force))))
         j += 1
-    measure_joint_coordinates(loops, found.loop_q, found.near, s, k, kind, 0)
+    measure_joint_coordinates(loops, found.loop_q, found.near, s, k, 0)
 
 
 @wp.kernel

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sharnir.checks import vector
+from sharnir.dynamics.energy import TOTALS_SIZE, Total
 from sharnir.dynamics.evaluator import Dynamics, require_model
 from sharnir.dynamics.tree import cast_to_precision
 from sharnir.enums import NOTHING, SPRINGS, WRENCHES
@@ -166,27 +167,28 @@ def body_velocities(model: Model, q: Any, v: Any, *, device: str = "cpu") -> Rea
 def center_of_mass(model: Model, q: Any, *, device: str = "cpu") -> Reals:
     """[3] of all bodies together, m."""
     e, many = _load_inputs(model, device, q=q)
-    return _center_of_mass(_read_result(e.totals(), many, 12))
+    return _center_of_mass(_read_result(e.totals(), many, TOTALS_SIZE))
 
 
 def energy(model: Model, q: Any, v: Any, *, device: str = "cpu") -> tuple[Reals, Reals]:
     """Kinetic and potential energy (J): gravity, zero at the origin, and springs."""
     e, many = _load_inputs(model, device, q=q, v=v)
-    sums = _read_result(e.totals(), many, 12)
-    return sums[4], sums[5]
+    sums = _read_result(e.totals(), many, TOTALS_SIZE)
+    return sums[Total.KINETIC], sums[Total.POTENTIAL]
 
 
 def momentum(model: Model, q: Any, v: Any, *, device: str = "cpu") -> tuple[Reals, Reals]:
     """Linear momentum [3] (kg m/s) and angular momentum [3] about the common centre of mass (kg m²/s)."""
     e, many = _load_inputs(model, device, q=q, v=v)
-    sums = _read_result(e.totals(), many, 12)
-    P, L = sums[6:9], sums[9:12]
+    sums = _read_result(e.totals(), many, TOTALS_SIZE)
+    P, L = sums[Total.LINEAR_X : Total.LINEAR_Z + 1], sums[Total.ANGULAR_X : Total.ANGULAR_Z + 1]
     return P, L - np.cross(_center_of_mass(sums), P, axis=0)
 
 
 def _center_of_mass(sums: Reals) -> Reals:
     """First moment over mass; the origin where there is no mass."""
-    return np.asarray(sums[1:4] / np.where(sums[0] > 0, sums[0], 1.0))
+    mass = sums[Total.MASS]
+    return np.asarray(sums[Total.MOMENT_X : Total.MOMENT_Z + 1] / np.where(mass > 0, mass, 1.0))
 
 
 __all__ = [

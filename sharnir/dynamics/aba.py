@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.dynamics.tree import DenseRow, Tree, Workspace, Wrench
 from sharnir.enums import ADD, CARRY, STORE
 from sharnir.kernels.columns import get, get3, get6, get33, item, put, put3, put6, put33
 from sharnir.kernels.types import C_REAL, array2, mat33, real, sym_mul, sym_outer, sym_rotate, vec3, vec6
@@ -182,11 +182,13 @@ def outward(tree: Tree, ws: Workspace, qdd: array2, w: int):
 
 
 @wp.func
-def whiten(tree: Tree, ws: Workspace, link: int, f: vec3, n: vec3, W: array2, start: int, sign: real, w: int):
-    """Add to row W[start..start+nv] what a unit impulse (f, n_O) on a link does, scaled so that J M⁻¹ Jᵀ = W Wᵀ.
+def whiten(tree: Tree, ws: Workspace, link: int, impulse: Wrench, row: DenseRow, w: int):
+    """Add to a row W what an impulse on a link does, scaled so that J M⁻¹ Jᵀ = W Wᵀ.
 
     One walk up the ancestors over the factor of the last inward pass (M-10): w_d = Ŝ_d·p, p ← p − Û_d w_d.
     """
+    f = impulse.f
+    n = impulse.n
     i = int(link)
     while i >= 0:
         d = tree.dof[i + 1] - 1
@@ -194,7 +196,7 @@ def whiten(tree: Tree, ws: Workspace, link: int, f: vec3, n: vec3, W: array2, st
         while d >= first:
             along = wp.dot(get3(ws.S, 2 * d, w), f) + wp.dot(get3(ws.S, 2 * d + 1, w), n)
             w_d = along * get(ws.rsD, d, w)
-            W[start + d, w] = W[start + d, w] + sign * w_d
+            row.array[row.start + d, w] = row.array[row.start + d, w] + w_d
             f = f - get3(ws.U, 2 * d, w) * w_d
             n = n - get3(ws.U, 2 * d + 1, w) * w_d
             d -= 1
@@ -202,9 +204,9 @@ def whiten(tree: Tree, ws: Workspace, link: int, f: vec3, n: vec3, W: array2, st
 
 
 @wp.func
-def whiten_coordinate(tree: Tree, ws: Workspace, link: int, coordinate: int, W: array2, start: int, w: int):
-    """Row W[start..start+nv] of a unit impulse on velocity coordinate `coordinate` of link `link`, whitened so that M⁻¹
-    = W Wᵀ (M-10); entries of other branches are not written."""
+def whiten_coordinate(tree: Tree, ws: Workspace, link: int, coordinate: int, row: DenseRow, w: int):
+    """Row W of a unit impulse on velocity coordinate `coordinate` of link `link`, whitened so that M⁻¹ = W Wᵀ (M-10);
+    entries of other branches are not written."""
     f = vec3()
     n = vec3()
     i = int(link)
@@ -218,7 +220,7 @@ def whiten_coordinate(tree: Tree, ws: Workspace, link: int, coordinate: int, W: 
             elif d < coordinate:
                 along = wp.dot(get3(ws.S, 2 * d, w), f) + wp.dot(get3(ws.S, 2 * d + 1, w), n)
                 w_d = along * get(ws.rsD, d, w)
-            W[start + d, w] = w_d
+            row.array[row.start + d, w] = w_d
             f = f - get3(ws.U, 2 * d, w) * w_d
             n = n - get3(ws.U, 2 * d + 1, w) * w_d
             d -= 1

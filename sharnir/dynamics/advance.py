@@ -7,7 +7,7 @@ import warp as wp
 from sharnir.dynamics.tree import Tree
 from sharnir.enums import BALL, SHIFT, STILL
 from sharnir.kernels.columns import item, item3, set_item
-from sharnir.kernels.types import array2, cos_sin, quat, real
+from sharnir.kernels.types import QUAT_W, array2, cos_sin, quat, real
 
 
 @wp.func
@@ -27,11 +27,11 @@ def integrate_positions(tree: Tree, q: array2, v: array2, dt: real, out: array2,
             if angle > real(1.0e-8):
                 factor = s / angle
             turn = quat(t[0] * factor, t[1] * factor, t[2] * factor, c)
-            new = wp.normalize(quat(item(q, i, w), item(q, i + 1, w), item(q, i + 2, w), item(q, i + 3, w)) * turn)
+            new = wp.normalize(quat(item(q, i, w), item(q, i + 1, w), item(q, i + 2, w), item(q, i + QUAT_W, w)) * turn)
             set_item(out, i, w, new[0])
             set_item(out, i + 1, w, new[1])
             set_item(out, i + 2, w, new[2])
-            set_item(out, i + 3, w, new[3])
+            set_item(out, i + QUAT_W, w, new[QUAT_W])
         elif kind == SHIFT:
             set_item(out, i, w, item(q, i, w) + dt * item(v, d, w))
             set_item(out, i + 1, w, item(q, i + 1, w) + dt * item(v, d + 1, w))

@@ -35,8 +35,9 @@ def composite_inertias(tree: Tree, ws: Workspace, w: int):
 
 
 @wp.func
-def mass_matrix(tree: Tree, ws: Workspace, dofs: int, M: array2, w: int):
+def mass_matrix(tree: Tree, ws: Workspace, M: array2, w: int):
     """M[d·nv + e] = S_dᵀ I^C S_e for e on the path from d to the root; other entries stay zero."""
+    dofs = tree.dof[tree.links]
     i = int(0)
     while i < tree.links:
         d = tree.dof[i]

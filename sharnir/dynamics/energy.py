@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import warp as wp
 
 from sharnir.dynamics.forces import spring_energy
@@ -9,10 +11,25 @@ from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.kernels.columns import get3, get33, item, set_item
 from sharnir.kernels.types import array2, real, vec3
 
-# mass, first moment (3), kinetic, potential energy, linear (3), angular momentum (3)
-TOTALS_SIZE = (
-    12  # mass, centre of mass (3), kinetic, potential energy, linear (3), angular momentum about the origin (3)
-)
+
+class Total(IntEnum):
+    """Numbers of `totals`."""
+
+    MASS = 0  # kg
+    MOMENT_X = 1  # first moment of mass, kg m
+    MOMENT_Y = 2
+    MOMENT_Z = 3
+    KINETIC = 4  # energy, J
+    POTENTIAL = 5
+    LINEAR_X = 6  # linear momentum, kg m/s
+    LINEAR_Y = 7
+    LINEAR_Z = 8
+    ANGULAR_X = 9  # angular momentum about the origin, kg m²/s
+    ANGULAR_Y = 10
+    ANGULAR_Z = 11
+
+
+TOTALS_SIZE = len(Total)
 
 
 @wp.func
@@ -65,15 +82,15 @@ def totals(tree: Tree, ws: Workspace, q: array2, v: array2, out: array2, w: int)
         L = L + wp.cross(r, v_com * m) + R * (tree.inertia[i] * (wp.transpose(R) * om))
         i += 1
     kinetic, potential = energies(tree, ws, q, v, w)
-    set_item(out, 0, w, mass)
-    set_item(out, 1, w, moment[0])
-    set_item(out, 2, w, moment[1])
-    set_item(out, 3, w, moment[2])
-    set_item(out, 4, w, kinetic)
-    set_item(out, 5, w, potential)
-    set_item(out, 6, w, P[0])
-    set_item(out, 7, w, P[1])
-    set_item(out, 8, w, P[2])
-    set_item(out, 9, w, L[0])
-    set_item(out, 10, w, L[1])
-    set_item(out, 11, w, L[2])
+    set_item(out, Total.MASS, w, mass)
+    set_item(out, Total.MOMENT_X, w, moment[0])
+    set_item(out, Total.MOMENT_Y, w, moment[1])
+    set_item(out, Total.MOMENT_Z, w, moment[2])
+    set_item(out, Total.KINETIC, w, kinetic)
+    set_item(out, Total.POTENTIAL, w, potential)
+    set_item(out, Total.LINEAR_X, w, P[0])
+    set_item(out, Total.LINEAR_Y, w, P[1])
+    set_item(out, Total.LINEAR_Z, w, P[2])
+    set_item(out, Total.ANGULAR_X, w, L[0])
+    set_item(out, Total.ANGULAR_Y, w, L[1])
+    set_item(out, Total.ANGULAR_Z, w, L[2])

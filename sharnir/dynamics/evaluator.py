@@ -96,13 +96,13 @@ class Dynamics:
     def crba(self) -> wp.array:
         """Mass matrix [nv·nv] at q."""
         M = self._result("crba", self.model.nv**2)
-        self.launch("crba", kernels.crba_kernel, [self.tree, self.workspace, self.q, self.v, self.model.nv, M])
+        self.launch("crba", kernels.crba_kernel, [self.tree, self.workspace, self.q, self.v, M])
         return M
 
     def whitened(self) -> wp.array:
         """W [nv·nv] with M⁻¹ = W Wᵀ at q: the factor of the articulated-body algorithm applied to unit forces."""
         W = self._result("whitened", self.model.nv**2)
-        args = [self.tree, self.workspace, self.q, self.v, self.tau, self.model.nv, W]
+        args = [self.tree, self.workspace, self.q, self.v, self.tau, W]
         self.launch("whitened", kernels.whitened_kernel, args)
         return W
 
@@ -114,8 +114,7 @@ class Dynamics:
             self._results["point"] = wp.zeros((3, 1), dtype=real, device=self.device)
         self._results["link"].assign(np.array([link], dtype=np.int32))
         self._results["point"].assign(np.asarray(point, dtype=np_real).reshape(3, 1))
-        args = [self.tree, self.workspace, self.q, self.v, self.model.nv]
-        args += [self._results["link"], self._results["point"], J]
+        args = [self.tree, self.workspace, self.q, self.v, self._results["link"], self._results["point"], J]
         self.launch("jacobian", kernels.jacobian_kernel, args)
         return J
 

@@ -8,7 +8,7 @@ import warp as wp
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import BALL, SHIFT, STILL
 from sharnir.kernels.columns import get3, get33, item, item3, put3, set_item
-from sharnir.kernels.types import array2, real, vec3
+from sharnir.kernels.types import ANGULAR, QUAT_W, SPATIAL, array2, real, vec3
 
 
 @wp.func
@@ -17,8 +17,8 @@ def rotation_from_rest(a: array2, b: wp.array(dtype=real), i: int, w: int):
     b[i..i+3]."""
     av = item3(a, i, w)
     bv = vec3(b[i], b[i + 1], b[i + 2])
-    aw = item(a, i + 3, w)
-    bw = b[i + 3]
+    aw = item(a, i + QUAT_W, w)
+    bw = b[i + QUAT_W]
     scalar = aw * bw + wp.dot(av, bv)
     vector = av * bw - bv * aw - wp.cross(bv, av)
     if scalar < real(0.0):
@@ -141,8 +141,8 @@ def set_applied_wrenches(tree: Tree, ws: Workspace, f_ext: array2, w: int):
     """F ← the applied wrenches f_ext (force, torque about the centre of mass, world axes), moved to the pivot."""
     i = int(0)
     while i < tree.links:
-        force = item3(f_ext, 6 * i, w)
-        torque = item3(f_ext, 6 * i + 3, w)
+        force = item3(f_ext, SPATIAL * i, w)
+        torque = item3(f_ext, SPATIAL * i + ANGULAR, w)
         r = get3(ws.x, i, w) + get33(ws.R, i, w) * tree.com[i]
         put3(ws.F, 2 * i, w, force)
         put3(ws.F, 2 * i + 1, w, torque + wp.cross(r, force))

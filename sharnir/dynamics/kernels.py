@@ -11,10 +11,10 @@ from sharnir.dynamics.forces import add_spring_wrenches, passive_forces, set_app
 from sharnir.dynamics.jacobian import point_jacobian
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.rnea import accelerate, joint_forces, link_forces, subtree_forces
-from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.dynamics.tree import Tree, Workspace, make_row
 from sharnir.enums import SPRINGS
 from sharnir.kernels.columns import get3, get33, set_item3
-from sharnir.kernels.types import KERNEL_OPTIONS, array2, vec3
+from sharnir.kernels.types import ANGULAR, KERNEL_OPTIONS, MAT33, MAT33_ROW1, MAT33_ROW2, SPATIAL, VEC3, array2, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 
@@ -53,42 +53,44 @@ def rnea_kernel(
     while i < tree.links:
         f = get3(ws.p, 2 * i, w)
         n = get3(ws.p, 2 * i + 1, w) - wp.cross(get3(ws.x, i, w), f)
-        set_item3(wrench, 6 * i, w, f)
-        set_item3(wrench, 6 * i + 3, w, n)
+        set_item3(wrench, SPATIAL * i, w, f)
+        set_item3(wrench, SPATIAL * i + ANGULAR, w, n)
         i += 1
 
 
 @wp.kernel
-def crba_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, dofs: int, M: array2):
-    """Mass matrix M [dofs · dofs] at q."""
+def crba_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, M: array2):
+    """Mass matrix M [nv · nv] at q."""
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
     composite_inertias(tree, ws, w)
-    mass_matrix(tree, ws, dofs, M, w)
+    mass_matrix(tree, ws, M, w)
 
 
 @wp.kernel
-def whitened_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, tau: array2, dofs: int, W: array2):
-    """W [dofs · dofs] with M⁻¹ = W Wᵀ at q."""
+def whitened_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, tau: array2, W: array2):
+    """W [nv · nv] with M⁻¹ = W Wᵀ at q."""
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
     inward(tree, ws, tau, 0, w)
+    dofs = tree.dof[tree.links]
     i = int(0)
     while i < tree.links:
         d = tree.dof[i]
         while d < tree.dof[i + 1]:
-            whiten_coordinate(tree, ws, i, d, W, d * dofs, w)
+            whiten_coordinate(tree, ws, i, d, make_row(W, d * dofs), w)
             d += 1
         i += 1
 
 
 @wp.kernel
 def jacobian_kernel(
-    tree: Tree, ws: Workspace, q: array2, v: array2, dofs: int, link: wp.array(dtype=int), point: array2, J: array2
+    tree: Tree, ws: Workspace, q: array2, v: array2, link: wp.array(dtype=int), point: array2, J: array2
 ):
+    """Jacobian J [6 · nv] of a point of a link at q."""
     w = wp.tid()
     kinematics(tree, ws, q, v, w)
-    point_jacobian(tree, ws, dofs, link[0], vec3(point[0, 0], point[1, 0], point[2, 0]), J, w)
+    point_jacobian(tree, ws, link[0], vec3(point[0, 0], point[1, 0], point[2, 0]), J, w)
 
 
 @wp.kernel
@@ -120,11 +122,11 @@ def store_body_poses(tree: Tree, ws: Workspace, position: array2, rotation: arra
     while i < tree.links:
         R = get33(ws.R, i, w)
         r = get3(ws.x, i, w) + R * tree.body_pos[i]
-        set_item3(position, 3 * i, w, r + get3(ws.O, tree.root[i], w))
+        set_item3(position, VEC3 * i, w, r + get3(ws.O, tree.root[i], w))
         B = R * tree.body_rot[i]
-        set_item3(rotation, 9 * i, w, vec3(B[0, 0], B[0, 1], B[0, 2]))
-        set_item3(rotation, 9 * i + 3, w, vec3(B[1, 0], B[1, 1], B[1, 2]))
-        set_item3(rotation, 9 * i + 6, w, vec3(B[2, 0], B[2, 1], B[2, 2]))
+        set_item3(rotation, MAT33 * i, w, vec3(B[0, 0], B[0, 1], B[0, 2]))
+        set_item3(rotation, MAT33 * i + MAT33_ROW1, w, vec3(B[1, 0], B[1, 1], B[1, 2]))
+        set_item3(rotation, MAT33 * i + MAT33_ROW2, w, vec3(B[2, 0], B[2, 1], B[2, 2]))
         i += 1
 
 
@@ -136,6 +138,6 @@ def store_body_states(tree: Tree, ws: Workspace, position: array2, rotation: arr
     while i < tree.links:
         r = get3(ws.x, i, w) + get33(ws.R, i, w) * tree.body_pos[i]
         om = get3(ws.V, 2 * i + 1, w)
-        set_item3(velocity, 6 * i, w, get3(ws.V, 2 * i, w) + wp.cross(om, r))
-        set_item3(velocity, 6 * i + 3, w, om)
+        set_item3(velocity, SPATIAL * i, w, get3(ws.V, 2 * i, w) + wp.cross(om, r))
+        set_item3(velocity, SPATIAL * i + ANGULAR, w, om)
         i += 1

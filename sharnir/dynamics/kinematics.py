@@ -13,7 +13,7 @@ from sharnir.dynamics.angles import hinge_cos_sin
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import BALL, SCREW, SHIFT, SLIDE
 from sharnir.kernels.columns import get, get3, get33, item, item3, put3, put33
-from sharnir.kernels.types import array2, column, identity33, matrix_from_quat, real, rotate_z, vec3
+from sharnir.kernels.types import QUAT_W, array2, column, identity33, matrix_from_quat, real, rotate_z, vec3
 
 
 @wp.func
@@ -113,7 +113,9 @@ def _outward_pass(name: str, moving: bool) -> Any:
                         O = O + x
                         x = vec3()
                         pivot_set = 1
-                    turn = matrix_from_quat(item(q, qi, w), item(q, qi + 1, w), item(q, qi + 2, w), item(q, qi + 3, w))
+                    turn = matrix_from_quat(
+                        item(q, qi, w), item(q, qi + 1, w), item(q, qi + 2, w), item(q, qi + QUAT_W, w)
+                    )
                     axes = R * tree.sign[e]
                     if tree.sign[e] > real(0.0):
                         R = R * turn

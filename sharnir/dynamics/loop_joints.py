@@ -9,10 +9,10 @@ import warp as wp
 
 from sharnir.dynamics.aba import whiten
 from sharnir.dynamics.forces import pivot_of, point_velocity
-from sharnir.dynamics.tree import Tree, Workspace, ints
+from sharnir.dynamics.tree import Tree, Workspace, ints, make_row, make_wrench
 from sharnir.enums import CYLINDRICAL, FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, UNIVERSAL
 from sharnir.kernels.columns import allocate_columns, get3, get33, item, put3, set_item
-from sharnir.kernels.types import array2, column, mat33, np_real, real, vec3
+from sharnir.kernels.types import QUAT_W, SPATIAL, VEC3, array2, column, mat33, np_real, real, vec3
 from sharnir.model.joint_rows import (
     CONSTRAINT_COUNT,
     JOINT_ROW_TABLE,
@@ -26,6 +26,8 @@ from sharnir.model.joint_rows import (
 if TYPE_CHECKING:
     from sharnir.model.model import Model
 
+JOINT_ROWS = 6  # rows of a joint, constraints and coordinates
+ROW_TABLE_ENTRY = 3  # numbers of a row in LoopJoints.row_table: form, axis of P, axis of C
 # rad; a constant in the process's precision: an expression of constants would be float32
 FULL_TURN = wp.constant(real(2.0 * np.pi))
 
@@ -41,8 +43,8 @@ class LoopJoints:
     rot: wp.array(dtype=mat33)  # [2 loop] frames P, C in their links
     pos: wp.array(dtype=vec3)  # [2 loop] m
     pitch: wp.array(dtype=real)  # [loop] m/rad
-    row_table: ints  # [9 · 6 · 3] kind and axes of the rows of every joint type
-    constraint_count: ints  # [9] how many of them are constraints
+    row_table: ints  # [joint type · JOINT_ROWS · ROW_TABLE_ENTRY] form and axes of the rows of every joint type
+    constraint_count: ints  # [joint type] how many of them are constraints
     q_start: ints  # [loop]
     v_start: ints  # [loop]
     armature: wp.array(dtype=real)  # [loop v] kg or kg m²
@@ -178,9 +180,9 @@ def evaluate_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopR
         dw = wb - wa
         dv = vb - va
         j = int(0)
-        while j < 6:
-            r = 6 * k + j
-            t = (6 * kind + j) * 3
+        while j < JOINT_ROWS:
+            r = JOINT_ROWS * k + j
+            t = (JOINT_ROWS * kind + j) * ROW_TABLE_ENTRY
             form = loops.row_table[t]
             e = column(s.P, loops.row_table[t + 1])
             g, force, torque = evaluate_row(loops, s, k, t)
@@ -203,15 +205,14 @@ def evaluate_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopR
             rows.rate[r, w] = wp.dot(force, dv) + wp.dot(torque, dw)
             rows.bias[r, w] = bias
             j += 1
-        measure_joint_coordinates(loops, rows.q, rows.q_reference, s, k, kind, w)
+        measure_joint_coordinates(loops, rows.q, rows.q_reference, s, k, w)
         k += 1
 
 
 @wp.func
-def measure_joint_coordinates(
-    loops: LoopJoints, out: array2, reference: array2, s: LoopFrames, k: int, kind: int, w: int
-):
+def measure_joint_coordinates(loops: LoopJoints, out: array2, reference: array2, s: LoopFrames, k: int, w: int):
     """Store the coordinates of loop joint k: displacements, angles unwrapped from `reference`, quaternion of C in P."""
+    kind = loops.kind[k]
     q = loops.q_start[k]
     R = wp.transpose(s.P) * s.C
     d = wp.transpose(s.P) * s.d
@@ -236,31 +237,30 @@ def measure_joint_coordinates(
             set_item(out, q, w, d[0])
             set_item(out, q + 1, w, d[1])
             set_item(out, q + 2, w, d[2])
-            q = q + 3
+            q = q + VEC3
         quaternion = wp.quat_from_matrix(R)
         set_item(out, q, w, quaternion[0])
         set_item(out, q + 1, w, quaternion[1])
         set_item(out, q + 2, w, quaternion[2])
-        set_item(out, q + 3, w, quaternion[3])
+        set_item(out, q + QUAT_W, w, quaternion[QUAT_W])
 
 
 @wp.func
 def whiten_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
     """Whitened rows W of all loop rows by the factor of the last inward pass."""
     r = int(0)
-    while r < 6 * loops.count:
-        k = r / 6
+    while r < JOINT_ROWS * loops.count:
+        k = r / JOINT_ROWS
         start = r * loops.dofs
         d = int(0)
         while d < loops.dofs:
             rows.W[start + d, w] = real(0.0)
             d += 1
-        Jb0 = get3(rows.Jb, 2 * r, w)
-        Jb1 = get3(rows.Jb, 2 * r + 1, w)
-        whiten(tree, ws, loops.link[2 * k + 1], Jb0, Jb1, rows.W, start, real(1.0), w)
-        Ja0 = get3(rows.Ja, 2 * r, w)
-        Ja1 = get3(rows.Ja, 2 * r + 1, w)
-        whiten(tree, ws, loops.link[2 * k], Ja0, Ja1, rows.W, start, real(-1.0), w)
+        row = make_row(rows.W, start)
+        on_b = make_wrench(get3(rows.Jb, 2 * r, w), get3(rows.Jb, 2 * r + 1, w))
+        whiten(tree, ws, loops.link[2 * k + 1], on_b, row, w)
+        on_a = make_wrench(-get3(rows.Ja, 2 * r, w), -get3(rows.Ja, 2 * r + 1, w))
+        whiten(tree, ws, loops.link[2 * k], on_a, row, w)
         r += 1
 
 
@@ -268,8 +268,8 @@ def whiten_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRow
 def add_row_accelerations(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
     """Add J·(A + a) of the links to the bias, which makes it the acceleration of every row."""
     r = int(0)
-    while r < 6 * loops.count:
-        k = r / 6
+    while r < JOINT_ROWS * loops.count:
+        k = r / JOINT_ROWS
         acc = acceleration_along(
             tree, ws, loops.link[2 * k + 1], get3(rows.Jb, 2 * r, w), get3(rows.Jb, 2 * r + 1, w), w
         )
@@ -294,7 +294,7 @@ def acceleration_along(tree: Tree, ws: Workspace, link: int, f: vec3, n: vec3, w
 @wp.func
 def apply_row_force(ws: Workspace, loops: LoopJoints, rows: LoopRows, r: int, force: real, w: int):
     """Add a force along row r to the links' wrenches F."""
-    k = r / 6
+    k = r / JOINT_ROWS
     a = loops.link[2 * k]
     b = loops.link[2 * k + 1]
     if a >= 0:
@@ -311,8 +311,7 @@ def upload_loop_joints(model: Model, device: str) -> LoopJoints:
     out.count, out.dofs = model.loops, model.nv
     integers = {
         "kind": model.loop_kind, "link": model.loop_link, "row_table": JOINT_ROW_TABLE,
-        "constraint_count": CONSTRAINT_COUNT,
-        "q_start": model.loop_q_start, "v_start": model.loop_v_start,
+        "constraint_count": CONSTRAINT_COUNT, "q_start": model.loop_q_start, "v_start": model.loop_v_start,
     }  # fmt: skip
     for name, values in integers.items():
         setattr(out, name, wp.array(values.astype(np.int32).reshape(-1), dtype=int, device=device))
@@ -329,11 +328,11 @@ def upload_loop_joints(model: Model, device: str) -> LoopJoints:
 
 def allocate_loop_rows(model: Model, worlds: int, device: str) -> LoopRows:
     """Allocate zeroed loop rows: Jacobians in workspace columns, the rest for every world."""
-    n = 6 * model.loops
+    n = JOINT_ROWS * model.loops
     columns = worlds if wp.get_device(device).is_cuda else 1
     rows = LoopRows()
     for name in ("Ja", "Jb"):
-        setattr(rows, name, wp.zeros((6 * n, columns), dtype=real, device=device))
+        setattr(rows, name, wp.zeros((SPATIAL * n, columns), dtype=real, device=device))
     sizes = {"g": n, "rate": n, "bias": n, "W": n * model.nv}
     sizes |= dict.fromkeys(("q", "q_reference"), int(model.loop_q_start[-1]))
     for name, size in sizes.items():

@@ -89,6 +89,40 @@ class Workspace:
     t: array2  # [3 link] displacement of a step at the pivot
 
 
+@wp.struct
+class Wrench:
+    """A force and a torque, or their impulses, about the pivot of the link they act on, world axes."""
+
+    f: vec3
+    n: vec3
+
+
+@wp.struct
+class DenseRow:
+    """A row over velocity coordinates: entries start, …, start + nv of a column of an array."""
+
+    array: array2
+    start: int
+
+
+@wp.func
+def make_wrench(f: vec3, n: vec3):
+    """A wrench of a force and a torque."""
+    out = Wrench()
+    out.f = f
+    out.n = n
+    return out
+
+
+@wp.func
+def make_row(array: array2, start: int):
+    """The row of an array that begins at an entry."""
+    out = DenseRow()
+    out.array = array
+    out.start = start
+    return out
+
+
 WORKSPACE_ROWS = {
     "R": 9,
     "x": 3,

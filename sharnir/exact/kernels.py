@@ -15,6 +15,7 @@ from sharnir.dynamics.forces import (
 )
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.loop_joints import (
+    JOINT_ROWS,
     LoopJoints,
     LoopRows,
     add_row_accelerations,
@@ -26,7 +27,7 @@ from sharnir.dynamics.rnea import link_forces, subtree_forces
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import BALL, FREE, SHIFT, SPHERICAL, SPRINGS, STILL
 from sharnir.kernels.columns import get, get3, put, set_item3
-from sharnir.kernels.types import KERNEL_OPTIONS, array2, real, vec3
+from sharnir.kernels.types import ANGULAR, KERNEL_OPTIONS, QUAT_W, SPATIAL, array2, real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 
@@ -42,14 +43,14 @@ def apply_loop_forces(ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
         fixed = loops.constraint_count[kind]
         q = loops.q_start[k]
         d = loops.v_start[k]
-        ball = int(6)  # first row of a quaternion
+        ball = int(JOINT_ROWS)  # first row of a quaternion
         turn = vec3()
         if kind == SPHERICAL or kind == FREE:
             ball = 3
             turn = rotation_from_rest(rows.q, loops.rest, q + ball - fixed, w)
         j = int(fixed)
-        while j < 6:
-            r = 6 * k + j
+        while j < JOINT_ROWS:
+            r = JOINT_ROWS * k + j
             c = d + j - fixed
             stretch = real(0.0)
             if j < ball:
@@ -75,13 +76,13 @@ def position_rates(tree: Tree, q: array2, v: array2, dq: array2, w: int):
         kind = tree.kind[e]
         if kind == BALL:
             r = vec3(q[i, w], q[i + 1, w], q[i + 2, w])
-            s = q[i + 3, w]
+            s = q[i + QUAT_W, w]
             om = vec3(v[d, w], v[d + 1, w], v[d + 2, w])
             dr = (om * s + wp.cross(r, om)) * half
             dq[i, w] = dr[0]
             dq[i + 1, w] = dr[1]
             dq[i + 2, w] = dr[2]
-            dq[i + 3, w] = -half * wp.dot(r, om)
+            dq[i + QUAT_W, w] = -half * wp.dot(r, om)
         elif kind == SHIFT:
             dq[i, w] = v[d, w]
             dq[i + 1, w] = v[d + 1, w]
@@ -148,7 +149,7 @@ def reactions_kernel(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRow
     the loop joints."""
     w = wp.tid()
     r = int(0)
-    while r < 6 * loops.count:
+    while r < JOINT_ROWS * loops.count:
         apply_row_force(ws, loops, rows, r, lam[r, w], w)
         r += 1
     link_forces(tree, ws, SPRINGS, w)
@@ -156,8 +157,8 @@ def reactions_kernel(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRow
     i = int(0)
     while i < tree.links:
         f = get3(ws.p, 2 * i, w)
-        set_item3(wrench, 6 * i, w, f)
-        set_item3(wrench, 6 * i + 3, w, get3(ws.p, 2 * i + 1, w) - wp.cross(get3(ws.x, i, w), f))
+        set_item3(wrench, SPATIAL * i, w, f)
+        set_item3(wrench, SPATIAL * i + ANGULAR, w, get3(ws.p, 2 * i + 1, w) - wp.cross(get3(ws.x, i, w), f))
         i += 1
 
 

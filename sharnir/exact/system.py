@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sharnir.dynamics.energy import Total
 from sharnir.dynamics.evaluator import Dynamics
 from sharnir.dynamics.loop_joints import allocate_loop_rows, upload_loop_joints
 from sharnir.enums import FREE, SPHERICAL
@@ -282,7 +283,7 @@ class System:
         q, v = self.split(y)
         self._run_tree(q, v)
         sums = self._dynamics.totals().numpy()[:, 0]
-        kinetic, potential = float(sums[4]), float(sums[5])
+        kinetic, potential = float(sums[Total.KINETIC]), float(sums[Total.POTENTIAL])
         if not self.closed:
             return Observation(kinetic, potential, np.zeros(0), np.zeros(0), (0.0, 0.0))
         row, model = self._row, self.model

@@ -171,12 +171,16 @@ def dense_row3_dot(rows: vec6, z: vec2) -> vec3:
     ...
 
 
+# of the vec6 of `load_dense_row3`: entry `lane + 32` of each row, after entry `lane` of each
+SECOND_ROW0, SECOND_ROW1, SECOND_ROW2 = 3, 4, 5
+
+
 @wp.func
 def dense_row3_add(rows: vec6, p: vec3, z: vec2):
     """z + Wᵀ p of three dense rows held by the lanes (`load_dense_row3`); z: this lane's two entries."""
     return vec2(
         z[0] + rows[0] * p[0] + rows[1] * p[1] + rows[2] * p[2],
-        z[1] + rows[3] * p[0] + rows[4] * p[1] + rows[5] * p[2],
+        z[1] + rows[SECOND_ROW0] * p[0] + rows[SECOND_ROW1] * p[1] + rows[SECOND_ROW2] * p[2],
     )
 
 

@@ -41,10 +41,22 @@ array2 = wp.array(dtype=real, ndim=2)
 VEC3, SPATIAL, MAT33 = 3, 6, 9  # numbers of a vector, of a wrench or momentum (force, then moment), of a matrix
 YZ, XZ, XY = 3, 4, 5  # off-diagonal entries of a symmetric matrix stored as a vec6
 QUAT_W = 3  # of a quaternion (x, y, z, w)
+real_array = wp.array(dtype=real)
+int_array = wp.array(dtype=int)
+vec3_array = wp.array(dtype=vec3)
+vec3i_array = wp.array(dtype=wp.vec3i)
 # Flags measured on the articulated-body kernels; -mprefer-vector-width keeps AVX-512 from down-clocking them.
 CPU_FLAGS = "-march=native -mllvm=-inline-threshold=600000 -mllvm=-slp-recursion-max-depth=4 -mprefer-vector-width=256"
 CPU_FLAGS += " -ffp-contract=fast -mllvm=-unroll-runtime=false"  # loops here are short: 2 % of a step with contacts
 KERNEL_OPTIONS = {"enable_backward": False, "cpu_compiler_flags": CPU_FLAGS}
+# numbers of a vector, of a spatial vector (linear part, angular part) and of a 3 × 3 matrix, row by row
+VEC3, SPATIAL, MAT33 = 3, 6, 9
+ANGULAR = 3  # of a spatial vector: first number of the angular part
+ANGULAR_X, ANGULAR_Y, ANGULAR_Z = 3, 4, 5  # and all three
+MAT33_ROW1, MAT33_ROW2 = 3, 6  # first number of the second and third row of a matrix
+MAT33_XZ, MAT33_YZ, MAT33_ZZ = 2, 5, 8  # third column of a matrix, the z axis of a frame
+QUAT_W = 3  # scalar part of a quaternion (x, y, z, w)
+SYM_XX, SYM_YY, SYM_ZZ, SYM_YZ, SYM_XZ, SYM_XY = 0, 1, 2, 3, 4, 5  # entries of a symmetric matrix as vec6
 C_REAL = "double" if DOUBLE else "float"
 # native: typedef `four`, a SIMD vector of four reals that need not be aligned
 SIMD4_NATIVE = f"typedef {C_REAL} four __attribute__((ext_vector_type(4), aligned({8 if DOUBLE else 4})));"
@@ -54,9 +66,9 @@ SIMD4_NATIVE = f"typedef {C_REAL} four __attribute__((ext_vector_type(4), aligne
 def sym_mul(A: vec6, b: vec3):
     """A b, A symmetric and stored as (xx, yy, zz, yz, xz, xy)."""
     return vec3(
-        A[0] * b[0] + A[5] * b[1] + A[4] * b[2],
-        A[5] * b[0] + A[1] * b[1] + A[3] * b[2],
-        A[4] * b[0] + A[3] * b[1] + A[2] * b[2],
+        A[SYM_XX] * b[0] + A[SYM_XY] * b[1] + A[SYM_XZ] * b[2],
+        A[SYM_XY] * b[0] + A[SYM_YY] * b[1] + A[SYM_YZ] * b[2],
+        A[SYM_XZ] * b[0] + A[SYM_YZ] * b[1] + A[SYM_ZZ] * b[2],
     )
 
 

@@ -9,7 +9,7 @@ import warp as wp
 from scipy.spatial import ConvexHull
 
 from sharnir.collision.convex.narrow_phase import collide_convex
-from sharnir.collision.shapes import ContactList, Geometry, ShapePose
+from sharnir.collision.shapes import ContactList, Geometry, ShapePose, make_narrow_phase_context
 from sharnir.geometry.convex_hull import build_vertex_faces
 from sharnir.geometry.support_table import build_support_table
 from sharnir.kernels.columns import get, get3, get_int, ints2
@@ -30,7 +30,7 @@ def _touch_all(
     n = wp.int32(0)
     r = wp.int32(0)
     while r < repeat:
-        n = collide_convex(geo, A[w], B[w], margin, found, 0, w)
+        n = collide_convex(make_narrow_phase_context(geo, found, margin, w), A[w], B[w], 0)
         r += 1
     count[w] = n
     k = wp.int32(0)

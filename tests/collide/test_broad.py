@@ -80,9 +80,9 @@ class Finder:
         """Pairs (pair, 2) of boxes (shape, 3); a list of them for boxes (world, shape, 3)."""
         shaped = (np.broadcast_to(b, (self.worlds, *np.shape(b)[-2:])).astype(np_real) for b in (lower, upper))
         boxes = [wp.array(b, dtype=vec3, device=self.device) for b in shaped]
-        pairs = wp.zeros((self.worlds, 2 * self.work.most), dtype=int, device=self.device)
+        pairs = wp.zeros((self.worlds, 2 * self.work.capacity), dtype=int, device=self.device)
         wp.launch(run, self.worlds, [self.broad, self.work, *boxes, pairs, self.needed], device=self.device)
-        stored = np.minimum(self.needed.numpy(), self.work.most)
+        stored = np.minimum(self.needed.numpy(), self.work.capacity)
         found = [row[: 2 * m].reshape(-1, 2) for row, m in zip(pairs.numpy(), stored, strict=True)]
         return found if np.ndim(lower) == 3 else found[0]
 
@@ -242,7 +242,7 @@ def test_what_was_found_before_does_not_matter(count):
     finder = Finder(count)
     for size in (1.0, 30.0, 0.0):
         finder(*pile(count, rng, size))
-        for scratch in (finder.work.aabb_slab, finder.work.slab_bits, finder.work.gpu_dense_rows, finder.work.pairs):
+        for scratch in (finder.work.aabb_slab, finder.work.slab_bits, finder.work.candidates, finder.work.pairs):
             scratch.assign(rng.integers(0, 2**31, scratch.shape).astype(scratch.numpy().dtype))
         finder.check(*pile(count, rng))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.collision.convex.clip import Polygons
 from sharnir.collision.convex.support_mapping import hull_support
 from sharnir.collision.shapes import Geometry, ShapePose
 from sharnir.enums import BOX, CAPSULE, CYLINDER, HULL, TRIANGLE
@@ -19,9 +20,6 @@ MIN_CAP_COSINE = wp.constant(real(0.7))
 # cosine below which a cylinder's side line is, where there is no face to rest on
 MAX_SIDE_COSINE = wp.constant(real(0.1))
 SQRT_HALF = wp.constant(real(0.7071067811865476))
-
-vec3_array = wp.array(dtype=vec3)
-int_array = wp.array(dtype=int)
 
 
 @wp.func
@@ -92,9 +90,7 @@ def _rim_corner_of(S: ShapePose, k: int, top: int):
 
 
 @wp.func
-def write_face_corners(
-    geo: Geometry, S: ShapePose, d: vec3, face: int, corner: vec3_array, corner_number: int_array, at: int
-):
+def write_face_corners(geo: Geometry, S: ShapePose, d: vec3, face: int, polygons: Polygons, at: int):
     """Write the corners (world, m) and corner numbers of a face found by `find_support_face`; of a capsule, or a
     cylinder that touches with its side, the ends of its support line along d; returns how many."""
     count = int(0)
@@ -108,8 +104,8 @@ def write_face_corners(
         while k < 4:
             i = wp.where(up == 1, k, 3 - k)
             bits = base + wp.where(i == 0 or i == 3, one, 0) + wp.where(i < 2, two, 0)
-            corner[at + k] = _box_corner_of(S, bits)
-            corner_number[at + k] = bits
+            polygons.corner[at + k] = _box_corner_of(S, bits)
+            polygons.number[at + k] = bits
             k += 1
         count = 4
     elif S.kind == HULL:
@@ -118,34 +114,34 @@ def write_face_corners(
         count = wp.min(size, MAX_FACE_CORNERS)
         while k < count:
             v = geo.face_vertex[first + (k * size) / count]
-            corner[at + k] = S.x + S.R * geo.vertex[v]
-            corner_number[at + k] = v - geo.hull_vertex_start[S.data]
+            polygons.corner[at + k] = S.x + S.R * geo.vertex[v]
+            polygons.number[at + k] = v - geo.hull_vertex_start[S.data]
             k += 1
     elif S.kind == TRIANGLE:
         while k < 3:
             i = wp.where(face == 1, k, 2 - k)
-            corner[at + k] = S.x + column(S.R, i)
-            corner_number[at + k] = i
+            polygons.corner[at + k] = S.x + column(S.R, i)
+            polygons.number[at + k] = i
             k += 1
         count = 3
     elif S.kind == CYLINDER and wp.abs(wp.dot(column(S.R, 2), d)) > MIN_CAP_COSINE:
         while k < MAX_FACE_CORNERS:
             i = wp.where(face == 1, k, (MAX_FACE_CORNERS - k) % MAX_FACE_CORNERS)
-            corner[at + k] = _rim_corner_of(S, i, face)
-            corner_number[at + k] = i + MAX_FACE_CORNERS * face
+            polygons.corner[at + k] = _rim_corner_of(S, i, face)
+            polygons.number[at + k] = i + MAX_FACE_CORNERS * face
             k += 1
         count = MAX_FACE_CORNERS
     elif S.kind == CYLINDER or S.kind == CAPSULE:
-        count = _write_axis_segment(S, d, corner, corner_number, at)
+        count = _write_axis_segment(S, d, polygons, at)
     else:
-        corner[at] = S.x
-        corner_number[at] = 0
+        polygons.corner[at] = S.x
+        polygons.number[at] = 0
         count = 1
     return count
 
 
 @wp.func
-def _write_axis_segment(S: ShapePose, d: vec3, corner: vec3_array, corner_number: int_array, at: int):
+def _write_axis_segment(S: ShapePose, d: vec3, polygons: Polygons, at: int):
     """Write the two ends of a capsule's axis, or of the side line of a cylinder that is its support along d; returns 2."""
     offset = vec3()
     if S.kind == CYLINDER:
@@ -153,17 +149,15 @@ def _write_axis_segment(S: ShapePose, d: vec3, corner: vec3_array, corner_number
         scale = S.size[0] / wp.max(wp.sqrt(e[0] * e[0] + e[1] * e[1]), real(1.0e-30))
         offset = S.R * vec3(e[0] * scale, e[1] * scale, real(0.0))
     half = column(S.R, 2) * S.size[1]
-    corner[at] = S.x + offset - half
-    corner[at + 1] = S.x + offset + half
-    corner_number[at] = 0
-    corner_number[at + 1] = 1
+    polygons.corner[at] = S.x + offset - half
+    polygons.corner[at + 1] = S.x + offset + half
+    polygons.number[at] = 0
+    polygons.number[at + 1] = 1
     return int(2)
 
 
 @wp.func
-def write_support_edge(
-    geo: Geometry, S: ShapePose, d: vec3, support_vertex: int, corner: vec3_array, corner_number: int_array, at: int
-):
+def write_support_edge(geo: Geometry, S: ShapePose, d: vec3, support_vertex: int, polygons: Polygons, at: int):
     """Write the two ends of the edge that is the support along d and most perpendicular to it; returns how many: 1 for
     a point. support_vertex: of a hull, from `find_support_face`."""
     e = wp.transpose(S.R) * d
@@ -176,10 +170,10 @@ def write_support_edge(
             k = 2
         bits = wp.where(e[0] > real(0.0), 1, 0) + wp.where(e[1] > real(0.0), 2, 0) + wp.where(e[2] > real(0.0), 4, 0)
         low = bits & (7 - (1 << k))
-        corner[at] = _box_corner_of(S, low)
-        corner[at + 1] = _box_corner_of(S, low + (1 << k))
-        corner_number[at] = low
-        corner_number[at + 1] = low + (1 << k)
+        polygons.corner[at] = _box_corner_of(S, low)
+        polygons.corner[at + 1] = _box_corner_of(S, low + (1 << k))
+        polygons.number[at] = low
+        polygons.number[at + 1] = low + (1 << k)
     elif S.kind == HULL:
         other = int(support_vertex)
         min_drop = real(2.0)
@@ -192,10 +186,10 @@ def write_support_edge(
             i += 1
         low = wp.min(support_vertex, other)
         high = wp.max(support_vertex, other)
-        corner[at] = S.x + S.R * geo.vertex[low]
-        corner[at + 1] = S.x + S.R * geo.vertex[high]
-        corner_number[at] = low - geo.hull_vertex_start[S.data]
-        corner_number[at + 1] = high - geo.hull_vertex_start[S.data]
+        polygons.corner[at] = S.x + S.R * geo.vertex[low]
+        polygons.corner[at + 1] = S.x + S.R * geo.vertex[high]
+        polygons.number[at] = low - geo.hull_vertex_start[S.data]
+        polygons.number[at + 1] = high - geo.hull_vertex_start[S.data]
     elif S.kind == TRIANGLE:
         low = int(0)
         most = real(-1.0e30)
@@ -205,14 +199,14 @@ def write_support_edge(
                 most = along
                 low = k
         high = (low + 1) % 3
-        corner[at] = S.x + column(S.R, low)
-        corner[at + 1] = S.x + column(S.R, high)
-        corner_number[at] = low
-        corner_number[at + 1] = high
+        polygons.corner[at] = S.x + column(S.R, low)
+        polygons.corner[at + 1] = S.x + column(S.R, high)
+        polygons.number[at] = low
+        polygons.number[at + 1] = high
     elif S.kind == CAPSULE or (S.kind == CYLINDER and wp.abs(e[2]) < MAX_SIDE_COSINE):
-        count = _write_axis_segment(S, d, corner, corner_number, at)
+        count = _write_axis_segment(S, d, polygons, at)
     else:
-        corner[at] = S.x
-        corner_number[at] = 0
+        polygons.corner[at] = S.x
+        polygons.number[at] = 0
         count = 1
     return count

@@ -10,11 +10,12 @@ import warp as wp
 
 from sharnir.collision.convex.support_mapping import TOL_ZERO_LENGTH, core_center_of, core_support
 from sharnir.collision.shapes import Geometry, ShapePose
-from sharnir.kernels.types import DOUBLE, real, vec3, vec4
+from sharnir.kernels.types import DOUBLE, real, vec3, vec3_array, vec4
 
 GJK_BEYOND_REACH = 0  # farther apart than asked for
 GJK_SEPARATED = 1  # farther apart than rounding
 GJK_OVERLAPPING = 2  # the cores share a point
+LAST_OF_TETRAHEDRON = wp.constant(3)  # index of its fourth vertex
 MAX_GJK_ITERATIONS = wp.constant(64)
 # relative: height of a tetrahedron that spans no volume
 TOL_FLAT_SIMPLEX = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-6))
@@ -22,6 +23,23 @@ TOL_FLAT_SIMPLEX = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-6))
 SLIVER_SIMPLEX_HEIGHT = wp.constant(real(1.0e-3))
 # of |v|²: duality gap at which iteration ends
 TOL_GJK_DUALITY_GAP = wp.constant(real(1.0e-13 if DOUBLE else 1.0e-6))
+
+
+@wp.struct
+class Simplex:
+    """Up to four vertices of the Minkowski difference A − B: local arrays of the caller of `gjk_distance`."""
+
+    point: vec3_array  # [4] of A − B, m
+    point_a: vec3_array  # [4] the points of A that they come from, world, m
+
+
+@wp.func
+def make_simplex(point: vec3_array, point_a: vec3_array):
+    """A simplex over local arrays of the caller, which must outlive it."""
+    out = Simplex()
+    out.point = point
+    out.point_a = point_a
+    return out
 
 
 @wp.func
@@ -74,7 +92,7 @@ def find_closest_on_triangle(a: vec3, b: vec3, c: vec3):
 
 
 @wp.func
-def _find_closest_on_faces(simplex: wp.array(dtype=vec3), count: int):
+def _find_closest_on_faces(simplex: vec3_array, count: int):
     """Point of a simplex of three or four vertices closest to the origin, and its barycentric weights, all zero if the
     origin is inside. Unless the tetrahedron is a sliver, faces that have the origin on the inner side are skipped: the
     closest point is on the others too."""
@@ -117,7 +135,7 @@ def _find_closest_on_faces(simplex: wp.array(dtype=vec3), count: int):
 
 
 @wp.func
-def _find_closest_on_simplex(simplex: wp.array(dtype=vec3), count: int):
+def _find_closest_on_simplex(simplex: vec3_array, count: int):
     """Point of a simplex of one to four vertices closest to the origin, and its barycentric weights, all zero if the
     origin is inside."""
     zero = real(0.0)
@@ -133,25 +151,16 @@ def _find_closest_on_simplex(simplex: wp.array(dtype=vec3), count: int):
 
 
 @wp.func
-def gjk_distance(
-    geo: Geometry,
-    A: ShapePose,
-    B: ShapePose,
-    reach: real,
-    simplex: wp.array(dtype=vec3),
-    simplex_a: wp.array(dtype=vec3),
-    size: real,
-):
+def gjk_distance(geo: Geometry, A: ShapePose, B: ShapePose, reach: real, simplex: Simplex, scale: real):
     """Distance of the cores of A and B. Returns a status (GJK_BEYOND_REACH, GJK_SEPARATED, GJK_OVERLAPPING); the vector
-    v from the closest point of B to that of A; the latter (world, m); and the number of vertices left in `simplex` (of
-    A − B) and `simplex_a` (of A).
+    v from the closest point of B to that of A; the latter (world, m); and the number of vertices left in `simplex`.
 
-    reach: m, ends with GJK_BEYOND_REACH as soon as the cores are known to be farther apart. size: m, of the shapes, the
-    scale of rounding below which they overlap.
+    reach: m, ends with GJK_BEYOND_REACH as soon as the cores are known to be farther apart. scale: m, size of the
+    shapes; they overlap where they are apart by no more than rounding of it.
     """
     v = core_center_of(A) - core_center_of(B)
-    if wp.length_sq(v) <= TOL_ZERO_LENGTH * TOL_ZERO_LENGTH * size * size:
-        v = vec3(size, real(0.0), real(0.0))
+    if wp.length_sq(v) <= TOL_ZERO_LENGTH * TOL_ZERO_LENGTH * scale * scale:
+        v = vec3(scale, real(0.0), real(0.0))
     on_a = A.x
     count = int(0)
     status = int(GJK_SEPARATED)
@@ -171,16 +180,16 @@ def gjk_distance(
             is_repeated = int(0)
             i = int(0)
             while i < count:
-                if wp.length_sq(simplex[i] - corner) <= real(0.0):
+                if wp.length_sq(simplex.point[i] - corner) <= real(0.0):
                     is_repeated = 1
                 i += 1
             if is_repeated == 1:
                 running = 0
             else:
-                simplex[count] = corner
-                simplex_a[count] = a
-                v_new, weights = _find_closest_on_simplex(simplex, count + 1)
-                total = weights[0] + weights[1] + weights[2] + weights[3]
+                simplex.point[count] = corner
+                simplex.point_a[count] = a
+                v_new, weights = _find_closest_on_simplex(simplex.point, count + 1)
+                total = weights[0] + weights[1] + weights[2] + weights[LAST_OF_TETRAHEDRON]
                 new_a = vec3()
                 kept = int(0)
                 if total <= real(0.0):
@@ -191,9 +200,9 @@ def gjk_distance(
                     i = int(0)
                     while i <= count:
                         if weights[i] > real(0.0):
-                            new_a = new_a + simplex_a[i] * weights[i]
-                            simplex[kept] = simplex[i]
-                            simplex_a[kept] = simplex_a[i]
+                            new_a = new_a + simplex.point_a[i] * weights[i]
+                            simplex.point[kept] = simplex.point[i]
+                            simplex.point_a[kept] = simplex.point_a[i]
                             kept += 1
                         i += 1
                     # by rounding only: the walk is at its end, and the older point is as good
@@ -202,7 +211,7 @@ def gjk_distance(
                     v = v_new
                     on_a = new_a
                     count = kept
-                    if wp.length_sq(v) <= TOL_ZERO_LENGTH * TOL_ZERO_LENGTH * size * size:
+                    if wp.length_sq(v) <= TOL_ZERO_LENGTH * TOL_ZERO_LENGTH * scale * scale:
                         status = GJK_OVERLAPPING
                         running = 0
         step += 1

@@ -10,7 +10,7 @@ import warp as wp
 
 from sharnir.collision.convex.box_sat import find_separating_axis
 from sharnir.collision.convex.epa import epa_penetration
-from sharnir.collision.convex.gjk import GJK_BEYOND_REACH, GJK_OVERLAPPING, gjk_distance
+from sharnir.collision.convex.gjk import GJK_BEYOND_REACH, GJK_OVERLAPPING, gjk_distance, make_simplex
 from sharnir.collision.convex.manifold import AXIS_BOUNDED, AXIS_WITNESSED, Separation, append_manifold
 from sharnir.collision.convex.primitives import (
     collide_capsules,
@@ -20,7 +20,7 @@ from sharnir.collision.convex.primitives import (
 )
 from sharnir.collision.convex.support_mapping import core_center_of, core_radius, core_support, find_rim_support
 from sharnir.collision.convex.triangle import MAX_UPRIGHT_SINE, find_facing_normal, is_over_internal_edge
-from sharnir.collision.shapes import ContactList, Geometry, ShapePose
+from sharnir.collision.shapes import Geometry, NarrowPhaseContext, ShapePose
 from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE, TRIANGLE
 from sharnir.kernels.columns import put3
 from sharnir.kernels.types import column, real, vec3
@@ -83,16 +83,17 @@ def _separate_gjk_epa(geo: Geometry, A: ShapePose, B: ShapePose, margin: real):
     sep = Separation()
     sep.scale = _estimate_size(geo, A) + _estimate_size(geo, B)
     sep.evidence = AXIS_WITNESSED
-    simplex = wp.zeros(shape=(4,), dtype=vec3)
-    simplex_a = wp.zeros(shape=(4,), dtype=vec3)
+    point = wp.zeros(shape=(4,), dtype=vec3)
+    point_a = wp.zeros(shape=(4,), dtype=vec3)
+    simplex = make_simplex(point, point_a)
     radii = core_radius(A) + core_radius(B)
-    status, v, on_a, count = gjk_distance(geo, A, B, margin + radii, simplex, simplex_a, sep.scale)
+    status, v, on_a, count = gjk_distance(geo, A, B, margin + radii, simplex, sep.scale)
     sep.on_a = on_a
     sep.normal = -v
     sep.gap = real(1.0e30)
     if status != GJK_BEYOND_REACH:
         if status == GJK_OVERLAPPING:
-            normal, depth_epa, on_a_epa = epa_penetration(geo, A, B, simplex, simplex_a, count, sep.scale)
+            normal, depth_epa, on_a_epa = epa_penetration(geo, A, B, simplex, count, sep.scale)
             sep.normal = normal
             sep.gap = -depth_epa - radii
             sep.on_a = on_a_epa
@@ -135,17 +136,7 @@ def _redirect_through_face(geo: Geometry, A: ShapePose, B: ShapePose, is_b_trian
 
 
 @wp.func
-def _collide_solids(
-    geo: Geometry,
-    A: ShapePose,
-    B: ShapePose,
-    origin: vec3,
-    margin: real,
-    contacts: ContactList,
-    n: int,
-    flip: real,
-    w: int,
-):
+def _collide_solids(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
     """Append the contacts of a pair without closed form. Boxes apart may be closest at corners, which the separating
     axis test does not see: then no contact is found along its axis, and GJK runs. Where no contact is found, the normal
     of contact n is left as the direction from A to B along which they were last seen separated."""
@@ -155,31 +146,31 @@ def _collide_solids(
     while attempt < 2:
         sep = Separation()
         if A.kind == HALF_SPACE:
-            sep = _separate_half_space(geo, A, B)
+            sep = _separate_half_space(ctx.geo, A, B)
         elif attempt == 0:
-            normal, gap = find_separating_axis(A, B, margin)
+            normal, gap = find_separating_axis(A, B, ctx.margin)
             sep.normal = normal
             sep.gap = gap
             sep.scale = wp.length(A.size) + wp.length(B.size)
         else:
-            sep = _separate_gjk_epa(geo, A, B, margin)
-            if sep.gap < margin and (A.kind == TRIANGLE or B.kind == TRIANGLE):
-                sep = _redirect_through_face(geo, A, B, A.kind != TRIANGLE, sep)
+            sep = _separate_gjk_epa(ctx.geo, A, B, ctx.margin)
+            if sep.gap < ctx.margin and (A.kind == TRIANGLE or B.kind == TRIANGLE):
+                sep = _redirect_through_face(ctx.geo, A, B, A.kind != TRIANGLE, sep)
         attempt += 1
-        if sep.gap < margin:
-            n = append_manifold(geo, A, B, sep, origin, margin, contacts, n, flip, w)
+        if sep.gap < ctx.margin:
+            n = append_manifold(ctx, A, B, sep, n)
         else:
             attempt = 2
         if n > n_before:
             attempt = 2
-        elif n < contacts.capacity:
-            put3(contacts.normal, n, w, sep.normal * flip)
+        elif n < ctx.contacts.capacity:
+            put3(ctx.contacts.normal, n, ctx.w, sep.normal * ctx.flip)
     return n
 
 
 @wp.func
-def collide_convex(geo: Geometry, A: ShapePose, B: ShapePose, margin: real, contacts: ContactList, n: int, w: int):
-    """Append the contacts of convex shapes A and B that are less than `margin` (m) apart, at most four; returns their
+def collide_convex(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
+    """Append the contacts of convex shapes A and B that are less than the margin apart, at most four; returns their
     number.
 
     Normals point from A to B. TRIANGLE shapes: see sharnir.collision.surface.triangle. Without contacts, contact n
@@ -188,16 +179,16 @@ def collide_convex(geo: Geometry, A: ShapePose, B: ShapePose, margin: real, cont
     is_swapped = _shape_rank_of(B.kind) < _shape_rank_of(A.kind)
     P = _select_shape(is_swapped, A, B)
     Q = _select_shape(not is_swapped, A, B)
-    flip = wp.where(is_swapped, real(-1.0), real(1.0))
+    ctx.flip = wp.where(is_swapped, real(-1.0), real(1.0))
     if is_round(P) and is_round(Q):
-        n = collide_capsules(P, Q, margin, contacts, n, flip, w)
+        n = collide_capsules(ctx, P, Q, n)
     elif P.kind == HALF_SPACE and is_round(Q):
-        n = collide_half_space_round(P, Q, margin, contacts, n, flip, w)
+        n = collide_half_space_round(ctx, P, Q, n)
     elif P.kind == SPHERE and (Q.kind == BOX or Q.kind == CYLINDER or Q.kind == TRIANGLE):
-        n = collide_sphere_solid(P, Q, margin, contacts, n, flip, w)
+        n = collide_sphere_solid(ctx, P, Q, n)
     elif Q.kind != HALF_SPACE:
-        origin = P.x  # far from the world's, coordinates about it keep more digits
-        Q.x = Q.x - origin
+        ctx.origin = P.x  # far from the world's, coordinates about it keep more digits
+        Q.x = Q.x - P.x
         P.x = vec3()
-        n = _collide_solids(geo, P, Q, origin, margin, contacts, n, flip, w)
+        n = _collide_solids(ctx, P, Q, n)
     return n

@@ -8,7 +8,14 @@ import warp as wp
 from sharnir.collision.convex.gjk import find_closest_on_triangle
 from sharnir.collision.convex.support_mapping import TOL_ZERO_LENGTH, make_perpendicular
 from sharnir.collision.convex.triangle import find_facing_normal, is_over_internal_edge
-from sharnir.collision.shapes import ContactList, ShapePose, append_contact
+from sharnir.collision.shapes import (
+    NarrowPhaseContext,
+    ShapePose,
+    WorldSphere,
+    append_contact,
+    make_contact,
+    make_sphere,
+)
 from sharnir.enums import BOX, CAPSULE, SPHERE, TRIANGLE
 from sharnir.kernels.types import column, real, vec3
 
@@ -17,17 +24,14 @@ MAX_PARALLEL_AXIS_SINE = wp.constant(real(0.03))
 
 
 @wp.func
-def append_sphere_contact(
-    contacts: ContactList, n: int, a: vec3, ra: real, b: vec3, rb: real, normal: vec3, feature: int, margin: real, flip: real,
-    w: int,
-):  # fmt: skip
-    """Append the contact of two spheres about a and b (m) with radii ra and rb (m), along a given unit normal from a to
-    b, if their gap is less than margin (m). flip: −1 stores the normal reversed. Returns the number of contacts."""
-    along = wp.dot(normal, b - a)
-    gap = along - ra - rb
-    if gap < margin:
-        point = (a + b + normal * (ra - rb)) * real(0.5)
-        n = append_contact(contacts, n, normal * flip, point, gap, feature, w)
+def append_sphere_contact(ctx: NarrowPhaseContext, a: WorldSphere, b: WorldSphere, normal: vec3, feature: int, n: int):
+    """Append the contact of two spheres along a given unit normal from a to b, if their gap is less than the margin.
+    Returns the number of contacts."""
+    along = wp.dot(normal, b.center - a.center)
+    gap = along - a.radius - b.radius
+    if gap < ctx.margin:
+        point = (a.center + b.center + normal * (a.radius - b.radius)) * real(0.5)
+        n = append_contact(ctx.contacts, n, make_contact(normal * ctx.flip, point, gap, feature), ctx.w)
     return n
 
 
@@ -38,9 +42,7 @@ def is_round(S: ShapePose):
 
 
 @wp.func
-def collide_half_space_round(
-    P: ShapePose, Q: ShapePose, margin: real, contacts: ContactList, n: int, flip: real, w: int
-):
+def collide_half_space_round(ctx: NarrowPhaseContext, P: ShapePose, Q: ShapePose, n: int):
     """Append the contacts of a sphere, or of the two ends of a capsule, Q with a half-space P; returns the number of
     contacts."""
     normal = column(P.R, 2)
@@ -53,9 +55,9 @@ def collide_half_space_round(
     while k < ends:
         centre = Q.x + half * real(2 * k - 1)
         gap = wp.dot(normal, centre - P.x) - Q.size[0]
-        if gap < margin:
+        if gap < ctx.margin:
             point = centre - normal * (Q.size[0] + real(0.5) * gap)
-            n = append_contact(contacts, n, normal * flip, point, gap, k, w)
+            n = append_contact(ctx.contacts, n, make_contact(normal * ctx.flip, point, gap, k), ctx.w)
         k += 1
     return n
 
@@ -141,7 +143,7 @@ def _find_closest_on_surface(B: ShapePose, x: vec3):
 
 
 @wp.func
-def collide_sphere_solid(A: ShapePose, B: ShapePose, margin: real, contacts: ContactList, n: int, flip: real, w: int):
+def collide_sphere_solid(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
     """Append the contact of a sphere A with a box, cylinder or triangle B. No contact where the normal leans over an
     internal edge of a triangle: the neighbour across that edge gives it. Returns the number of contacts."""
     closest, normal_out, inside = _find_closest_on_surface(B, A.x)
@@ -153,7 +155,7 @@ def collide_sphere_solid(A: ShapePose, B: ShapePose, margin: real, contacts: Con
         if is_over_internal_edge(B, -normal):
             is_neighbours = 1
     if is_neighbours == 0:
-        n = append_sphere_contact(contacts, n, A.x, A.size[0], closest, real(0.0), normal, 0, margin, flip, w)
+        n = append_sphere_contact(ctx, make_sphere(A.x, A.size[0]), make_sphere(closest, real(0.0)), normal, 0, n)
     return n
 
 
@@ -177,7 +179,7 @@ def _find_closest_on_segments(u: vec3, hu: real, v: vec3, hv: real, x: vec3):
 
 
 @wp.func
-def collide_capsules(A: ShapePose, B: ShapePose, margin: real, contacts: ContactList, n: int, flip: real, w: int):
+def collide_capsules(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
     """Append the contacts of two spheres or capsules (a sphere is a capsule of length 0): one, or two where the axes
     are nearly parallel. Returns the number of contacts."""
     ra = A.size[0]
@@ -203,7 +205,7 @@ def collide_capsules(A: ShapePose, B: ShapePose, margin: real, contacts: Contact
             normal = make_perpendicular(v)
         else:
             normal = make_perpendicular(u)
-    if axis_distance - ra - rb < margin:
+    if axis_distance - ra - rb < ctx.margin:
         is_two_points = int(0)
         if (
             ha > real(0.0)
@@ -222,9 +224,9 @@ def collide_capsules(A: ShapePose, B: ShapePose, margin: real, contacts: Contact
                     on_a = u * along
                     on_b = x + v * wp.clamp(wp.dot(on_a - x, v), -hb, hb)
                     n = append_sphere_contact(
-                        contacts, n, A.x + on_a, ra, A.x + on_b, rb, normal, end + 1, margin, flip, w
+                        ctx, make_sphere(A.x + on_a, ra), make_sphere(A.x + on_b, rb), normal, end + 1, n
                     )
                     end += 1
         if is_two_points == 0:
-            n = append_sphere_contact(contacts, n, A.x + a, ra, A.x + b, rb, normal, 0, margin, flip, w)
+            n = append_sphere_contact(ctx, make_sphere(A.x + a, ra), make_sphere(A.x + b, rb), normal, 0, n)
     return n

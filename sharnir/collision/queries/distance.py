@@ -9,7 +9,7 @@ import warp as wp
 
 from sharnir.collision.contact_reduction import MAX_PAIR_CONTACTS
 from sharnir.collision.queries.shape_poses import make_shape_pose, shape_poses
-from sharnir.collision.shapes import ContactList, Geometry
+from sharnir.collision.shapes import ContactList, Geometry, make_narrow_phase_context
 from sharnir.collision.shapes_upload import compute_bounding_radii, upload_geometry
 from sharnir.collision.surface.convex_vs_surface import collide_shapes
 from sharnir.dynamics.evaluator import require_model
@@ -94,5 +94,6 @@ def pair_contacts_kernel(
 ):  # fmt: skip
     """Find the contacts of two shapes."""
     w = wp.tid()
+    ctx = make_narrow_phase_context(geo, contacts, margin, w)
     A = make_shape_pose(geo, a, rot[a], pos[a])
-    count[w] = collide_shapes(geo, A, make_shape_pose(geo, b, rot[b], pos[b]), margin, contacts, 0, w)
+    count[w] = collide_shapes(ctx, A, make_shape_pose(geo, b, rot[b], pos[b]), 0)

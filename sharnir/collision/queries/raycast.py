@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 
 from sharnir.collision.queries.distance import distance
-from sharnir.collision.queries.raycast_convex import RAY_INFINITY, cast_convex, make_miss
+from sharnir.collision.queries.raycast_convex import RAY_INFINITY, Ray, cast_convex, make_miss, make_ray
 from sharnir.collision.queries.raycast_surface import cast_field, cast_mesh
 from sharnir.collision.queries.shape_poses import make_shape_pose, shape_poses
 from sharnir.collision.shapes import Geometry
@@ -79,11 +79,11 @@ def _check_vectors(what: str, value: Any) -> Reals:
 
 
 @wp.func
-def is_crossing_sphere(radius: real, o: vec3, d: vec3, max_distance: real):
+def is_crossing_sphere(radius: real, ray: Ray, max_distance: real):
     """Whether a ray is inside a sphere about the origin somewhere before max_distance (m)."""
-    along = wp.dot(o, d)
+    along = wp.dot(ray.origin, ray.direction)
     t = wp.clamp(-along, real(0.0), max_distance)
-    nearest = o + d * t
+    nearest = ray.origin + ray.direction * t
     return wp.dot(nearest, nearest) <= radius * radius
 
 
@@ -102,17 +102,16 @@ def ray_cast_kernel(
     while s < geo.count:
         pose = make_shape_pose(geo, s, rot[s], pos[s])
         world_to_shape = wp.transpose(pose.R)
-        o = world_to_shape * (origins[k] - pose.x)
-        d = world_to_shape * directions[k]
+        ray = make_ray(world_to_shape * (origins[k] - pose.x), world_to_shape * directions[k])
         kind = pose.kind
-        if kind == HALF_SPACE or kind == HEIGHT_FIELD or is_crossing_sphere(geo.bounding_radius[s], o, d, best):
+        if kind == HALF_SPACE or kind == HEIGHT_FIELD or is_crossing_sphere(geo.bounding_radius[s], ray, best):
             candidate = make_miss()
             if kind == HEIGHT_FIELD:
-                candidate = cast_field(geo, pose, o, d, best)
+                candidate = cast_field(geo, pose, ray, best)
             elif kind == MESH:
-                candidate = cast_mesh(geo, pose.data, o, d, best)
+                candidate = cast_mesh(geo, pose.data, ray, best)
             else:
-                candidate = cast_convex(geo, pose, o, d)
+                candidate = cast_convex(geo, pose, ray)
             if candidate.distance < best or (hit_shape < 0 and candidate.distance <= best):
                 best = candidate.distance
                 hit_shape = s

@@ -18,6 +18,14 @@ MIN_CROSSING_COSINE = wp.constant(real(1.0e-12))
 
 
 @wp.struct
+class Ray:
+    """A half-line."""
+
+    origin: vec3  # m, shape frame
+    direction: vec3  # unit, shape frame
+
+
+@wp.struct
 class RayHit:
     """Where a ray hits first."""
 
@@ -32,6 +40,15 @@ class RayInterval:
     start: real  # m along the ray
     end: real  # m along the ray; < start: empty
     normal: vec3  # outward unit normal where the ray enters
+
+
+@wp.func
+def make_ray(origin: vec3, direction: vec3):
+    """A ray from a point (m) along a unit vector."""
+    out = Ray()
+    out.origin = origin
+    out.direction = direction
+    return out
 
 
 @wp.func
@@ -52,6 +69,15 @@ def make_hit(distance: real, normal: vec3):
 
 
 @wp.func
+def make_interval(start: real, end: real):
+    """The interval of a ray between two distances along it, m."""
+    out = RayInterval()
+    out.start = start
+    out.end = end
+    return out
+
+
+@wp.func
 def make_full_interval():
     """The interval of a whole line."""
     out = RayInterval()
@@ -61,8 +87,10 @@ def make_full_interval():
 
 
 @wp.func
-def clip_interval(interval: RayInterval, normal: vec3, offset: real, o: vec3, d: vec3):
-    """Clip an interval of the ray o + t d to the half-space normal · x ≤ offset (m)."""
+def clip_interval(interval: RayInterval, normal: vec3, offset: real, ray: Ray):
+    """Clip an interval of a ray to the half-space normal · x ≤ offset (m)."""
+    o = ray.origin
+    d = ray.direction
     out = interval
     height = wp.dot(normal, o) - offset
     rate = wp.dot(normal, d)
@@ -81,20 +109,22 @@ def clip_interval(interval: RayInterval, normal: vec3, offset: real, o: vec3, d:
 
 
 @wp.func
-def hit_interval_entry(interval: RayInterval, d: vec3):
-    """The hit where a ray with direction d enters a convex set along an interval; at distance 0 if it begins inside."""
+def hit_interval_entry(interval: RayInterval, ray: Ray):
+    """The hit where a ray enters a convex set along an interval; at distance 0 if it begins inside."""
     out = make_miss()
     if interval.start <= interval.end and interval.end >= real(0.0):
         if interval.start <= real(0.0):
-            out = make_hit(real(0.0), -d)
+            out = make_hit(real(0.0), -ray.direction)
         else:
             out = make_hit(interval.start, interval.normal)
     return out
 
 
 @wp.func
-def cast_sphere(radius: real, o: vec3, d: vec3):
+def cast_sphere(radius: real, ray: Ray):
     """Cast a ray against a sphere about the origin."""
+    o = ray.origin
+    d = ray.direction
     out = make_miss()
     along = wp.dot(o, d)
     if wp.dot(o, o) <= radius * radius:
@@ -109,8 +139,10 @@ def cast_sphere(radius: real, o: vec3, d: vec3):
 
 
 @wp.func
-def intersect_tube(radius: real, o: vec3, d: vec3):
+def intersect_tube(radius: real, ray: Ray):
     """The interval of a ray inside an infinite cylinder along z."""
+    o = ray.origin
+    d = ray.direction
     out = make_full_interval()
     a = d[0] * d[0] + d[1] * d[1]
     if a <= MIN_CROSSING_COSINE * MIN_CROSSING_COSINE:
@@ -132,22 +164,24 @@ def intersect_tube(radius: real, o: vec3, d: vec3):
 
 
 @wp.func
-def clip_interval_to_slab(interval: RayInterval, k: int, half: real, o: vec3, d: vec3):
+def clip_interval_to_slab(interval: RayInterval, k: int, half: real, ray: Ray):
     """Clip an interval to the slab |xₖ| ≤ half (m)."""
     axis = vec3()
     axis[k] = real(1.0)
-    return clip_interval(clip_interval(interval, axis, half, o, d), -axis, half, o, d)
+    return clip_interval(clip_interval(interval, axis, half, ray), -axis, half, ray)
 
 
 @wp.func
-def cast_capsule(radius: real, half: real, o: vec3, d: vec3):
+def cast_capsule(radius: real, half: real, ray: Ray):
     """Cast a ray against a capsule along z with half length `half` (m)."""
+    o = ray.origin
+    d = ray.direction
     axis = vec3(real(0.0), real(0.0), half)
-    out = cast_sphere(radius, o - axis, d)
-    other = cast_sphere(radius, o + axis, d)
+    out = cast_sphere(radius, make_ray(o - axis, d))
+    other = cast_sphere(radius, make_ray(o + axis, d))
     if other.distance < out.distance:
         out = other
-    interval = intersect_tube(radius, o, d)
+    interval = intersect_tube(radius, ray)
     if interval.start > real(0.0) and interval.end >= interval.start:
         if wp.abs(o[2] + d[2] * interval.start) <= half and interval.start < out.distance:
             out = make_hit(interval.start, interval.normal)
@@ -157,37 +191,37 @@ def cast_capsule(radius: real, half: real, o: vec3, d: vec3):
 
 
 @wp.func
-def cast_hull(geo: Geometry, hull: int, o: vec3, d: vec3):
+def cast_hull(geo: Geometry, hull: int, ray: Ray):
     """Cast a ray against a convex hull by clipping it against all faces."""
     interval = make_full_interval()
     f = geo.hull_face_start[hull]
     while f < geo.hull_face_start[hull + 1]:
         normal = geo.face_normal[f]
         interval = clip_interval(
-            interval, normal, wp.dot(normal, geo.vertex[geo.face_vertex[geo.face_corner_start[f]]]), o, d
+            interval, normal, wp.dot(normal, geo.vertex[geo.face_vertex[geo.face_corner_start[f]]]), ray
         )
         f += 1
-    return hit_interval_entry(interval, d)
+    return hit_interval_entry(interval, ray)
 
 
 @wp.func
-def cast_convex(geo: Geometry, shape: ShapePose, o: vec3, d: vec3):
+def cast_convex(geo: Geometry, shape: ShapePose, ray: Ray):
     """Cast a ray against a sphere, box, cylinder, capsule, half-space or hull; other kinds are missed."""
     out = make_miss()
     size = shape.size
     if shape.kind == SPHERE:
-        out = cast_sphere(size[0], o, d)
+        out = cast_sphere(size[0], ray)
     elif shape.kind == BOX:
-        interval = clip_interval_to_slab(make_full_interval(), 0, size[0], o, d)
-        interval = clip_interval_to_slab(interval, 1, size[1], o, d)
-        out = hit_interval_entry(clip_interval_to_slab(interval, 2, size[2], o, d), d)
+        interval = clip_interval_to_slab(make_full_interval(), 0, size[0], ray)
+        interval = clip_interval_to_slab(interval, 1, size[1], ray)
+        out = hit_interval_entry(clip_interval_to_slab(interval, 2, size[2], ray), ray)
     elif shape.kind == CYLINDER:
-        out = hit_interval_entry(clip_interval_to_slab(intersect_tube(size[0], o, d), 2, size[1], o, d), d)
+        out = hit_interval_entry(clip_interval_to_slab(intersect_tube(size[0], ray), 2, size[1], ray), ray)
     elif shape.kind == CAPSULE:
-        out = cast_capsule(size[0], size[1], o, d)
+        out = cast_capsule(size[0], size[1], ray)
     elif shape.kind == HALF_SPACE:
         up = vec3(real(0.0), real(0.0), real(1.0))
-        out = hit_interval_entry(clip_interval(make_full_interval(), up, real(0.0), o, d), d)
+        out = hit_interval_entry(clip_interval(make_full_interval(), up, real(0.0), ray), ray)
     elif shape.kind == HULL:
-        out = cast_hull(geo, shape.data, o, d)
+        out = cast_hull(geo, shape.data, ray)
     return out

@@ -7,14 +7,17 @@ import warp as wp
 from sharnir.collision.queries.raycast_convex import (
     MIN_CROSSING_COSINE,
     RAY_INFINITY,
+    Ray,
     RayHit,
+    RayInterval,
     clip_interval_to_slab,
     hit_interval_entry,
     make_full_interval,
     make_hit,
+    make_interval,
     make_miss,
 )
-from sharnir.collision.shapes import Geometry, ShapePose
+from sharnir.collision.shapes import TRIANGLE_CORNERS, Geometry, ShapePose
 from sharnir.kernels.types import DOUBLE, real, vec3
 
 # barycentric, by which triangles are enlarged, so that rays do not pass between them
@@ -53,9 +56,12 @@ def field_plane_of(geo: Geometry, shape: ShapePose, i: int, j: int, upper: bool)
 
 
 @wp.func
-def cast_field_triangle(plane: vec3, x0: real, y0: real, o: vec3, d: vec3, start: real, end: real):
-    """Cast a ray from above, over [start, end] (m) along it, against one triangle of a cell with its corner at x0, y0
-    (m)."""
+def cast_field_triangle(plane: vec3, x0: real, y0: real, ray: Ray, interval: RayInterval):
+    """Cast a ray from above, over an interval of it, against one triangle of a cell with its corner at x0, y0 (m)."""
+    o = ray.origin
+    d = ray.direction
+    start = interval.start
+    end = interval.end
     slope = vec3(-plane[1], -plane[2], real(1.0))
     height = wp.dot(slope, o - vec3(x0, y0, plane[0]))
     rate = wp.dot(slope, d)
@@ -71,8 +77,12 @@ def cast_field_triangle(plane: vec3, x0: real, y0: real, o: vec3, d: vec3, start
 
 
 @wp.func
-def cast_field_cell(geo: Geometry, shape: ShapePose, i: int, j: int, o: vec3, d: vec3, start: real, end: real):
-    """Cast a ray over [start, end] (m) along it against cell (i, j)."""
+def cast_field_cell(geo: Geometry, shape: ShapePose, i: int, j: int, ray: Ray, interval: RayInterval):
+    """Cast a ray over an interval of it against cell (i, j)."""
+    o = ray.origin
+    d = ray.direction
+    start = interval.start
+    end = interval.end
     dx = real(2.0) * shape.size[0] / real(geo.field_rows[shape.data] - 1)
     dy = real(2.0) * shape.size[1] / real(geo.field_columns[shape.data] - 1)
     x0 = -shape.size[0] + real(i) * dx
@@ -83,10 +93,10 @@ def cast_field_cell(geo: Geometry, shape: ShapePose, i: int, j: int, o: vec3, d:
     if wp.abs(rate) > MIN_RAY_RATE:
         cross = wp.clamp(-diagonal_offset / rate, start, end)
     upper = diagonal_offset + rate * (start + cross) * real(0.5) > real(0.0)
-    out = cast_field_triangle(field_plane_of(geo, shape, i, j, upper), x0, y0, o, d, start, cross)
+    out = cast_field_triangle(field_plane_of(geo, shape, i, j, upper), x0, y0, ray, make_interval(start, cross))
     if out.distance == RAY_INFINITY and cross < end:
         upper = diagonal_offset + rate * (cross + end) * real(0.5) > real(0.0)
-        out = cast_field_triangle(field_plane_of(geo, shape, i, j, upper), x0, y0, o, d, cross, end)
+        out = cast_field_triangle(field_plane_of(geo, shape, i, j, upper), x0, y0, ray, make_interval(cross, end))
     return out
 
 
@@ -102,14 +112,16 @@ def find_cell_exit(x: real, rate: real, half: real, step: real, cell: int):
 
 
 @wp.func
-def cast_field(geo: Geometry, shape: ShapePose, o: vec3, d: vec3, max_distance: real):
+def cast_field(geo: Geometry, shape: ShapePose, ray: Ray, max_distance: real):
     """Cast a ray against a height field, solid below its surface and within its rim, cell by cell (DDA)."""
+    o = ray.origin
+    d = ray.direction
     rows = geo.field_rows[shape.data] - 1
     columns = geo.field_columns[shape.data] - 1
     dx = real(2.0) * shape.size[0] / real(rows)
     dy = real(2.0) * shape.size[1] / real(columns)
     interval = clip_interval_to_slab(
-        clip_interval_to_slab(make_full_interval(), 0, shape.size[0], o, d), 1, shape.size[1], o, d
+        clip_interval_to_slab(make_full_interval(), 0, shape.size[0], ray), 1, shape.size[1], ray
     )
     out = make_miss()
     t = wp.max(interval.start, real(0.0))
@@ -117,17 +129,15 @@ def cast_field(geo: Geometry, shape: ShapePose, o: vec3, d: vec3, max_distance: 
     if t <= end:
         i = clamped_cell_of(o[0] + d[0] * t, shape.size[0], rows)
         j = clamped_cell_of(o[1] + d[1] * t, shape.size[1], columns)
-        below = cast_field_cell(geo, shape, i, j, o, d, t, t)
-        if (
-            below.distance < RAY_INFINITY
-        ):  # under the surface where the ray begins, or where it comes in through the rim
+        below = cast_field_cell(geo, shape, i, j, ray, make_interval(t, t))
+        if below.distance < RAY_INFINITY:  # under the surface where the ray begins, or enters through the rim
             interval.end = wp.max(interval.end, t)
-            out = hit_interval_entry(interval, d)
+            out = hit_interval_entry(interval, ray)
         while out.distance == RAY_INFINITY and t < end and i >= 0 and j >= 0 and i < rows and j < columns:
             along_x = find_cell_exit(o[0], d[0], shape.size[0], dx, i)
             along_y = find_cell_exit(o[1], d[1], shape.size[1], dy, j)
             t_exit = wp.min(wp.max(wp.min(along_x, along_y), t), end)
-            out = cast_field_cell(geo, shape, i, j, o, d, t, t_exit)
+            out = cast_field_cell(geo, shape, i, j, ray, make_interval(t, t_exit))
             if along_x <= along_y:
                 i += wp.where(d[0] > real(0.0), 1, -1)
             else:
@@ -139,8 +149,10 @@ def cast_field(geo: Geometry, shape: ShapePose, o: vec3, d: vec3, max_distance: 
 
 
 @wp.func
-def cast_triangle(a: vec3, b: vec3, c: vec3, o: vec3, d: vec3):
+def cast_triangle(a: vec3, b: vec3, c: vec3, ray: Ray):
     """Cast a ray against a triangle, from either side (Möller–Trumbore)."""
+    o = ray.origin
+    d = ray.direction
     out = make_miss()
     e = b - a
     f = c - a
@@ -185,9 +197,11 @@ def is_crossing_box(low: vec3, high: vec3, o: vec3, inverse_direction: vec3, max
 
 
 @wp.func
-def cast_mesh(geo: Geometry, mesh: int, o: vec3, d: vec3, max_distance: real):
+def cast_mesh(geo: Geometry, mesh: int, ray: Ray, max_distance: real):
     """Cast a ray against the triangles of a mesh, from either side, by its BVH; of two at the same distance the first
     counts."""
+    o = ray.origin
+    d = ray.direction
     out = RayHit()
     out.distance = RAY_INFINITY
     inverse_direction = vec3(bounded_reciprocal(d[0]), bounded_reciprocal(d[1]), bounded_reciprocal(d[2]))
@@ -198,10 +212,10 @@ def cast_mesh(geo: Geometry, mesh: int, o: vec3, d: vec3, max_distance: real):
             k = geo.node_first[node]
             last = k + geo.node_count[node]
             while k < last:
-                a = geo.mesh_vertex[geo.mesh_triangle_vertex[3 * k]]
-                b = geo.mesh_vertex[geo.mesh_triangle_vertex[3 * k + 1]]
-                c = geo.mesh_vertex[geo.mesh_triangle_vertex[3 * k + 2]]
-                candidate = cast_triangle(a, b, c, o, d)
+                a = geo.mesh_vertex[geo.mesh_triangle_vertex[TRIANGLE_CORNERS * k]]
+                b = geo.mesh_vertex[geo.mesh_triangle_vertex[TRIANGLE_CORNERS * k + 1]]
+                c = geo.mesh_vertex[geo.mesh_triangle_vertex[TRIANGLE_CORNERS * k + 2]]
+                candidate = cast_triangle(a, b, c, ray)
                 if candidate.distance < best or (candidate.distance <= best and out.distance == RAY_INFINITY):
                     out = candidate
                     best = candidate.distance

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.contact_reduction import WorldSphere, find_deepest, insert_contact
-from sharnir.collision.convex.gjk import GJK_BEYOND_REACH, GJK_OVERLAPPING, GJK_SEPARATED, gjk_distance
+from sharnir.collision.contact_reduction import find_deepest, insert_contact
+from sharnir.collision.convex.gjk import (
+    GJK_BEYOND_REACH,
+    GJK_OVERLAPPING,
+    GJK_SEPARATED,
+    gjk_distance,
+    make_simplex,
+)
 from sharnir.collision.convex.narrow_phase import collide_convex
 from sharnir.collision.convex.support_mapping import core_radius, core_support
-from sharnir.collision.shapes import ContactList, Geometry, ShapePose
+from sharnir.collision.shapes import (
+    ContactList,
+    Geometry,
+    NarrowPhaseContext,
+    ShapePose,
+    WorldSphere,
+    make_contact,
+)
 from sharnir.collision.surface.internal_edges import (
     TOL_SAME_DIRECTION,
     UNLIMITED_DEPTH,
     MinTranslation,
+    SurfaceContext,
     SurfaceTriangle,
     filter_internal_edges,
     filter_plane_contacts,
@@ -21,7 +35,6 @@ from sharnir.collision.surface.internal_edges import (
     update_min_translation,
 )
 from sharnir.collision.surface.triangle_exits import (
-    TriangleExit,
     find_neighbour_exit,
     local_half_extents,
     update_other_face_exit,
@@ -99,14 +112,15 @@ def classify_triangle(geo: Geometry, T: ShapePose, B: ShapePose, up: vec3, margi
     other side of a ridge."""
     status = int(GJK_SEPARATED)
     if B.kind != SPHERE:
-        simplex = wp.zeros(shape=(4,), dtype=vec3)
-        simplex_a = wp.zeros(shape=(4,), dtype=vec3)
+        point = wp.zeros(shape=(4,), dtype=vec3)
+        point_t = wp.zeros(shape=(4,), dtype=vec3)
+        simplex = make_simplex(point, point_t)
         here = T  # far from the world's origin, coordinates about it keep more digits
         there = B
         here.x = vec3()
         there.x = B.x - T.x
-        size = sphere.radius + wp.length(column(T.R, 1)) + wp.length(column(T.R, 2))
-        status, v, on_t, count = gjk_distance(geo, here, there, margin + core_radius(B), simplex, simplex_a, size)
+        scale = sphere.radius + wp.length(column(T.R, 1)) + wp.length(column(T.R, 2))
+        status, v, on_t, count = gjk_distance(geo, here, there, margin + core_radius(B), simplex, scale)
         if status == GJK_SEPARATED and wp.dot(v, up) > TOL_SAME_DIRECTION * wp.length(v):
             status = GJK_BEYOND_REACH
     return status
@@ -123,17 +137,8 @@ def append_min_translation(
         if not is_needed:
             is_needed = get(contacts.gap, find_deepest(contacts, first, n, w), w) > TOL_SAME_DIRECTION * sphere.radius
         if is_needed:
-            n = insert_contact(
-                contacts,
-                first,
-                n,
-                translation.normal,
-                translation.point,
-                -translation.depth,
-                translation.feature,
-                sphere,
-                w,
-            )
+            contact = make_contact(translation.normal, translation.point, -translation.depth, translation.feature)
+            n = insert_contact(contacts, first, n, contact, sphere, w)
     return n
 
 
@@ -147,8 +152,8 @@ def flip_normals(contacts: ContactList, first: int, end: int, w: int):
 
 
 @wp.func
-def collide_shapes(geo: Geometry, A: ShapePose, B: ShapePose, margin: real, contacts: ContactList, n: int, w: int):
-    """Append the contacts of A and B that are less than `margin` (m) apart; returns their number. Normals point from A
+def collide_shapes(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
+    """Append the contacts of A and B that are less than the margin apart; returns their number. Normals point from A
     to B.
 
     At most four for two convex shapes; at most MAX_PAIR_CONTACTS on a height field or mesh, with room for four more
@@ -160,60 +165,58 @@ def collide_shapes(geo: Geometry, A: ShapePose, B: ShapePose, margin: real, cont
     if is_swapped:
         S = B
         other = A
-    first = n
+    at = SurfaceContext()
+    at.surface = S
+    at.first = n
     stage = int(STAGE_CONVEX_PAIR)
     iterator = TriangleIterator()
-    triangle = SurfaceTriangle()
-    sphere = WorldSphere()
-    triangle_exit = TriangleExit()
     status = int(GJK_BEYOND_REACH)
     translation = MinTranslation()
     translation.depth = UNLIMITED_DEPTH
     if is_surface(S):
         stage = STAGE_DONE
         if not is_surface(other):
-            iterator = advance_triangle(geo, S, begin_triangles(geo, S, other, margin))
-            sphere = iterator.sphere
+            iterator = advance_triangle(ctx.geo, S, begin_triangles(ctx.geo, S, other, ctx.margin))
+            at.sphere = iterator.sphere
             if iterator.valid == 1:
-                triangle = current_triangle_of(geo, S, iterator)
+                at.triangle = current_triangle_of(ctx.geo, S, iterator)
                 stage = STAGE_TRIANGLE
     while stage != STAGE_DONE:
         T = S
         if stage == STAGE_TRIANGLE:
-            T = make_triangle_pose(S, triangle)
+            T = make_triangle_pose(S, at.triangle)
         elif stage == STAGE_TRIANGLE_PLANE:
-            T = make_half_space_pose(S, triangle)
+            T = make_half_space_pose(S, at.triangle)
         end = int(n)
         lowest = real(0.0)
         if stage == STAGE_TRIANGLE:
-            lowest = height_over_triangle(geo, S, triangle, other)
+            lowest = height_over_triangle(ctx.geo, S, at.triangle, other)
             status = GJK_BEYOND_REACH
-            if is_triangle_in_reach(S, triangle, other, lowest, margin, sphere):
-                status = classify_triangle(geo, T, other, S.R * triangle.normal, margin, sphere)
+            if is_triangle_in_reach(S, at.triangle, other, lowest, ctx.margin, at.sphere):
+                status = classify_triangle(ctx.geo, T, other, S.R * at.triangle.normal, ctx.margin, at.sphere)
         if stage != STAGE_TRIANGLE or status != GJK_BEYOND_REACH:
-            end = collide_convex(geo, T, other, margin, contacts, n, w)
-        stored = wp.min(end, contacts.capacity)
+            end = collide_convex(ctx, T, other, n)
+        stored = wp.min(end, ctx.contacts.capacity)
         advance = int(1)
         if stage == STAGE_CONVEX_PAIR:
             n = end
         elif stage == STAGE_TRIANGLE_PLANE:
-            n = filter_plane_contacts(
-                S, triangle, sphere, triangle_exit.depth, core_radius(other), contacts, first, n, stored, w
-            )
+            n = filter_plane_contacts(ctx, at, core_radius(other), n, stored)
         else:
             count = end - n
             if stored > n:
-                triangle_exit = find_neighbour_exit(geo, S, triangle, other)
+                triangle_exit = find_neighbour_exit(ctx.geo, S, at.triangle, other)
                 if status == GJK_OVERLAPPING:
-                    triangle_exit = update_other_face_exit(geo, S, triangle, other, sphere, triangle_exit)
+                    triangle_exit = update_other_face_exit(ctx.geo, S, at.triangle, other, at.sphere, triangle_exit)
+                at.exit_depth = triangle_exit.depth
                 if status == GJK_OVERLAPPING and (
-                    S.kind == HEIGHT_FIELD or distance_in_front(S, triangle, sphere.center) > real(0.0)
+                    S.kind == HEIGHT_FIELD or distance_in_front(S, at.triangle, at.sphere.center) > real(0.0)
                 ):
-                    translation = update_min_translation(geo, S, triangle, other, triangle_exit.normal, translation)
-            n, flat = filter_internal_edges(
-                geo, S, triangle, sphere, triangle_exit.depth, contacts, first, n, stored, w
-            )
-            if flat == 0 and is_plane_contact_needed(S, triangle, lowest, count, sphere):
+                    translation = update_min_translation(
+                        ctx.geo, S, at.triangle, other, triangle_exit.normal, translation
+                    )
+            n, flat = filter_internal_edges(ctx, at, n, stored)
+            if flat == 0 and is_plane_contact_needed(S, at.triangle, lowest, count, at.sphere):
                 advance = 0
         if stage == STAGE_CONVEX_PAIR:
             stage = STAGE_DONE
@@ -221,12 +224,12 @@ def collide_shapes(geo: Geometry, A: ShapePose, B: ShapePose, margin: real, cont
             stage = STAGE_TRIANGLE_PLANE
         else:
             stage = STAGE_TRIANGLE
-            iterator = advance_triangle(geo, S, iterator)
+            iterator = advance_triangle(ctx.geo, S, iterator)
             if iterator.valid == 1:
-                triangle = current_triangle_of(geo, S, iterator)
+                at.triangle = current_triangle_of(ctx.geo, S, iterator)
             else:
                 stage = STAGE_DONE
-    n = append_min_translation(contacts, first, n, translation, sphere, w)
+    n = append_min_translation(ctx.contacts, at.first, n, translation, at.sphere, ctx.w)
     if is_swapped:
-        flip_normals(contacts, first, n, w)
+        flip_normals(ctx.contacts, at.first, n, ctx.w)
     return n

@@ -26,7 +26,8 @@ def clamped_field_vertex_of(geo: Geometry, field: ShapePose, row: int, col: int)
 
 @wp.func
 def field_triangle_of(geo: Geometry, field: ShapePose, i: int, j: int, upper: int):
-    """The lower (upper = 0, at the x axis) or upper triangle of cell (i, j) with its neighbours."""
+    """The lower (upper = 0, at the x axis) or upper triangle of cell (i, j) with its neighbours, 1, 2 and 4 of
+    neighbour_bits: EDGE_AB, EDGE_BC and EDGE_CA."""
     columns = geo.field_columns[field.data]
     out = SurfaceTriangle()
     out.index = 2 * (i * (columns - 1) + j) + upper

@@ -11,11 +11,20 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.contact_reduction import WorldSphere, insert_contact
+from sharnir.collision.contact_reduction import insert_contact
 from sharnir.collision.convex.support_mapping import core_radius, core_support, make_perpendicular
-from sharnir.collision.shapes import ContactList, Geometry, ShapePose
+from sharnir.collision.shapes import (
+    EDGE_AB,
+    EDGE_BC,
+    EDGE_CA,
+    Geometry,
+    NarrowPhaseContext,
+    ShapePose,
+    WorldSphere,
+    make_contact,
+    read_contact,
+)
 from sharnir.enums import HALF_SPACE, HEIGHT_FIELD, TRIANGLE
-from sharnir.kernels.columns import get, get3, get_int
 from sharnir.kernels.types import DOUBLE, mat33, real, vec3
 
 # rad, by which directions may differ and still be the same
@@ -47,6 +56,17 @@ class SurfaceTriangle:
     opposite_bc: vec3
     opposite_ca: vec3
     neighbour_bits: int  # bit k: there is a neighbour across edge k
+
+
+@wp.struct
+class SurfaceContext:
+    """What is compared with a convex shape at a time: a triangle of a surface."""
+
+    surface: ShapePose
+    triangle: SurfaceTriangle
+    sphere: WorldSphere  # bounding sphere of the convex shape
+    exit_depth: real  # m, depth of the convex shape's shortest exit other than through the triangle's face
+    first: int  # first contact of the pair
 
 
 @wp.func
@@ -156,15 +176,15 @@ def is_outer_direction(geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, d
 def find_flat_edges(triangle: SurfaceTriangle):
     """Bit k: the surface continues across edge k flat or upwards (concave): an internal edge."""
     out = int(0)
-    if (triangle.neighbour_bits & 1) == 1:
+    if (triangle.neighbour_bits & EDGE_AB) == EDGE_AB:
         v = triangle.opposite_ab - triangle.a
-        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), 1, 0)
-    if (triangle.neighbour_bits & 2) == 2:
+        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), EDGE_AB, 0)
+    if (triangle.neighbour_bits & EDGE_BC) == EDGE_BC:
         v = triangle.opposite_bc - triangle.b
-        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), 2, 0)
-    if (triangle.neighbour_bits & 4) == 4:
+        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), EDGE_BC, 0)
+    if (triangle.neighbour_bits & EDGE_CA) == EDGE_CA:
         v = triangle.opposite_ca - triangle.c
-        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), 4, 0)
+        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), EDGE_CA, 0)
     return out
 
 
@@ -214,61 +234,62 @@ def make_half_space_pose(S: ShapePose, triangle: SurfaceTriangle):
 
 
 @wp.func
-def filter_internal_edges(
-    geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, sphere: WorldSphere, exit_depth: real, contacts: ContactList, first: int, n: int, end: int, w: int
-):  # fmt: skip
+def filter_internal_edges(ctx: NarrowPhaseContext, at: SurfaceContext, n: int, end: int):
     """Internal-edge filter: of contacts n to `end`, found with the triangle, keep those that the whole surface has, and
-    insert them into those of the pair from `first` on. Returns the new n, and the number of contacts with the
-    triangle's own normal. exit_depth: m, depth of the shortest exit other than through the triangle's face."""
+    insert them into those of the pair. Returns the new n, and the number of contacts with the triangle's own normal."""
+    S = at.surface
+    triangle = at.triangle
     up = S.R * triangle.normal
     origin = S.x + S.R * triangle.a
     face_contacts = int(0)
     k = int(n)
     while k < end:
-        normal = get3(contacts.normal, k, w)
-        p = get3(contacts.point, k, w)
-        gap = get(contacts.gap, k, w)
-        feature = surface_feature_of(triangle, get_int(contacts.feature, k, w), 0)
-        facing = wp.dot(normal, up)
-        if facing > real(0.0) and wp.length(normal - up * facing) <= TOL_SAME_DIRECTION:
-            on_b = p + normal * (real(0.5) * gap)
+        contact = read_contact(ctx.contacts, k, ctx.w)
+        contact.feature = surface_feature_of(triangle, contact.feature, 0)
+        facing = wp.dot(contact.normal, up)
+        if facing > real(0.0) and wp.length(contact.normal - up * facing) <= TOL_SAME_DIRECTION:
+            on_b = contact.point + contact.normal * (real(0.5) * contact.gap)
             gap = wp.dot(up, on_b - origin)
-            if -gap <= MAX_RIDGE_DEPTH_RATIO * exit_depth:
-                n = insert_contact(contacts, first, n, up, on_b - up * (real(0.5) * gap), gap, feature, sphere, w)
+            if -gap <= MAX_RIDGE_DEPTH_RATIO * at.exit_depth:
+                on_face = make_contact(up, on_b - up * (real(0.5) * gap), gap, contact.feature)
+                n = insert_contact(ctx.contacts, at.first, n, on_face, at.sphere, ctx.w)
             face_contacts += 1
-        elif facing > -TOL_SAME_DIRECTION and is_outer_direction(geo, S, triangle, wp.transpose(S.R) * normal):
-            n = insert_contact(contacts, first, n, normal, p, gap, feature, sphere, w)
+        elif facing > -TOL_SAME_DIRECTION and is_outer_direction(
+            ctx.geo, S, triangle, wp.transpose(S.R) * contact.normal
+        ):
+            n = insert_contact(ctx.contacts, at.first, n, contact, at.sphere, ctx.w)
         k += 1
     return n, face_contacts
 
 
 @wp.func
-def filter_plane_contacts(
-    S: ShapePose, triangle: SurfaceTriangle, sphere: WorldSphere, exit_depth: real, radius: real, contacts: ContactList, first: int, n: int, end: int, w: int
-):  # fmt: skip
+def filter_plane_contacts(ctx: NarrowPhaseContext, at: SurfaceContext, radius: real, n: int, end: int):
     """Of contacts n to `end`, found with the triangle's plane, keep those whose core point is below the triangle, or
-    all if the center of the other shape is, and insert them into those of the pair from `first` on. Returns the new n.
-    exit_depth: m, as in `filter_internal_edges`; radius: m, of the other shape's surface about its core."""
+    all if the center of the other shape is, and insert them into those of the pair. Returns the new n. radius: m, of
+    the other shape's surface about its core."""
+    S = at.surface
+    triangle = at.triangle
     up = S.R * triangle.normal
     along = triangle.normal
-    max_depth = MAX_RIDGE_DEPTH_RATIO * exit_depth
+    max_depth = MAX_RIDGE_DEPTH_RATIO * at.exit_depth
     if S.kind == HEIGHT_FIELD:
         along = vec3(real(0.0), real(0.0), real(1.0))
         max_depth = UNLIMITED_DEPTH
-    middle = wp.transpose(S.R) * (sphere.center - S.x)
+    middle = wp.transpose(S.R) * (at.sphere.center - S.x)
     is_center_below = wp.dot(triangle.normal, middle - triangle.a) <= real(0.0) and is_projected_inside(
         triangle, middle, along
     )
     k = int(n)
     while k < end:
-        p = get3(contacts.point, k, w)
-        gap = get(contacts.gap, k, w)
-        feature = surface_feature_of(triangle, get_int(contacts.feature, k, w), 1)
-        core = wp.transpose(S.R) * (p + up * (real(0.5) * gap + radius) - S.x)
+        contact = read_contact(ctx.contacts, k, ctx.w)
+        contact.normal = up
+        contact.feature = surface_feature_of(triangle, contact.feature, 1)
+        gap = contact.gap
+        core = wp.transpose(S.R) * (contact.point + up * (real(0.5) * gap + radius) - S.x)
         if is_center_below or (
             gap + radius < real(0.0) and -gap <= max_depth and is_projected_inside(triangle, core, along)
         ):
-            n = insert_contact(contacts, first, n, up, p, gap, feature, sphere, w)
+            n = insert_contact(ctx.contacts, at.first, n, contact, at.sphere, ctx.w)
         k += 1
     return n
 

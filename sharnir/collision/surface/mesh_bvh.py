@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.contact_reduction import WorldSphere
 from sharnir.collision.convex.support_mapping import core_center_of, core_radius, core_support
-from sharnir.collision.shapes import Geometry, ShapePose
+from sharnir.collision.shapes import EDGE_AB, EDGE_BC, EDGE_CA, TRIANGLE_CORNERS, Geometry, ShapePose, WorldSphere
 from sharnir.collision.surface.internal_edges import SurfaceTriangle
 from sharnir.kernels.types import column, real, vec3
 
@@ -61,20 +60,20 @@ def mesh_triangle_of(geo: Geometry, k: int):
     """Triangle k of the meshes with its neighbours."""
     out = SurfaceTriangle()
     out.index = k
-    out.vertex_a = geo.mesh_triangle_vertex[3 * k]
-    out.vertex_b = geo.mesh_triangle_vertex[3 * k + 1]
-    out.vertex_c = geo.mesh_triangle_vertex[3 * k + 2]
+    out.vertex_a = geo.mesh_triangle_vertex[TRIANGLE_CORNERS * k]
+    out.vertex_b = geo.mesh_triangle_vertex[TRIANGLE_CORNERS * k + 1]
+    out.vertex_c = geo.mesh_triangle_vertex[TRIANGLE_CORNERS * k + 2]
     out.a = geo.mesh_vertex[out.vertex_a]
     out.b = geo.mesh_vertex[out.vertex_b]
     out.c = geo.mesh_vertex[out.vertex_c]
     out.normal = wp.normalize(wp.cross(out.b - out.a, out.c - out.a))
-    if geo.mesh_opposite_vertex[3 * k] >= 0:
-        out.opposite_ab = geo.mesh_vertex[geo.mesh_opposite_vertex[3 * k]]
-        out.neighbour_bits += 1
-    if geo.mesh_opposite_vertex[3 * k + 1] >= 0:
-        out.opposite_bc = geo.mesh_vertex[geo.mesh_opposite_vertex[3 * k + 1]]
-        out.neighbour_bits += 2
-    if geo.mesh_opposite_vertex[3 * k + 2] >= 0:
-        out.opposite_ca = geo.mesh_vertex[geo.mesh_opposite_vertex[3 * k + 2]]
-        out.neighbour_bits += 4
+    if geo.mesh_opposite_vertex[TRIANGLE_CORNERS * k] >= 0:
+        out.opposite_ab = geo.mesh_vertex[geo.mesh_opposite_vertex[TRIANGLE_CORNERS * k]]
+        out.neighbour_bits += EDGE_AB
+    if geo.mesh_opposite_vertex[TRIANGLE_CORNERS * k + 1] >= 0:
+        out.opposite_bc = geo.mesh_vertex[geo.mesh_opposite_vertex[TRIANGLE_CORNERS * k + 1]]
+        out.neighbour_bits += EDGE_BC
+    if geo.mesh_opposite_vertex[TRIANGLE_CORNERS * k + 2] >= 0:
+        out.opposite_ca = geo.mesh_vertex[geo.mesh_opposite_vertex[TRIANGLE_CORNERS * k + 2]]
+        out.neighbour_bits += EDGE_CA
     return out

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.contact_reduction import WorldSphere
 from sharnir.collision.convex.support_mapping import core_radius, core_support
-from sharnir.collision.shapes import Geometry, ShapePose
+from sharnir.collision.shapes import EDGE_AB, EDGE_BC, EDGE_CA, Geometry, ShapePose, WorldSphere
 from sharnir.collision.surface.internal_edges import (
     MAX_FLAT_EDGE_SINE,
     UNLIMITED_DEPTH,
@@ -29,17 +28,37 @@ class TriangleExit:
     normal: vec3
 
 
+@wp.struct
+class TriangleEdge:
+    """Edge of a triangle with the neighbour across it, whose corners are v, u and `opposite`; surface frame, m."""
+
+    u: vec3
+    v: vec3
+    opposite: vec3
+
+
+@wp.func
+def make_edge(u: vec3, v: vec3, opposite: vec3):
+    """The edge from u to v with the third corner of the neighbour across it; surface frame, m."""
+    out = TriangleEdge()
+    out.u = u
+    out.v = v
+    out.opposite = opposite
+    return out
+
+
 @wp.func
 def update_neighbour_exit(
-    geo: Geometry, S: ShapePose, u: vec3, v: vec3, opposite: vec3, normal: vec3, B: ShapePose, best: TriangleExit
+    geo: Geometry, S: ShapePose, edge: TriangleEdge, normal: vec3, B: ShapePose, best: TriangleExit
 ):
-    """The shorter of `best` and the exit over edge u v, if that edge is convex, to the neighbour with corners v, u and
-    `opposite` (m, frame of S). normal: of the triangle, frame of S. B: the convex shape."""
+    """The shorter of `best` and the exit over an edge, if it is convex, to the neighbour across it. normal: of the
+    triangle, frame of S. B: the convex shape."""
     out = best
-    if wp.dot(normal, opposite - u) < -MAX_FLAT_EDGE_SINE * wp.length(opposite - u):
-        other_normal = wp.normalize(wp.cross(u - v, opposite - v))
+    across = edge.opposite - edge.u
+    if wp.dot(normal, across) < -MAX_FLAT_EDGE_SINE * wp.length(across):
+        other_normal = wp.normalize(wp.cross(edge.u - edge.v, edge.opposite - edge.v))
         up = S.R * other_normal
-        depth = core_radius(B) - wp.dot(up, core_support(geo, B, -up) - S.x - S.R * u)
+        depth = core_radius(B) - wp.dot(up, core_support(geo, B, -up) - S.x - S.R * edge.u)
         if depth < out.depth:
             out.depth = wp.max(depth, real(0.0))
             out.normal = S.R * wp.normalize(normal + other_normal)
@@ -52,12 +71,15 @@ def find_neighbour_exit(geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, 
     out = TriangleExit()
     out.depth = UNLIMITED_DEPTH
     out.normal = S.R * triangle.normal
-    if (triangle.neighbour_bits & 1) == 1:
-        out = update_neighbour_exit(geo, S, triangle.a, triangle.b, triangle.opposite_ab, triangle.normal, B, out)
-    if (triangle.neighbour_bits & 2) == 2:
-        out = update_neighbour_exit(geo, S, triangle.b, triangle.c, triangle.opposite_bc, triangle.normal, B, out)
-    if (triangle.neighbour_bits & 4) == 4:
-        out = update_neighbour_exit(geo, S, triangle.c, triangle.a, triangle.opposite_ca, triangle.normal, B, out)
+    if (triangle.neighbour_bits & EDGE_AB) == EDGE_AB:
+        edge = make_edge(triangle.a, triangle.b, triangle.opposite_ab)
+        out = update_neighbour_exit(geo, S, edge, triangle.normal, B, out)
+    if (triangle.neighbour_bits & EDGE_BC) == EDGE_BC:
+        edge = make_edge(triangle.b, triangle.c, triangle.opposite_bc)
+        out = update_neighbour_exit(geo, S, edge, triangle.normal, B, out)
+    if (triangle.neighbour_bits & EDGE_CA) == EDGE_CA:
+        edge = make_edge(triangle.c, triangle.a, triangle.opposite_ca)
+        out = update_neighbour_exit(geo, S, edge, triangle.normal, B, out)
     return out
 
 

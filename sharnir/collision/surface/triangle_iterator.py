@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.contact_reduction import WorldSphere
-from sharnir.collision.shapes import Geometry, ShapePose
+from sharnir.collision.shapes import TRIANGLE_CORNERS, Geometry, ShapePose, WorldSphere
 from sharnir.collision.surface.height_field import field_cell_of, field_triangle_of
 from sharnir.collision.surface.internal_edges import SurfaceTriangle, field_vertex_of
 from sharnir.collision.surface.mesh_bvh import (
@@ -90,9 +89,9 @@ def advance_in_mesh(geo: Geometry, S: ShapePose, iterator: TriangleIterator):
     out.valid = 0
     while out.valid == 0 and (out.triangle < out.leaf_end or out.next_node < end):
         if out.triangle < out.leaf_end:
-            a = geo.mesh_vertex[geo.mesh_triangle_vertex[3 * out.triangle]]
-            b = geo.mesh_vertex[geo.mesh_triangle_vertex[3 * out.triangle + 1]]
-            c = geo.mesh_vertex[geo.mesh_triangle_vertex[3 * out.triangle + 2]]
+            a = geo.mesh_vertex[geo.mesh_triangle_vertex[TRIANGLE_CORNERS * out.triangle]]
+            b = geo.mesh_vertex[geo.mesh_triangle_vertex[TRIANGLE_CORNERS * out.triangle + 1]]
+            c = geo.mesh_vertex[geo.mesh_triangle_vertex[TRIANGLE_CORNERS * out.triangle + 2]]
             if is_aabb_overlapping(out.aabb, wp.min(wp.min(a, b), c), wp.max(wp.max(a, b), c)):
                 out.valid = 1
             else:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from sharnir.collision.pipeline import ContactModel
+from sharnir.collision.contact_model import ContactModel
 from sharnir.collision.surfaces_upload import upload_contact_model
 from sharnir.dynamics.tree import ints
 from sharnir.enums import SPRING, TURN

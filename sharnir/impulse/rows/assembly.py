@@ -111,7 +111,7 @@ def measure_loop_coordinates(tree: Tree, ws: Workspace, loops: LoopJoints, refer
     """Coordinates of all loop joints at the poses in the workspace, angles unwrapped from `reference`."""
     k = int(0)
     while k < loops.count:
-        measure_joint_coordinates(loops, loop_q, reference, loop_frames_of(tree, ws, loops, k, w), k, loops.kind[k], w)
+        measure_joint_coordinates(loops, loop_q, reference, loop_frames_of(tree, ws, loops, k, w), k, w)
         k += 1
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.pipeline import PROPERTIES_PER_PAIR
+from sharnir.collision.contact_model import PROPERTIES_PER_PAIR
 from sharnir.impulse.data import Iterate, Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES

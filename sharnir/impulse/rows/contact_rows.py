@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.pipeline import (
+from sharnir.collision.contact_model import (
     RESTITUTION_FACTOR,
     RESTITUTION_THRESHOLD,
     ROLLING_FRICTION,
     SLIDING_FRICTION,
     STATIC_FRICTION,
     TORSIONAL_FRICTION,
-    export_contacts,
-    find_round_contacts,
 )
+from sharnir.collision.pipeline import export_contacts, find_round_contacts
 from sharnir.dynamics.forces import pivot_of
 from sharnir.dynamics.momenta import link_velocities
 from sharnir.dynamics.tree import Tree
