@@ -88,9 +88,9 @@ class Simulation:
         """Back to the model's initial state at time 0; controllers stay, motors seek their first targets."""
         m = self.inner
         columns = (np.tile(x[:, None], (1, self.worlds)) for x in (m.q0, m.v0, m.loop_q0))
-        for name in ("control", "f_ext", "drive_lagged", "drive_flow", "drive_brake"):
+        for name in ("control", "f_ext", "actuator_activation", "actuator_force_end", "actuator_brake"):
             getattr(self.impulses.state, name).zero_()
-        for name, values in (("target", m.motor_target), ("drive_input", m.actuator_input)):
+        for name, values in (("motor_target", m.motor_target), ("actuator_input", m.actuator_input)):
             getattr(self.impulses.state, name).assign(np.tile(values[:, None], (1, self.worlds)))
         self.impulses.set(self.settings, self._dt)
         self.impulses.start(*columns)

@@ -15,12 +15,12 @@ from sharnir.simulation.simulation import Simulation
 
 # arrays of actuators in the engine's state
 ACTUATOR_STATE = (
-    "drive_input",
-    "drive_brake",
-    "drive_lagged",
-    "drive_flow",
-    "drive_force",
-    "drive_seen",
+    "actuator_input",
+    "actuator_brake",
+    "actuator_activation",
+    "actuator_force_end",
+    "actuator_force",
+    "actuator_rates",
 )
 
 
