@@ -44,3 +44,4 @@ MIN_STORED_RATIO = _by_precision(1e-30, 1e-30)  # least magnitude of a stored ra
 DEAD_END_RATIO = _by_precision(1e-2, 1e-2)
 PIVOT_RATIO_DECAY = _by_precision(0.999, 0.999)  # factor by which the remembered pivot ratio decays in a step
 MAX_SPEED_GAIN = _by_precision(5.0, 5.0)  # rad/s or m/s by which a coordinate near a limit may become faster in a step
+MAX_POSITION = 1.0e12  # m or rad: positions beyond count as diverged

@@ -85,7 +85,7 @@ def evaluate_reports(sim: Simulation, reports: np.ndarray) -> Report:
 
 def describe_divergence(sim: Simulation) -> str:
     """Describe what is not finite: an input the user wrote, or the first body whose motion is."""
-    from sharnir.impulse.step.step import DIVERGED_POSITION
+    from sharnir.impulse.tolerances import MAX_POSITION
 
     given, wrenches = sim.applied_control.numpy(), sim.impulses.state.f_ext.numpy()
     for row in np.flatnonzero(~np.isfinite(given).all(axis=1)).tolist():
@@ -94,7 +94,7 @@ def describe_divergence(sim: Simulation) -> str:
         name = sim.inner.body_names[row // 6]
         return f"the wrench applied to body {name!r} is not finite: {shown(wrenches[row].tolist())}"
     q = sim.impulses.state.q.numpy()
-    bad = np.flatnonzero(~(np.abs(q) < DIVERGED_POSITION.value).all(axis=1))
+    bad = np.flatnonzero(~(np.abs(q) < MAX_POSITION).all(axis=1))
     link = int(np.searchsorted(sim.inner.q_start, bad[0], side="right")) - 1 if len(bad) else 0
     where = f" at body {sim.inner.body_names[link]!r}"
     hint = f"forces or speeds are out of range, or dt = {sim._dt:g} s is too long"

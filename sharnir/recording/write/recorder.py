@@ -12,8 +12,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sharnir.checks import number
 from sharnir.errors import RecordingError, SharnirError, fail, one_line
 from sharnir.recording.write.captures import Capture
@@ -92,7 +90,7 @@ class Recorder:
         if self._full is not None:
             raise self._overflow(self._full)
 
-    # called by the simulation
+    # called by the simulation (simulation.observer.StepObserver)
 
     def before(self) -> None:
         """Before some steps: note what others than steps have changed since the last one."""
@@ -108,18 +106,11 @@ class Recorder:
             self._leave()
             raise self._overflow(self._full)
 
-    def advance(self, steps: int) -> np.ndarray:
-        """Take some steps and copy each; their reports."""
-        sim, reports = self._sim, []
-        for _ in range(steps):
-            sim.impulses.step(1)
-            sim._steps += 1
-            sim._changed()
-            if self._full is None:
-                self._step()
-            self._known = self._knows()
-            reports.append(sim.impulses.reports(1) if steps == 1 else sim.impulses.reports(1).copy())
-        return reports[0] if steps == 1 else np.concatenate(reports)
+    def after(self) -> None:
+        """After a step: copy it, while there is room."""
+        if self._full is None:
+            self._step()
+        self._known = self._knows()
 
     # what is put in the queue
 
