@@ -32,7 +32,7 @@ class Replay:
         self._capture = Capture(self.sim)
         try:
             self._layout = layout_of_file(recording.header, self._capture.layout)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._spoilt(str(error)) from None
         self._inputs = self._input_arrays()
 
