@@ -107,7 +107,7 @@ def new_place(name: str) -> str | None:
 
 
 def warn(message: str) -> None:
-    """A DeprecationWarning at the line that imports: the nearest outside the machinery of imports and this package's."""
+    """A DeprecationWarning at the line that imports: the nearest that is no part of how imports work."""
     frame = sys._getframe(1)
     while frame.f_back and frame.f_globals["__name__"].partition("._")[0] in ("importlib", "sharnir", __name__):
         frame = frame.f_back

@@ -163,7 +163,8 @@ class Ours(Runner):
         search = max(0.0, 1e6 * float(np.mean(self.seconds)) - float(steps.mean()))
         residual = float(r[:, ReportItem.SWEEP_RESIDUAL].max())
         return {
-            "sweeps_mean": float(r[:, ReportItem.SWEEP_COUNT].mean()), "sweeps_max": int(r[:, ReportItem.SWEEP_COUNT].max()),
+            "sweeps_mean": float(r[:, ReportItem.SWEEP_COUNT].mean()),
+            "sweeps_max": int(r[:, ReportItem.SWEEP_COUNT].max()),
             "capped": float((r[:, ReportItem.STOP_REASON] == StopReason.CAPPED).mean()), "residual": residual,
             "residual_of_weight": residual / (self.weight * self.dt), "search_us": search,
             "step_p99.9": float(np.percentile(steps, 99.9)) + search,

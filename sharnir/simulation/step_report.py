@@ -78,7 +78,8 @@ def evaluate_reports(sim: Simulation, reports: np.ndarray) -> Report:
     return Report(
         time=sim.time, iterations=int(last[ReportItem.SWEEP_COUNT]), residual=float(last[ReportItem.SWEEP_RESIDUAL]),
         position_error=float(last[ReportItem.POSITION_ERROR]), reason=REASONS[int(last[ReportItem.STOP_REASON])],
-        seconds=float(seconds[-1]), passes=int(last[ReportItem.PASS_COUNT]), guarded=bool(last[ReportItem.FALLBACK_USED]),
+        seconds=float(seconds[-1]), passes=int(last[ReportItem.PASS_COUNT]),
+        guarded=bool(last[ReportItem.FALLBACK_USED]),
         warning=warning, counts=tuple(float(x) for x in last[: ReportItem.CORRECTION_COUNT + 1]),
     )  # fmt: skip
 

@@ -20,12 +20,13 @@ from sharnir.impulse.slots import PrevStep
 
 KEPT = {
     "state.settings": "an input",
-    "state.actuator_load": "zero for coordinates that no actuator acts on, for good; the others are cleared in every step",
+    "state.actuator_load": "zero for coordinates that no actuator acts on, for good; others are cleared in every step",
     "work.joint_gap": "zero for the rows that a joint does not have, for good: the aims of all six are followed",
     "work.dense_row": "zero between uses, by whoever used it",
 }
 LEAKS = {
-    "work.projected_velocity_offset": "sweeps of positions add it to limits also where rows are not solved directly and nobody sets it",
+    "work.projected_velocity_offset": "sweeps of positions add it to limits also where rows are not solved directly "
+    "and nobody sets it",
     "work.joint_row_dropped": "steps by method='paper' read it and never set it",
     "state.contacts.count": "where the step itself finds contacts, whether rows are solved directly is decided by the "
     "number of the step before",

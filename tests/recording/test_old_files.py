@@ -1,4 +1,4 @@
-"""Files of format 1, made by sharnir 0.1.0 (tests/data/recordings/make.py): they open, replay, go on and are verified."""
+"""Files of format 1, by sharnir 0.1.0 (tests/data/recordings/make.py): they open, replay, go on and are verified."""
 
 from __future__ import annotations
 

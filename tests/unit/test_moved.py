@@ -1,4 +1,4 @@
-"""Old names of modules: they give the new ones, with a warning that names these, once; nothing else is found by them."""
+"""Old names of modules: they give the new ones, with a warning that names these, once; and find nothing else."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def public(module) -> dict[str, object]:
     ],
 )
 def test_every_way_to_import_warns_once_where_it_is_imported(line):
-    told = fresh(f"{line}\nimport sharnir.switching\nfrom sharnir.switching import with_solver\nprint(with_solver.__module__)")
+    again = "import sharnir.switching\nfrom sharnir.switching import with_solver\nprint(with_solver.__module__)"
+    told = fresh(f"{line}\n{again}")
     assert told[0] == "sharnir.simulation.switch_solver"
     assert [x for x in told if "DeprecationWarning" in x] == [
         "<string>:1: DeprecationWarning: sharnir.switching is now sharnir.simulation.switch_solver"

@@ -126,7 +126,8 @@ def ours(model: sharnir.Model, worlds: int, passes: int) -> dict[str, Any]:
     acting = (np.abs(pressed).max(axis=1) > 0) & (np.arange(ROOM)[:, None] < count)
     assert report[:, ReportItem.CONTACT_POINTS].max() <= ROOM, "more contacts than there is room for"
     return {
-        "steps_per_s": worlds * 32 / float(np.median(seconds)), "contacts": float(report[:, ReportItem.CONTACT_POINTS].mean()),
+        "steps_per_s": worlds * 32 / float(np.median(seconds)),
+        "contacts": float(report[:, ReportItem.CONTACT_POINTS].mean()),
         "acting contacts": float(acting.sum(axis=0).mean()), "sweeps": float(report[:, ReportItem.SWEEP_COUNT].mean()),
         "sweeps p99": float(np.percentile(report[:, ReportItem.SWEEP_COUNT], 99)),
         "passes": float(report[:, ReportItem.PASS_COUNT].mean()), "lowest root, m": float(q[2].min()),

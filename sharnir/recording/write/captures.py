@@ -75,7 +75,7 @@ def memory(array: NDArray[Any]) -> memoryview:
 
 
 def memory_together(arrays: Arrays) -> memoryview:
-    """The same of arrays that lie behind each other (`kernels.columns.allocate_contiguous`), with what is between them."""
+    """The same of arrays that lie behind each other (`allocate_contiguous`), with what is between them."""
     there = [array for array in arrays.values() if array.size]
     size = there[-1].ctypes.data + there[-1].nbytes - there[0].ctypes.data
     assert size == sum(part.bytes for part in aligned(parts_of(arrays)))

@@ -1,6 +1,6 @@
 """Makes the files of this folder, with sharnir 0.1.0 (commit 608fcba), whose recordings have format 1:
 
-    PYTHONPATH=/path/to/sharnir-0.1.0 python tests/data/recordings/make.py
+PYTHONPATH=/path/to/sharnir-0.1.0 python tests/data/recordings/make.py
 """
 
 from __future__ import annotations

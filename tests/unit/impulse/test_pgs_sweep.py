@@ -74,8 +74,8 @@ def test_a_redundant_row_of_a_block_gets_nothing():
     np.testing.assert_allclose(seen(z), z0 - np.linalg.pinv(W) @ (W @ z0), atol=1e-9)
 
 
-ALONE = [BOUND, FRICTION, MOTOR, COMPLIANT, COMPLIANT | SATURATED, BOUND | FRICTION, FRICTION | MOTOR, BOUND | MOTOR | COMPLIANT,
-         BOUND | FRICTION | MOTOR | COMPLIANT]  # fmt: skip
+ALONE = [BOUND, FRICTION, MOTOR, COMPLIANT, COMPLIANT | SATURATED, BOUND | FRICTION, FRICTION | MOTOR,
+         BOUND | MOTOR | COMPLIANT, BOUND | FRICTION | MOTOR | COMPLIANT]  # fmt: skip
 RUB, PUSH, AIM, GIVE, REST, LOW, HIGH, WEIGHT = 0.3, 0.5, 0.4, 0.7, 0.1, -0.6, 0.8, 0.8
 
 
