@@ -10,8 +10,9 @@ import numpy as np
 
 from sharnir.compiler.maximal import maximal
 from sharnir.errors import SimulationError
-from sharnir.impulse.engine import MAX_STEPS_PER_LAUNCH, STEPS_PER_GRAPH, ticks_per_second
+from sharnir.impulse.engine import STEPS_PER_GRAPH, ticks_per_second
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.impulse.slots import ContactKey, PrevContact, PrevStep, ReportItem, StopReason
 from sharnir.model.model import Model, Reals
 from sharnir.simulation.simulation import Simulation

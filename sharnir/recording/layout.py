@@ -16,7 +16,7 @@ from sharnir.impulse.slots import PrevStep
 from sharnir.recording.header import FIRST
 from sharnir.simulation.state_names import FORMAT_1
 
-# inputs of joints, bodies, motors, actuators and brakes: as a step of a recording names them, as the engine's state does
+# inputs of joints, bodies, motors, actuators, brakes: as a step of a recording names them, as the engine's state does
 INPUTS = {
     "control": "control",
     "applied": "f_ext",

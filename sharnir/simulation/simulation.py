@@ -13,7 +13,7 @@ from sharnir.checks import number
 from sharnir.compiler import compile
 from sharnir.compiler.maximal import maximal
 from sharnir.errors import fail, shown, unknown
-from sharnir.impulse.settings import Settings, settings_from
+from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH, Settings, settings_from
 from sharnir.model.model import Model, Reals
 from sharnir.progress import bar
 from sharnir.simulation.contacts import Contact, check_capacity, read_contacts
@@ -177,7 +177,8 @@ class Simulation:
         steps = require_positive_int("steps", steps)
         report = None
         while steps > 0:
-            chunk = min(steps, self._until_sample(), self._call_controllers(), 256 if like is None else 1)
+            chunk = min(steps, self._until_sample(), self._call_controllers())
+            chunk = chunk if like is None else 1
             if self.recorder is not None:
                 self.recorder.before()
             report = self._advance(chunk, like)
@@ -199,7 +200,8 @@ class Simulation:
             with bar(self.model.name, self.time + steps * self._dt, progress) as advance:
                 done = 0
                 while done < steps:
-                    chunk = 1 if realtime else min(steps - done, 256 if self.recorder is None else self.recorder.block)
+                    block = MAX_STEPS_PER_LAUNCH if self.recorder is None else self.recorder.block
+                    chunk = 1 if realtime else min(steps - done, block)
                     report = self.step(chunk)
                     done += chunk
                     advance(self.time)
@@ -245,7 +247,7 @@ class Simulation:
 
     def _call_controllers(self) -> int:
         """Call those that are due; steps until the next is."""
-        until = 256
+        until = MAX_STEPS_PER_LAUNCH
         if not self.controllers_act:
             return until
         for k, (function, period, due) in enumerate(self._controllers):
@@ -260,7 +262,7 @@ class Simulation:
     def _until_sample(self) -> int:
         """Steps until a sensor takes its next sample."""
         if self.sampler is None:
-            return 256
+            return MAX_STEPS_PER_LAUNCH
         self.sampler.take(self)
         return self.sampler.wait(self)
 

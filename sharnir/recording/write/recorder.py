@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sharnir.checks import number
 from sharnir.errors import RecordingError, SharnirError, fail, one_line
+from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.recording.write.captures import Capture
 from sharnir.recording.write.messages import EVENT, HEAD, SNAPSHOT, STEP
 from sharnir.recording.write.ring_buffer import CONTROL, WORD, Ring, shared_file
@@ -65,7 +66,8 @@ class Recorder:
     @property
     def block(self) -> int:
         """How many steps surely find room after `catch_up`."""
-        return max(1, min(256, self._ring.capacity // 2 // (HEAD.size + self._capture.most + 2 * WORD)))
+        room = self._ring.capacity // 2 // (HEAD.size + self._capture.most + 2 * WORD)
+        return max(1, min(MAX_STEPS_PER_LAUNCH, room))
 
     def catch_up(self) -> None:
         """Wait until the disk has taken half of what may wait for it, if more does; for runs faster than it."""
