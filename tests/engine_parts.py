@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import Scratch, State, allocate_scratch, allocate_state
+from sharnir.impulse.allocate import allocate_scratch, allocate_state
+from sharnir.impulse.data import Scratch, State
 from sharnir.impulse.layout.bilateral import lay_out_bilateral
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, CONTACT_IMPULSES, FRICTION, SCALAR_IMPULSES

@@ -6,18 +6,14 @@ from typing import TYPE_CHECKING
 
 import warp as wp
 
-from sharnir.collision.buffers import CollisionScratch, Contacts, allocate_collision_scratch, allocate_contacts
+from sharnir.collision.buffers import CollisionScratch, Contacts
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES, LANES_8
-from sharnir.impulse.slots import REPORT_SIZE, ContactMass, Setting, Status, StatusReal
-from sharnir.kernels.columns import LANES, allocate_columns, allocate_contiguous
-from sharnir.kernels.lanes import MAX_LANE_ROWS
+from sharnir.impulse.layout.layout import Layout
 from sharnir.kernels.types import array2, real
 
 if TYPE_CHECKING:
-    from sharnir.model.model import Model
+    pass
 
 ints2d = wp.array(dtype=int, ndim=2)
 
@@ -224,6 +220,20 @@ class Scratch:
         array2  # [scalar, CONTACT_P contact] row velocities of projected rows beyond Ŵ·z, m/s or rad/s
     )
     p_initial: array2  # [impulse] before the sweeps
+    # other meanings of arrays above, in turns: the same memory under a name for each
+    row_impulse_old: array2  # p_old: impulses of the Delassus rows before a sweep, N s
+    row_velocity_old: array2  # z_old: their velocities before a sweep, m/s
+    row_impulse_direction: array2  # p_direction: search direction of their impulses
+    row_velocity_direction: array2  # z_direction: of their velocities
+    row_impulse_initial: array2  # p_initial: their impulses before all sweeps, N s
+    p_pseudo: array2  # p_old: [impulse] pseudo-impulses of the position phase, N s
+    impulse_lower: array2  # velocity_lower: [scalar] least impulse of a saturated actuator, N s
+    impulse_upper: array2  # velocity_upper: [scalar] its largest impulse, N s
+    newton_contact_mode: ints2d  # island_contacts: [contact] modes for which the Newton system was factored
+    newton_scalar_mode: ints2d  # island_scalars: [scalar] the same of scalar rows
+    newton_rows: ints2d  # island_dofs: [row] rows of the Newton system
+    newton_lu: array2  # island_H: LU factors of the Newton system
+    newton_rhs: array2  # island_gradient: its right-hand side
     collision: CollisionScratch  # scratch of collision detection
     active_scalars: ints2d  # [1 + scalar] count, scalar rows a sweep visits after those of the joints
     contact_count: ints2d  # [1] contacts that have rows
@@ -245,141 +255,43 @@ class StepContext:
     work: Scratch
 
 
-def allocate_state(model: Model, layout: Layout, worlds: int, history: int, device: str) -> State:
-    """Allocate a zeroed state for some worlds. history: steps of one launch whose reports are kept.
+@wp.struct
+class Iterate:
+    """The unknowns that sweeps update."""
 
-    The arrays in `adjacent_sizes` lie next to each other in memory in that order: recordings copy them as one block.
-    """
-    loop_q, actuators = int(model.loop_q_start[-1]), len(model.actuator_names)
-    chord_contacts = layout.max_contacts if layout.joints else 0
-    adjacent_sizes = {
-        "control": model.nc, "f_ext": 6 * model.nb, "motor_target": len(model.motor_names),
-        "actuator_input": actuators, "actuator_brake": actuators, "prev_step": 7,
-        "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "scalar_velocity": layout.scalars, "p": layout.contact_p_start,
-        "momentum_chord": 3 * model.nv + 1, "residual_carry": model.nv, "joint_chord": 18 * layout.joints + 1, "pivot_ratio": layout.bilaterals,
-        **dict.fromkeys(("actuator_activation", "actuator_force", "actuator_force_end"), actuators), "actuator_rates": 2 * actuators,
-    }  # fmt: skip
-    sizes = {
-        "report": REPORT_SIZE, "actuator_request": 4 * actuators, "actuator_load": 4 * model.nc,
-        "prev_contact_impulse": 6 * layout.max_contacts, "prev_contact_geometry": 10 * layout.max_contacts, "prev_contact_chord": 7 * chord_contacts,
-        "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_q_next": loop_q, "history": REPORT_SIZE * history,
-    }  # fmt: skip
-    out = State()
-    for name, array in allocate_contiguous(adjacent_sizes, worlds, device).items():
-        setattr(out, name, array)
-    for name, size in sizes.items():
-        setattr(out, name, allocate_columns(size, worlds, device))
-    out.launch_step = allocate_columns(1, worlds, device, int)
-    out.contacts = allocate_contacts(layout.max_contacts, worlds, device)
-    out.prev_contact_keys = allocate_columns(1 + 2 * layout.max_contacts, worlds, device, int)
-    out.settings = wp.zeros((len(Setting), 1), dtype=real, device=device)
-    return out
+    z: array2  # [nv] whitened velocity
+    p: array2  # [impulse] accumulated impulses
+    direct: int  # 1 if bilateral rows are solved directly, and the others projected onto their null space
 
 
-def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, device: str) -> Scratch:
-    """Allocate zeroed scratch. pairs: capacity for pairs of shapes that the broad phase finds; columns: workspace
-    columns."""
-    impulses, joints, scalars = layout.impulses, layout.joints, layout.scalars
-    sizes = {
-        "row_wrench": 12 * LANES_8,
-        "W": layout.W_size,
-        "joint_gap": 6 * joints,
-        "joint_gap_next": 6 * joints,
-        "joint_gap_trial": 6 * joints,
-        "joint_target": 6 * joints,
-        "joint_mass": 6 * joints,
-        "joint_row_dropped": 6 * joints,
-    }
-    sizes |= {
-        "joint_factor": 36 * joints,
-        "contact_gap": layout.max_contacts,
-        "contact_mass": ContactMass.SIZE * layout.max_contacts,
-    }
-    per_contact_3 = ("contact_target", "impact_velocity", "impact_velocity_gain", "contact_mu", "contact_chord")
-    sizes |= {
-        "restitution_velocity": layout.max_contacts,
-        "contact_end_error": layout.max_contacts,
-        "contact_tangents": 6 * layout.max_contacts,
-        **dict.fromkeys(per_contact_3, 3 * layout.max_contacts),
-    }
-    delassus_rows = MAX_DELASSUS_ROWS * layout.dense_delassus
-    sizes |= dict.fromkeys(("z_momentum", "z_before", "z_base", "z_residual"), layout.z_size) | dict.fromkeys(
-        ("z_old", "z_direction"), max(layout.z_size, delassus_rows)
-    )
-    sizes |= {"p": impulses, **dict.fromkeys(("p_old", "p_direction", "p_initial"), max(impulses, 4 * delassus_rows))}
-    sizes |= {
-        "delassus": delassus_rows**2,
-        "row_velocity": delassus_rows,
-        "row_impulse": 4 * delassus_rows,
-        "row_velocity_saved": delassus_rows,
-        "row_impulse_saved": 4 * delassus_rows,
-    }
-    sizes |= {
-        "L": layout.L_size,
-        "L_inverse_pivot": layout.bilaterals,
-        "bilateral_x": layout.bilaterals,
-        "dense_row": layout.z_size * (4 if layout.dense_delassus else 1),
-        "scalar_K_projected": scalars,
-    }
-    sizes |= {"projected_velocity_offset": scalars + CONTACT_IMPULSES * layout.max_contacts}
-    per_scalar = (
-        "scalar_position",
-        "scalar_position_next",
-        "scalar_K",
-        "velocity_lower",
-        "velocity_upper",
-        "friction_bound",
-        "motor_velocity",
-        "motor_bound",
-        "compliant_velocity",
-    )
-    sizes |= dict.fromkeys((*per_scalar, "compliant_velocity_linear", "compliant_gamma"), scalars)
-    sizes |= {"status_real": len(StatusReal), "contact_impulse_change": layout.max_contacts}
-    chord_contacts = layout.max_contacts if layout.joints else 0
-    sizes |= {"contact_chord_prev": 6 * chord_contacts, "contact_chord_known": chord_contacts}
-    island_dofs = MAX_ISLAND_DOFS if layout.island_newton else 0
-    sizes |= {"island_H": island_dofs**2, "island_z_free": island_dofs, "island_gradient": island_dofs}
-    sizes |= {
-        "island_velocity": 7 * layout.max_contacts * layout.island_newton,
-        "island_scalar_velocity": 2 * scalars * layout.island_newton,
-    }
-    out = Scratch()
-    for name, size in sizes.items():
-        setattr(out, name, wp.zeros((size, columns), dtype=real, device=device))
-    counts = {
-        "contact_count": 1,
-        "status": len(Status),
-        "active_scalars": 1 + scalars,
-        "rank_before": layout.bilaterals + 1,
-        "contact_halves": 6 * layout.max_contacts,
-        "contact_row_count": layout.max_contacts,
-        "contact_trees": 2 * layout.max_contacts,
-        "active_tree": model.nb,
-        "contact_mode": layout.max_contacts,
-    }
-    counts |= dict.fromkeys(("active_bilateral", "L_first_column", "L_row_start"), layout.bilaterals)
-    counts |= {
-        "island_dofs": island_dofs,
-        "dof_in_island": layout.z_size * layout.island_newton,
-        "island_parent": model.nb * layout.island_newton,
-    }
-    counts["island_size"] = model.nb * layout.island_newton
-    counts |= {
-        "frozen": layout.max_contacts * layout.island_newton,
-        "active_contacts": 1 + layout.max_contacts * layout.island_newton,
-    }
-    counts |= {
-        "tree_untouched": model.nb * layout.island_newton,
-        "touched_dofs": 1 + layout.z_size * layout.island_newton,
-    }
-    counts |= {
-        "island_contacts": 1 + max(layout.max_contacts, MAX_DELASSUS_ROWS) * layout.island_newton,
-        "island_scalars": 1 + max(scalars, MAX_DELASSUS_ROWS) * layout.island_newton,
-    }
-    lane_row_size = MAX_LANE_ROWS * -(-layout.z_size // LANES) * LANES if layout.gpu_lanes else 0
-    out.gpu_dense_rows = wp.zeros((columns, lane_row_size), dtype=real, device=device)
-    for name, size in counts.items():
-        setattr(out, name, wp.zeros((size, columns), dtype=int, device=device))
-    out.any_iterating = wp.zeros(1, dtype=int, device=device)
-    out.collision = allocate_collision_scratch(len(model.shape_kind), layout.max_contacts, pairs, columns, device)
-    return out
+@wp.struct
+class RowOptions:
+    """How the rows of a step, of a correction or of an observation are assembled."""
+
+    h: real  # s, time over which forces act
+    dt: real  # s
+    stiffness_scale: real  # steps that a spring's average spans, over the time forces act
+    predict_limits: int  # 1: limits act before they are reached; 0 in the published step
+    at_new_poses: int  # 1: joints and equalities only, at the poses the step led to
+    update_history: int  # 1: pivots of bilateral rows are remembered
+
+
+@wp.func
+def make_iterate(z: array2, p: array2, direct: int):
+    """The unknowns of sweeps."""
+    x = Iterate()
+    x.z = z
+    x.p = p
+    x.direct = direct
+    return x
+
+
+@wp.func
+def make_row_options(h: real, dt: real, stiffness_scale: real, predict_limits: int):
+    """Options of rows at the start of a step that leave the history of pivots alone."""
+    options = RowOptions()
+    options.h = h
+    options.dt = dt
+    options.stiffness_scale = stiffness_scale
+    options.predict_limits = predict_limits
+    return options

@@ -13,7 +13,8 @@ import warp as wp
 from sharnir.collision.pipeline import collide_all_kernel, collide_convex_kernel, collide_round_kernel
 from sharnir.dynamics.loop_joints import upload_loop_joints
 from sharnir.dynamics.tree import allocate_workspace, upload_tree
-from sharnir.impulse.data import EVOLVES, STATE_SAVED, StepContext, allocate_scratch, allocate_state
+from sharnir.impulse.allocate import allocate_scratch, allocate_state
+from sharnir.impulse.data import EVOLVES, STATE_SAVED, StepContext
 from sharnir.impulse.layout.layout import upload_layout
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.impulse.slots import REPORT_SIZE, Method, Setting, StatusReal

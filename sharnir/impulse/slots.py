@@ -83,6 +83,14 @@ class ProgressRule(IntEnum):
     DENSE = 2  # on the Delassus matrix, with Newton steps in between
 
 
+class SolveStage(IntEnum):
+    """Ways to sweep that a solve tries one after the other."""
+
+    FEW_SWEEPS = 0
+    DENSE = 1  # the Delassus matrix, where rows are few enough
+    ISLANDS_FIRST = 2  # islands are solved by convex Newton after the first sweep
+
+
 class Status(IntEnum):
     """Slots of `Scratch.status`: where the step of a world stands."""
 
@@ -121,6 +129,16 @@ class Phase(IntEnum):
     LINEARISED = 2  # the step at its start pose: without passes, or as a fallback
     END_POSE = 3  # evaluate where the velocities lead
     DONE = 4
+
+
+class Outcome(IntEnum):
+    """What follows an outer iteration."""
+
+    ITERATE = 0  # add the residual and solve again
+    TIGHTEN = 1  # converged to the loose tolerance: once more to ε
+    CORRECT_LINEARLY = 2  # one last correction, followed linearly
+    FALL_BACK = 3  # to the linearised step: the residual is too large
+    ACCEPT = 4
 
 
 class RestitutionState(IntEnum):

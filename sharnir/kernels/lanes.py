@@ -12,6 +12,8 @@ from sharnir.kernels.vector_ops import LANE_INDEX_NATIVE
 MAX_LANE_ROWS = 2 * LANES  # dense rows a warp can hold in registers, two per lane
 MAX_LANE_DOFS = 2 * LANES  # velocity coordinates a warp can hold in registers, two per lane
 SHARED_CONTACT_SIZE, SHARED_SCALAR_SIZE = 16, 4  # numbers of a contact and of a scalar row in shared memory
+SHARED_MU, SHARED_CHANGE_WEIGHT = 13, 14  # of a contact: behind the slots of its effective mass
+SHARED_K, SHARED_LOWER, SHARED_UPPER, SHARED_ONLY_BOUND = range(4)  # of a scalar row
 SHARED_SIZE = LANES * (SHARED_CONTACT_SIZE + SHARED_SCALAR_SIZE)  # numbers of shared memory of a warp
 vec2i = wp.types.vector(2, int)
 vec6i = wp.types.vector(6, int)

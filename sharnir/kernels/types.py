@@ -86,6 +86,12 @@ def identity33():
 
 
 @wp.func
+def max_abs3(d: vec3):
+    """Largest absolute component."""
+    return wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.abs(d[2]))
+
+
+@wp.func
 def column(R: mat33, k: int):
     """Column k of a matrix."""
     return vec3(R[0, k], R[1, k], R[2, k])

@@ -9,16 +9,14 @@ from cuda_compiling import GPUS, TEAM_OPTIONS, WITHOUT, ptx_of
 from engine_parts import BOUNDS, WORLD, Parts, Rows, column, cone_residual, line_residual, put, run, seen
 
 from sharnir.impulse.row_kinds import BOUND, FRICTION
-from sharnir.impulse.solve.gpu_split_impulse import sweep_split_impulses_registers
-from sharnir.impulse.solve.gpu_sweep import (
+from sharnir.impulse.solve.gpu.lane_rows import assign_lane_rows, list_active_scalars_lanes, scatter_dense_rows
+from sharnir.impulse.solve.gpu.split_impulse import sweep_split_impulses_registers
+from sharnir.impulse.solve.gpu.sweep import (
     apply_warm_start,
-    assign_lane_rows,
     fill_shared_memory,
-    list_active_scalars_lanes,
     load_row_impulses,
     load_row_targets,
     load_z_registers,
-    scatter_dense_rows,
     store_row_impulses,
     store_z_registers,
     sweep_registers,

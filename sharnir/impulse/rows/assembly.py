@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.forces import rotation_from_rest
-from sharnir.dynamics.inward import damping_implicitness, spring_implicitness
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of, measure_joint_coordinates
 from sharnir.dynamics.momenta import rotation_offset, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.enums import FREE, PATH, SPHERICAL, SPRING, TREE_DOF, VELOCITY
-from sharnir.impulse.data import Scratch, State, StepContext
+from sharnir.enums import TREE_DOF, VELOCITY
+from sharnir.impulse.data import RowOptions, Scratch, State, StepContext, make_row_options
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR, SATURATED, SATURATION_EXCESS
-from sharnir.impulse.rows.actuators import actuator_friction, actuator_request_of, is_saturated, set_saturation_bounds
+from sharnir.impulse.rows.actuators import actuator_friction, is_saturated, set_saturation_bounds
+from sharnir.impulse.rows.compliant_rows import set_compliant_row
 from sharnir.impulse.rows.scalar_rows import measure_scalar, whiten_scalar
-from sharnir.impulse.rows.whitened_rows import store_row_wrenches, whiten_joint_rows
+from sharnir.impulse.rows.whitened_rows import make_row_block, make_row_ends, store_row_wrenches, whiten_joint_rows
 from sharnir.impulse.tolerances import GAP_TOLERANCE, MAX_SPEED_GAIN, MIN_ROW_K, TOL_REDUNDANT
 from sharnir.kernels.columns import get, get3, item, put
 from sharnir.kernels.types import array2, column, mat33, real, vec3
@@ -121,9 +120,10 @@ def whiten_joints(ctx: StepContext, at_new_poses: int, w: int):
             g, f, n = evaluate_row(ctx.loops, s, k, (6 * kind + j) * 3)
             if at_new_poses == 0:
                 put(ctx.work.joint_gap, 6 * k + j, w, g)
-            store_row_wrenches(ctx.work.row_wrench, j, m, -f, -n - wp.cross(s.ra, f), f, n + wp.cross(s.rb, f), w)
+            ends = make_row_ends(s.a, -f, -n - wp.cross(s.ra, f), s.b, f, n + wp.cross(s.rb, f))
+            store_row_wrenches(ctx.work.row_wrench, j, m, ends, w)
             j += 1
-        whiten_joint_rows(ctx, ctx.work.row_wrench, s.a, s.b, ctx.work.W, ctx.layout.joint_W_start[k], length, m, w)
+        whiten_joint_rows(ctx, s.a, s.b, make_row_block(ctx.layout.joint_W_start[k], length, 0, m), w)
         j = int(0)
         while j < m:
             start = ctx.layout.joint_W_start[k] + j * length
@@ -174,9 +174,8 @@ def factor_joints(loops: LoopJoints, layout: Layout, work: Scratch, w: int):
 
 
 @wp.func
-def assemble_scalars(ctx: StepContext, h: real, dt: real, stiffness_scale: real, predict_limits: int, w: int):
-    """Positions, rows and bounds of all scalars. h: time over which forces act, s; predict_limits: limits act before
-    they are reached (0 in the published step)."""
+def assemble_scalars(ctx: StepContext, options: RowOptions, w: int):
+    """Positions, rows and bounds of all scalars."""
     if ctx.layout.has_ball_rate_scalars == 1:
         whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.work.z_before, w)
     l = int(0)
@@ -185,13 +184,13 @@ def assemble_scalars(ctx: StepContext, h: real, dt: real, stiffness_scale: real,
         put(ctx.work.scalar_position, l, w, g)
         put(ctx.work.scalar_K, l, w, real(0.0))
         if ctx.layout.scalar_row_kinds[l] == SATURATION_EXCESS:
-            set_saturation_bounds(ctx, l, h, w)
-        if predict_limits == 1 and is_scalar_idle(ctx, l, g, dt, w):
+            set_saturation_bounds(ctx, l, options.h, w)
+        if options.predict_limits == 1 and is_scalar_idle(ctx, l, g, options.dt, w):
             put(ctx.work.p, ctx.layout.scalar_p_start + 4 * l, w, real(0.0))
             if ctx.layout.scalar_is_summand[l] == 1:
                 whiten_scalar(ctx, ctx.work.W, l, ctx.state.q, ctx.state.loop_q, w)
         else:
-            assemble_scalar(ctx, l, g, h, dt, stiffness_scale, predict_limits, w)
+            assemble_scalar(ctx, l, g, options, w)
         l += 1
 
 
@@ -209,9 +208,7 @@ def is_scalar_idle(ctx: StepContext, l: int, g: real, dt: real, w: int):
 
 
 @wp.func
-def assemble_scalar(
-    ctx: StepContext, l: int, g: real, h: real, dt: real, stiffness_scale: real, predict_limits: int, w: int
-):
+def assemble_scalar(ctx: StepContext, l: int, g: real, options: RowOptions, w: int):
     """Row and bounds of scalar l at position g."""
     whiten_scalar(ctx, ctx.work.W, l, ctx.state.q, ctx.state.loop_q, w)
     start = ctx.layout.scalar_W_start[l]
@@ -219,9 +216,13 @@ def assemble_scalar(
     if K <= MIN_ROW_K:
         K = real(0.0)
     put(ctx.work.scalar_K, l, w, K)
+    h = options.h
     kinds = ctx.layout.scalar_row_kinds[l]
     if (kinds & BOUND) != 0:
-        set_velocity_bounds(ctx, l, real(0.0), g, g, dt, predict_limits, w)
+        if options.predict_limits == 1:
+            set_velocity_bounds(ctx, l, real(0.0), g, options.dt, w)
+        else:
+            set_reached_bounds(ctx.layout, ctx.work, l, w)
     if (kinds & FRICTION) != 0:
         put(
             ctx.work.friction_bound,
@@ -230,10 +231,10 @@ def assemble_scalar(
             h * (ctx.layout.scalar_friction[l] + actuator_friction(ctx.layout, ctx.state, l, w)),
         )
     if (kinds & MOTOR) != 0:
-        set_motor_target(ctx, l, g, h, dt, w)
+        set_motor_target(ctx, l, g, options, w)
     if (kinds & SATURATED) != 0:
-        put(ctx.work.velocity_lower, l, w, h * ctx.layout.actuators[ctx.layout.scalar_motor[l]].force_low)
-        put(ctx.work.velocity_upper, l, w, h * ctx.layout.actuators[ctx.layout.scalar_motor[l]].force_high)
+        put(ctx.work.impulse_lower, l, w, h * ctx.layout.actuators[ctx.layout.scalar_motor[l]].force_low)
+        put(ctx.work.impulse_upper, l, w, h * ctx.layout.actuators[ctx.layout.scalar_motor[l]].force_high)
     if (kinds & COMPLIANT) != 0:
         speed = item(ctx.state.scalar_velocity, l, w)
         if ctx.layout.scalar_has_position[l] == 0:  # a rate of a ball: as it is in the present axes
@@ -246,7 +247,7 @@ def assemble_scalar(
                 ctx.work.z_before,
                 w,
             )
-        set_compliant_row(ctx, l, K, g, speed, h, dt, stiffness_scale, w)
+        set_compliant_row(ctx, l, g, speed, options, w)
         if K == real(0.0):  # it moves nothing, but pulls
             put(
                 ctx.work.p,
@@ -264,11 +265,12 @@ def activate_late_scalars(ctx: StepContext, h: real, dt: real, w: int):
     while l < ctx.layout.scalars:  # most often none, which is seen without waiting for one line after the other
         passed_count += is_bound_passed(ctx.layout, ctx.state, ctx.work, l, dt, w)
         l += 1
+    options = make_row_options(h, dt, real(1.0), 1)
     activated = int(0)
     l = int(0)
     while l < ctx.layout.scalars and passed_count > 0:
         if is_bound_passed(ctx.layout, ctx.state, ctx.work, l, dt, w) == 1:
-            assemble_scalar(ctx, l, get(ctx.work.scalar_position, l, w), h, dt, real(1.0), 1, w)
+            assemble_scalar(ctx, l, get(ctx.work.scalar_position, l, w), options, w)
             if get(ctx.work.scalar_K, l, w) > real(0.0):
                 activated += 1
         l += 1
@@ -298,11 +300,10 @@ def is_out_of_reach(layout: Layout, g: real, speed: real, dt: real, l: int):
 
 
 @wp.func
-def set_velocity_bounds(
-    ctx: StepContext, l: int, speed: real, position: real, start: real, dt: real, predict_limits: int, w: int
-):
+def set_velocity_bounds(ctx: StepContext, l: int, speed: real, position: real, dt: real, w: int):
     """Velocity bounds of a bounded scalar such that its position, `position` at velocity `speed`, ends within its
     limits, or no further outside than at the start of the step (M-37)."""
+    start = get(ctx.work.scalar_position, l, w)
     lower = ctx.layout.scalar_lower[l]
     upper = ctx.layout.scalar_upper[l]
     if lower == upper:
@@ -311,88 +312,27 @@ def set_velocity_bounds(
     else:
         low = speed + (wp.min(lower, start) - position) / dt
         high = speed + (wp.max(upper, start) - position) / dt
-        if predict_limits == 0:  # as published: a limit acts once it is reached
-            low = wp.where(start <= lower, real(0.0), real(-wp.inf))
-            high = wp.where(start >= upper, real(0.0), real(wp.inf))
         put(ctx.work.velocity_lower, l, w, low)
         put(ctx.work.velocity_upper, l, w, high)
 
 
 @wp.func
-def set_motor_target(ctx: StepContext, l: int, g: real, h: real, dt: real, w: int):
+def set_reached_bounds(layout: Layout, work: Scratch, l: int, w: int):
+    """Velocity bounds of a bounded scalar as published: a limit acts once it is reached."""
+    start = get(work.scalar_position, l, w)
+    lower = layout.scalar_lower[l]
+    upper = layout.scalar_upper[l]
+    put(work.velocity_lower, l, w, wp.where(start <= lower or lower == upper, real(0.0), real(-wp.inf)))
+    put(work.velocity_upper, l, w, wp.where(start >= upper or lower == upper, real(0.0), real(wp.inf)))
+
+
+@wp.func
+def set_motor_target(ctx: StepContext, l: int, g: real, options: RowOptions, w: int):
     """Target velocity of a motor and the largest impulse it has for that."""
     m = ctx.layout.scalar_motor[l]
     speed = item(ctx.state.motor_target, m, w)
     if ctx.layout.motor_mode[m] != VELOCITY:
         most = ctx.layout.motor_max_speed[m]
-        speed = wp.clamp((speed - g) / wp.max(ctx.layout.motor_response[m], dt), -most, most)
+        speed = wp.clamp((speed - g) / wp.max(ctx.layout.motor_response[m], options.dt), -most, most)
     put(ctx.work.motor_velocity, l, w, speed)
-    put(ctx.work.motor_bound, l, w, h * ctx.layout.motor_max_force[m])
-
-
-@wp.func
-def armature_along_path(loops: LoopJoints, layout: Layout, l: int):
-    """Armature along the path of an actuator that drives one coordinate of a loop joint."""
-    inertia = real(0.0)
-    term = layout.actuator_terms[layout.scalar_source[2 * l]]
-    if layout.scalar_source[2 * l + 1] == 1 and term.is_loop == 1:
-        inertia = loops.armature[term.coordinate - layout.dofs] / (term.gear * term.gear)
-    return inertia
-
-
-@wp.func
-def set_compliant_row(
-    ctx: StepContext, l: int, K: real, g: real, speed: real, h: real, dt: real, stiffness_scale: real, w: int
-):
-    """Rotor, spring and damper of a scalar, or an actuator along it (M-70), as one compliant row: p = E
-    (compliant_velocity − velocity), γ = 1/E (M-38).
-
-    speed: the scalar's velocity in the previous step, for a ball joint in the present axes; its rotor counts in the
-    axes of then. stiffness_scale: steps that a spring's average spans, over the time forces act.
-    """
-    inertia = real(0.0)
-    stiffness = real(0.0)
-    damping = real(0.0)
-    stretch = real(0.0)
-    force = real(0.0)
-    other_armature = real(0.0)  # a rotor whose inertia is another line's
-    if ctx.layout.scalar_source_kind[l] == SPRING:
-        data = ctx.tree.spring_data[ctx.layout.scalar_source[2 * l]]
-        stiffness = data[0]
-        damping = data[1]
-        stretch = g - data[2]
-    elif ctx.layout.scalar_source_kind[l] == PATH:
-        request = actuator_request_of(ctx.state, ctx.layout.scalar_motor[l], w)
-        force = request[0]
-        stiffness = request[1]
-        damping = request[2]
-        other_armature = armature_along_path(ctx.loops, ctx.layout, l)
-    else:
-        k = ctx.layout.scalar_link[l]
-        lv = ctx.layout.scalar_source[2 * l + 1]
-        inertia = ctx.loops.armature[lv]
-        stiffness = ctx.loops.stiffness[lv]
-        damping = ctx.loops.damping[lv]
-        kind = ctx.loops.kind[k]
-        j = ctx.layout.scalar_source[2 * l] - 6 * k
-        if (kind == SPHERICAL or kind == FREE) and j >= 3:
-            first = ctx.loops.q_start[k] + wp.where(kind == FREE, 3, 0)
-            t = rotation_from_rest(ctx.state.loop_q, ctx.loops.rest, first, w)
-            stretch = t[j - 3]
-        else:
-            stretch = g - ctx.loops.rest[ctx.layout.scalar_q[l]]
-    hk = stiffness_scale * h * stiffness
-    since = item(ctx.state.prev_step, 0, w)
-    if since == real(0.0):  # half a kick from rest, but the spring swings over a whole step
-        hk = dt * stiffness
-        since = dt
-    implicit_share = spring_implicitness(real(0.25) * hk * dt * K, real(1.0) + K * (inertia + other_armature))
-    E = inertia + (real(0.25) + real(0.75) * implicit_share) * hk * dt
-    share = damping_implicitness(h * damping * K, real(1.0) + K * (E + other_armature))
-    before = (real(0.25) * (real(1.0) - implicit_share) * hk * since - (real(1.0) - share) * h * damping) * speed
-    before = before + inertia * item(ctx.state.scalar_velocity, l, w)
-    E = wp.max(E + share * h * damping, real(1.0e-30))
-    rest = (before + h * (force - stiffness * stretch)) / E
-    put(ctx.work.compliant_velocity, l, w, rest)
-    put(ctx.work.compliant_velocity_linear, l, w, rest)
-    put(ctx.work.compliant_gamma, l, w, real(1.0) / E)
+    put(ctx.work.motor_bound, l, w, options.h * ctx.layout.motor_max_force[m])

@@ -6,17 +6,21 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.enums import ANGLE_LIMIT, CONE_LIMIT, EULER_LIMIT
-from sharnir.kernels.types import matrix_from_quat, real, vec3
+from sharnir.kernels.types import matrix_from_quat, real, vec2, vec3, vec4
 
 
 @wp.func
-def ball_angle(kind: int, axis: int, x: real, y: real, z: real, s: real, swing_x: real, swing_y: real):
+def ball_angle(kind: int, axis: int, q: vec4, swing: vec2):
     """Angle g (rad) of a ball joint and its gradient a: ġ = a·w, w the angular velocity of C against P in axes of P.
 
     kind EULER_LIMIT: angle about x, y or z in R = Rx Ry Rz. CONE_LIMIT, axis 0: angle by which the child's z axis leans
     beyond the elliptic swing cone of half-angles swing_x, swing_y. ANGLE_LIMIT: total rotation angle, 0 to π. Otherwise
     the twist 2 atan2(q_k, q_w) about an axis. x, y, z, s: quaternion of C in P.
     """
+    x = q[0]
+    y = q[1]
+    z = q[2]
+    s = q[3]
     R = matrix_from_quat(x, y, z, s)
     g = real(0.0)
     a = vec3()
@@ -42,8 +46,8 @@ def ball_angle(kind: int, axis: int, x: real, y: real, z: real, s: real, swing_x
         if sine > real(1.0e-9):
             cb = -n[1] / sine
             sb = n[0] / sine
-            ix = real(1.0) / (swing_x * swing_x)
-            iy = real(1.0) / (swing_y * swing_y)
+            ix = real(1.0) / (swing[0] * swing[0])
+            iy = real(1.0) / (swing[1] * swing[1])
             h = wp.sqrt(cb * cb * ix + sb * sb * iy)
             slope = sb * cb * (iy - ix) / h
             g = phi - real(1.0) / h
@@ -51,7 +55,7 @@ def ball_angle(kind: int, axis: int, x: real, y: real, z: real, s: real, swing_x
             c = vec3(lean * cb, lean * sb, -h / sine)
             a = wp.cross(n, c) / h
         else:
-            g = phi - wp.min(swing_x, swing_y)
+            g = phi - wp.min(swing[0], swing[1])
     elif kind == ANGLE_LIMIT:
         v = vec3(x, y, z) * wp.where(s < real(0.0), real(-1.0), real(1.0))
         sine = wp.length(v)
@@ -60,14 +64,14 @@ def ball_angle(kind: int, axis: int, x: real, y: real, z: real, s: real, swing_x
             a = v / sine
     else:
         flip = wp.where(s < real(0.0), real(-1.0), real(1.0))
-        q = vec3(x, y, z) * flip
+        v = vec3(x, y, z) * flip
         qw = s * flip
         k1 = (axis + 1) % 3
         k2 = (axis + 2) % 3
-        qk = q[axis]
+        qk = v[axis]
         g = real(2.0) * wp.atan2(qk, qw)
         scale = real(1.0) / wp.max(qw * qw + qk * qk, real(1.0e-12))
         a[axis] = real(1.0)
-        a[k1] = (qw * q[k2] + qk * q[k1]) * scale
-        a[k2] = (qk * q[k2] - qw * q[k1]) * scale
+        a[k1] = (qw * v[k2] + qk * v[k1]) * scale
+        a[k2] = (qk * v[k2] - qw * v[k1]) * scale
     return g, a

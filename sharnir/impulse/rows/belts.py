@@ -13,7 +13,8 @@ from sharnir.dynamics.tree import Workspace
 from sharnir.impulse.data import State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import LANES_4, LANES_8
-from sharnir.impulse.rows.whitened_rows import climb_native
+from sharnir.impulse.rows.whitened_rows import ContactArms, RowBlock, climb_native
+from sharnir.impulse.slots import BLOCK_ROWS
 from sharnir.kernels.columns import get, get3, get33, item_int
 from sharnir.kernels.types import array2, real, vec3
 from sharnir.kernels.vector_ops import indices
@@ -167,30 +168,16 @@ def whiten_belt_contact_6(
 
 @wp.func
 def whiten_belt_contact(
-    ctx: StepContext,
-    normal: vec3,
-    t1: vec3,
-    t2: vec3,
-    a: int,
-    ra: vec3,
-    b: int,
-    rb: vec3,
-    pull_a: BeltMotion,
-    pull_b: BeltMotion,
-    W: array2,
-    start: int,
-    length: int,
-    rows: int,
-    w: int,
+    ctx: StepContext, arms: ContactArms, belt_a: BeltMotion, belt_b: BeltMotion, block: RowBlock, w: int
 ):
     """Whitened rows of a contact with belts (M-78), laid out as by `whiten_contact_pair`. The first half has `length`
     entries a row (first body and its sprocket); returns how many the second has."""
-    if rows == 3:
+    if block.rows == BLOCK_ROWS:
         return whiten_belt_contact_3(
-            ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, normal, t1, t2, ra, rb, a, b, pull_a, pull_b, W, start, length,
-            rows, w,
+            ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, arms.normal, arms.t1, arms.t2, arms.ra,
+            arms.rb, arms.a, arms.b, belt_a, belt_b, ctx.work.W, block.start, block.length, block.rows, w,
         )  # fmt: skip
     return whiten_belt_contact_6(
-        ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, normal, t1, t2, ra, rb, a, b, pull_a, pull_b, W, start, length, rows,
-        w,
+        ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, arms.normal, arms.t1, arms.t2, arms.ra,
+        arms.rb, arms.a, arms.b, belt_a, belt_b, ctx.work.W, block.start, block.length, block.rows, w,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collision.pipeline import PROPERTIES_PER_PAIR
-from sharnir.impulse.data import Scratch, State, StepContext
+from sharnir.impulse.data import Iterate, Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.kernels.columns import get, get3, get_int, item3, item_int, put
@@ -95,11 +95,11 @@ def multiply_contact_half(layout: Layout, work: Scratch, at: int, row: int, z: a
 
 
 @wp.func
-def apply_contact_impulse(ctx: StepContext, c: int, row: int, direct: int, p: vec3, z: array2, w: int):
+def apply_contact_impulse(ctx: StepContext, c: int, row: int, p: vec3, x: Iterate, w: int):
     """z += Wᵀ p of three rows of contact c from `row` on."""
-    if direct == 1:
+    if x.direct == 1:
         start = ctx.layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * ctx.layout.z_size
-        row3_add(ctx.work.W, start, ctx.layout.z_size, ctx.layout.index, ctx.layout.identity_index_start, p, z, w)
+        row3_add(ctx.work.W, start, ctx.layout.z_size, ctx.layout.index, ctx.layout.identity_index_start, p, x.z, w)
     else:
         at = 6 * c
         side = int(0)
@@ -108,7 +108,7 @@ def apply_contact_impulse(ctx: StepContext, c: int, row: int, direct: int, p: ve
             if length > 0:
                 start = get_int(ctx.work.contact_halves, at, w) + row * length
                 row3_add(
-                    ctx.work.W, start, length, ctx.layout.index, get_int(ctx.work.contact_halves, at + 2, w), p, z, w
+                    ctx.work.W, start, length, ctx.layout.index, get_int(ctx.work.contact_halves, at + 2, w), p, x.z, w
                 )
             at += 3
             side += 1

@@ -28,8 +28,8 @@ from sharnir.impulse.rows.belts import find_belt_motion, has_belt, whiten_belt_c
 from sharnir.impulse.rows.contact_frame import contact_frame_of, contact_velocity, make_tangents, material_pair_of
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
 from sharnir.impulse.rows.contact_matching import match_contact
-from sharnir.impulse.rows.whitened_rows import whiten_contact_pair
-from sharnir.impulse.slots import ReportItem
+from sharnir.impulse.rows.whitened_rows import ContactArms, make_row_block, whiten_contact_pair
+from sharnir.impulse.slots import ReportItem, StatusReal
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put, put3, put_int, set_item
 from sharnir.kernels.types import array2, real, vec3
 
@@ -69,12 +69,11 @@ def store_contact_count(layout: Layout, state: State, work: Scratch, w: int):
 
 
 @wp.func
-def assemble_contact(
-    ctx: StepContext, c: int, match_cursor: int, warm_factor: real, chord_scale: real, dt: real, w: int
-):
+def assemble_contact(ctx: StepContext, c: int, match_cursor: int, chord_scale: real, dt: real, w: int):
     """Assemble contact c: rows, effective mass, target velocities and warm-start impulses, those of the previous step
-    times `warm_factor`. chord_scale: factor of the predicted chord velocity; match_cursor, and returned: see
+    times the warm-start factor. chord_scale: factor of the predicted chord velocity; match_cursor, and returned: see
     `match_contact`."""
+    warm_factor = get(ctx.work.status_real, StatusReal.WARM_FACTOR, w)
     whiten_contact(ctx, c, w)
     compute_contact_mass(ctx.layout, ctx.state, ctx.work, c, 0, w)
     match_cursor = match_contact(ctx, c, match_cursor, warm_factor, chord_scale, w)
@@ -102,8 +101,14 @@ def whiten_contact(ctx: StepContext, c: int, w: int):
     second = item_int(ctx.state.contacts.shape, 2 * c + 1, w)
     a = ctx.layout.contact_model.geo.link[first]
     b = ctx.layout.contact_model.geo.link[second]
-    ra = x - pivot_of(ctx.tree, ctx.here, a, w)
-    rb = x - pivot_of(ctx.tree, ctx.here, b, w)
+    arms = ContactArms()
+    arms.normal = normal
+    arms.t1 = t1
+    arms.t2 = t2
+    arms.a = a
+    arms.ra = x - pivot_of(ctx.tree, ctx.here, a, w)
+    arms.b = b
+    arms.rb = x - pivot_of(ctx.tree, ctx.here, b, w)
     na = row_length_of(ctx.layout, a)
     nb = int(0)
     start = ctx.layout.contact_W_start + ctx.layout.contact_W_stride * c
@@ -112,10 +117,10 @@ def whiten_contact(ctx: StepContext, c: int, w: int):
         belt_b = find_belt_motion(ctx.here, ctx.layout, second, -normal, w)
         if belt_a.sprocket >= 0:
             na = ctx.layout.belt_row_length[first]
-        nb = whiten_belt_contact(ctx, normal, t1, t2, a, ra, b, rb, belt_a, belt_b, ctx.work.W, start, na, rows, w)
+        nb = whiten_belt_contact(ctx, arms, belt_a, belt_b, make_row_block(start, na, 0, rows), w)
     else:
         nb = row_length_of(ctx.layout, b) - row_length_of(ctx.layout, common_ancestor(ctx.tree, a, b))
-        whiten_contact_pair(ctx, normal, t1, t2, a, ra, b, rb, ctx.work.W, start, na, nb, rows, w)
+        whiten_contact_pair(ctx, arms, make_row_block(start, na, nb, rows), w)
     store_contact_half(ctx, 2 * c, first, start, na, w)
     store_contact_half(ctx, 2 * c + 1, second, start + rows * na, nb, w)
 

@@ -11,9 +11,9 @@ from sharnir.enums import COUPLING, LOOP_ROW, PATH, SPRING, TREE_DOF
 from sharnir.impulse.data import StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.ball_angles import ball_angle
-from sharnir.impulse.rows.whitened_rows import whiten_dof_row, whiten_pair_row
+from sharnir.impulse.rows.whitened_rows import make_row_ends, whiten_dof_row, whiten_pair_row
 from sharnir.kernels.columns import get, get3, item, put
-from sharnir.kernels.types import array2, column, matrix_from_quat, real, vec3
+from sharnir.kernels.types import array2, column, matrix_from_quat, real, vec2, vec3, vec4
 
 
 @wp.func
@@ -34,8 +34,7 @@ def ball_angle_of(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
     code = layout.scalar_source[2 * l + 1]
     kind = code / 3
     axis = code % 3
-    swing_x = layout.scalar_ratio[2 * l]
-    swing_y = layout.scalar_ratio[2 * l + 1]
+    swing = vec2(layout.scalar_ratio[2 * l], layout.scalar_ratio[2 * l + 1])
     x = real(0.0)
     y = real(0.0)
     z = real(0.0)
@@ -50,7 +49,7 @@ def ball_angle_of(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
         y = item(loop_q, i + 1, w)
         z = item(loop_q, i + 2, w)
         s = item(loop_q, i + 3, w)
-    g, a = ball_angle(kind, axis, x, y, z, s, swing_x, swing_y)
+    g, a = ball_angle(kind, axis, vec4(x, y, z, s), swing)
     return g, wp.transpose(matrix_from_quat(x, y, z, s)) * a
 
 
@@ -102,7 +101,7 @@ def whiten_scalar(ctx: StepContext, W: array2, l: int, q: array2, loop_q: array2
         s = loop_frames_of(ctx.tree, ctx.here, ctx.loops, k, w)
         g, f, n = evaluate_row(ctx.loops, s, k, (6 * ctx.loops.kind[k] + ctx.layout.scalar_source[2 * l] - 6 * k) * 3)
         na = n + wp.cross(s.ra, f)
-        whiten_pair_row(ctx, s.a, -f, -na, s.b, f, n + wp.cross(s.rb, f), W, start, w)
+        whiten_pair_row(ctx, make_row_ends(s.a, -f, -na, s.b, f, n + wp.cross(s.rb, f)), W, start, w)
     elif kind == COUPLING:
         combine_coupling(ctx.layout, W, l, w)
     elif kind == PATH:
@@ -162,7 +161,7 @@ def whiten_spring(ctx: StepContext, W: array2, s: int, start: int, w: int):
         n = (xb - xa) / length
     ra = xa - pivot_of(ctx.tree, ctx.here, a, w)
     rb = xb - pivot_of(ctx.tree, ctx.here, b, w)
-    whiten_pair_row(ctx, a, -n, -wp.cross(ra, n), b, n, wp.cross(rb, n), W, start, w)
+    whiten_pair_row(ctx, make_row_ends(a, -n, -wp.cross(ra, n), b, n, wp.cross(rb, n)), W, start, w)
 
 
 @wp.func
@@ -177,8 +176,10 @@ def whiten_ball_angle(ctx: StepContext, W: array2, l: int, q: array2, loop_q: ar
             + get3(ctx.here.S, 2 * c + 3, w) * a[1]
             + get3(ctx.here.S, 2 * c + 5, w) * a[2]
         )
-        whiten_pair_row(ctx, link, vec3(), n, ctx.tree.parent[link], vec3(), -n, W, ctx.layout.scalar_W_start[l], w)
+        ends = make_row_ends(link, vec3(), n, ctx.tree.parent[link], vec3(), -n)
+        whiten_pair_row(ctx, ends, W, ctx.layout.scalar_W_start[l], w)
     else:
         s = loop_frames_of(ctx.tree, ctx.here, ctx.loops, link, w)
         n = column(s.C, 0) * a[0] + column(s.C, 1) * a[1] + column(s.C, 2) * a[2]
-        whiten_pair_row(ctx, s.a, vec3(), -n, s.b, vec3(), n, W, ctx.layout.scalar_W_start[l], w)
+        ends = make_row_ends(s.a, vec3(), -n, s.b, vec3(), n)
+        whiten_pair_row(ctx, ends, W, ctx.layout.scalar_W_start[l], w)

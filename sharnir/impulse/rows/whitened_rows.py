@@ -7,16 +7,80 @@ import warp as wp
 
 from sharnir.impulse.data import StepContext
 from sharnir.impulse.row_kinds import LANES_4, LANES_8
+from sharnir.impulse.slots import BLOCK_ROWS
 from sharnir.kernels.columns import get, get3, put
 from sharnir.kernels.types import DOUBLE, array2, vec3
 from sharnir.kernels.vector_ops import indices
 
 
+@wp.struct
+class RowEnds:
+    """Unit impulses of a row on the two links it acts between, each about the pivot of its link; link −1: none."""
+
+    a: int
+    fa: vec3  # force
+    na: vec3  # moment
+    b: int
+    fb: vec3
+    nb: vec3
+
+
+@wp.struct
+class RowBlock:
+    """Where a block of rows stands in W: `rows` rows of `length` entries and, of a contact, as many of `length_b`."""
+
+    start: int
+    length: int
+    length_b: int
+    rows: int
+
+
+@wp.struct
+class ContactArms:
+    """Axes of a contact, the links it acts on (−1: the world) and where it is from their pivots."""
+
+    normal: vec3
+    t1: vec3
+    t2: vec3
+    a: int
+    ra: vec3  # m
+    b: int
+    rb: vec3  # m
+
+
 @wp.func
-def whiten_pair_row(
-    ctx: StepContext, a: int, fa: vec3, na: vec3, b: int, fb: vec3, nb: vec3, W: array2, start: int, w: int
-):
-    """Whitened row of the impulses (fa, na) on link a and (fb, nb) on link b, each about its own pivot; link −1: none."""
+def make_row_ends(a: int, fa: vec3, na: vec3, b: int, fb: vec3, nb: vec3):
+    """Unit impulses (fa, na) on link a and (fb, nb) on link b."""
+    ends = RowEnds()
+    ends.a = a
+    ends.fa = fa
+    ends.na = na
+    ends.b = b
+    ends.fb = fb
+    ends.nb = nb
+    return ends
+
+
+@wp.func
+def make_row_block(start: int, length: int, length_b: int, rows: int):
+    """Block of rows from `start` in W on."""
+    block = RowBlock()
+    block.start = start
+    block.length = length
+    block.length_b = length_b
+    block.rows = rows
+    return block
+
+
+@wp.func
+def whiten_pair_row(ctx: StepContext, ends: RowEnds, W: array2, start: int, w: int):
+    """Whitened row of the unit impulses `ends` on two links (M-10), entries from W[start] on."""
+    a = int(ends.a)
+    fa = ends.fa
+    na = ends.na
+    b = int(ends.b)
+    fb = ends.fb
+    nb = ends.nb
     k = int(start)
     while a >= 0 or b >= 0:
         link = wp.max(a, b)
@@ -210,92 +274,44 @@ def whiten_contact_6(
 
 
 @wp.func
-def store_row_wrenches(wrench: array2, row: int, rows: int, fa: vec3, na: vec3, fb: vec3, nb: vec3, w: int):
-    """Store the impulses of one of `rows` rows on links a and b as input of `whiten_joint_rows`."""
+def store_row_wrenches(wrench: array2, row: int, rows: int, ends: RowEnds, w: int):
+    """Store the unit impulses of one of `rows` rows as input of `whiten_joint_rows`."""
     lanes = wp.where(rows <= LANES_4, LANES_4, LANES_8)
     c = int(0)
     while c < 3:
-        put(wrench, c * lanes + row, w, fa[c])
-        put(wrench, (c + 3) * lanes + row, w, na[c])
-        put(wrench, (c + 6) * lanes + row, w, fb[c])
-        put(wrench, (c + 9) * lanes + row, w, nb[c])
+        put(wrench, c * lanes + row, w, ends.fa[c])
+        put(wrench, (c + 3) * lanes + row, w, ends.na[c])
+        put(wrench, (c + 6) * lanes + row, w, ends.fb[c])
+        put(wrench, (c + 9) * lanes + row, w, ends.nb[c])
         c += 1
 
 
 @wp.func
-def whiten_joint_rows(
-    ctx: StepContext, wrench: array2, a: int, b: int, W: array2, start: int, length: int, rows: int, w: int
-):
+def whiten_joint_rows(ctx: StepContext, a: int, b: int, block: RowBlock, w: int):
     """Whiten at most LANES_8 rows from the wrenches stored for links a and b; link −1: none."""
-    if rows <= LANES_4:
+    if block.rows <= LANES_4:
         whiten_joint_rows_4(
-            ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, wrench, a, b, W, start, length, rows, w
-        )
+            ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, ctx.work.row_wrench, a, b, ctx.work.W,
+            block.start, block.length, block.rows, w,
+        )  # fmt: skip
     else:
         whiten_joint_rows_8(
-            ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, wrench, a, b, W, start, length, rows, w
-        )
+            ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, ctx.work.row_wrench, a, b, ctx.work.W,
+            block.start, block.length, block.rows, w,
+        )  # fmt: skip
 
 
 @wp.func
-def whiten_contact_pair(
-    ctx: StepContext,
-    normal: vec3,
-    t1: vec3,
-    t2: vec3,
-    a: int,
-    ra: vec3,
-    b: int,
-    rb: vec3,
-    W: array2,
-    start: int,
-    length: int,
-    length_b: int,
-    rows: int,
-    w: int,
-):
-    """Whiten the rows of a contact at ra from the pivot of link a and rb from that of b: translation along its axes
-    and, with six rows, rotation about them. Two halves: entries of a up to the root, rows × `length`, then those of b
-    up to the common ancestor, rows × `length_b`."""
-    if rows == 3:
+def whiten_contact_pair(ctx: StepContext, arms: ContactArms, block: RowBlock, w: int):
+    """Whiten the rows of a contact: translation along its axes and, with six rows, rotation about them. Two halves:
+    entries of link a up to the root, rows × `length`, then those of b up to the common ancestor, rows × `length_b`."""
+    if block.rows == BLOCK_ROWS:
         whiten_contact_3(
-            ctx.tree.parent,
-            ctx.tree.dof,
-            ctx.here.S,
-            ctx.here.U,
-            ctx.here.rsD,
-            normal,
-            t1,
-            t2,
-            ra,
-            rb,
-            a,
-            b,
-            W,
-            start,
-            length,
-            length_b,
-            rows,
-            w,
-        )
+            ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, arms.normal, arms.t1, arms.t2, arms.ra,
+            arms.rb, arms.a, arms.b, ctx.work.W, block.start, block.length, block.length_b, block.rows, w,
+        )  # fmt: skip
     else:
         whiten_contact_6(
-            ctx.tree.parent,
-            ctx.tree.dof,
-            ctx.here.S,
-            ctx.here.U,
-            ctx.here.rsD,
-            normal,
-            t1,
-            t2,
-            ra,
-            rb,
-            a,
-            b,
-            W,
-            start,
-            length,
-            length_b,
-            rows,
-            w,
-        )
+            ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, arms.normal, arms.t1, arms.t2, arms.ra,
+            arms.rb, arms.a, arms.b, ctx.work.W, block.start, block.length, block.length_b, block.rows, w,
+        )  # fmt: skip

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Scratch, StepContext
+from sharnir.impulse.data import Iterate, Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.slots import ContactMass
-from sharnir.impulse.solve.contact_block import max_abs3, solve_contact_cone, solve_torsional_rolling, sweep_contact
-from sharnir.impulse.solve.islands import root_of_scalar
+from sharnir.impulse.slots import BLOCK_ROWS, ContactMass
+from sharnir.impulse.solve.contact_block import solve_contact_cone, solve_torsional_rolling, sweep_contact
+from sharnir.impulse.solve.islands.partition import root_of_scalar
 from sharnir.kernels.columns import get, get_int, put, put_int
 from sharnir.kernels.indexed_blocks import copy_indexed_blocks, extrapolate_indexed_blocks
-from sharnir.kernels.types import array2, real, vec3
+from sharnir.kernels.types import array2, max_abs3, real, vec3
 from sharnir.kernels.vector_ops import clear
 
 
@@ -81,13 +81,13 @@ def has_active_tree(work: Scratch, c: int, w: int):
 
 
 @wp.func
-def sweep_frozen(ctx: StepContext, z: array2, p: array2, w: int):
+def sweep_frozen(ctx: StepContext, x: Iterate, w: int):
     """Sweep the frozen contacts once. Returns the largest change of an impulse, N s."""
     worst = real(0.0)
     c = int(0)
     while c < contact_count(ctx.work, w):
         if get_int(ctx.work.frozen, c, w) == 1:
-            change = sweep_contact(ctx, c, 0, z, p, w)
+            change = sweep_contact(ctx, c, x, w)
             put(ctx.work.contact_impulse_change, c, w, change)
             worst = wp.max(worst, change)
         c += 1
@@ -150,7 +150,7 @@ def touch_tree_dofs(plan: Layout, work: Scratch, c: int, side: int, w: int):
 
 
 @wp.func
-def sweep_active(ctx: StepContext, threshold: real, z: array2, p: array2, w: int):
+def sweep_active(ctx: StepContext, threshold: real, x: Iterate, w: int):
     """Sweep the active contacts once; those that change by more than `threshold` activate their trees (M-85). Returns
     the largest change, the sum of squares of all changes, and how many trees became active."""
     worst = real(0.0)
@@ -160,16 +160,16 @@ def sweep_active(ctx: StepContext, threshold: real, z: array2, p: array2, w: int
     while i <= get_int(ctx.work.active_contacts, 0, w):
         c = get_int(ctx.work.active_contacts, i, w)
         at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
-        old = save_impulse3(ctx.work, p, at, w)
-        d = solve_contact_cone(ctx, c, 0, old, z, p, w)
+        old = save_impulse3(ctx.work, x.p, at, w)
+        d = solve_contact_cone(ctx, c, old, x, w)
         change = max_abs3(d)
         change2 = change2 + wp.dot(d, d)
-        if get_int(ctx.work.contact_row_count, c, w) == 6:
-            save_impulse3(ctx.work, p, at + 3, w)
-            d = solve_torsional_rolling(ctx, c, get(p, at, w), 0, z, p, w)
+        if get_int(ctx.work.contact_row_count, c, w) == CONTACT_IMPULSES:
+            save_impulse3(ctx.work, x.p, at + BLOCK_ROWS, w)
+            d = solve_torsional_rolling(ctx, c, get(x.p, at, w), x, w)
             change = wp.max(change, max_abs3(d))
             change2 = change2 + wp.dot(d, d)
-        change = change * get(ctx.work.contact_mass, ContactMass.SIZE * c + 15, w)
+        change = change * get(ctx.work.contact_mass, ContactMass.SIZE * c + ContactMass.CHANGE_WEIGHT, w)
         put(ctx.work.contact_impulse_change, c, w, change)
         worst = wp.max(worst, change)
         if change > threshold:

@@ -15,8 +15,8 @@ from sharnir.impulse.row_kinds import BOUND, FRICTION
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import ContactMass, ContactMode, ScalarMode, Status
 from sharnir.impulse.solve.delassus import active_scalar_count, pad_to_four, row_count
+from sharnir.impulse.solve.islands.laws import MIN_NORM
 from sharnir.impulse.solve.pgs_sweep import saturated_impulse
-from sharnir.impulse.solve.regularised_laws import MIN_NORM
 from sharnir.kernels.columns import get, get3, get_int, put, put_int
 from sharnir.kernels.dense import add_column, add_columns, extract_submatrix, factor_lu, solve_lu
 from sharnir.kernels.types import real, vec3
@@ -119,31 +119,31 @@ def update_active_set(plan: Layout, work: Scratch, n: int, w: int):
     c = int(0)
     while c < contacts:
         mode = get_int(work.contact_mode, c, w)
-        if mode != get_int(work.island_contacts, c, w):
+        if mode != get_int(work.newton_contact_mode, c, w):
             unchanged = 0
-            put_int(work.island_contacts, c, w, mode)
+            put_int(work.newton_contact_mode, c, w, mode)
         c += 1
     k = int(0)
     while k < active_scalar_count(work, w):
         l = get_int(work.active_scalars, 1 + k, w)
         at = 3 * contacts + 4 * k
         mode, friction = scalar_mode(plan, work, l, 3 * contacts + k, at, w)
-        if mode != get_int(work.island_scalars, k, w):
+        if mode != get_int(work.newton_scalar_mode, k, w):
             unchanged = 0
-            put_int(work.island_scalars, k, w, mode)
+            put_int(work.newton_scalar_mode, k, w, mode)
         if (plan.scalar_row_kinds[l] & FRICTION) != 0:
             split_scalar_impulse(work, mode, friction, at, w)
         k += 1
     c = int(0)
     while c < contacts:
-        if get_int(work.island_contacts, c, w) == ContactMode.OPEN:
+        if get_int(work.newton_contact_mode, c, w) == ContactMode.OPEN:
             deactivate_row(work, 3 * c, 3 * c, n, w)
             deactivate_row(work, 3 * c + 1, 3 * c + 1, n, w)
             deactivate_row(work, 3 * c + 2, 3 * c + 2, n, w)
         c += 1
     k = int(0)
     while k < active_scalar_count(work, w):
-        if get_int(work.island_scalars, k, w) == ScalarMode.FREE:
+        if get_int(work.newton_scalar_mode, k, w) == ScalarMode.FREE:
             deactivate_row(work, 3 * contacts + k, 3 * contacts + 4 * k, n, w)
         k += 1
     return unchanged
@@ -156,16 +156,16 @@ def list_active_rows(work: Scratch, w: int):
     m = int(0)
     c = int(0)
     while c < contacts:
-        if get_int(work.island_contacts, c, w) != ContactMode.OPEN:
-            put_int(work.island_dofs, m, w, 3 * c)
-            put_int(work.island_dofs, m + 1, w, 3 * c + 1)
-            put_int(work.island_dofs, m + 2, w, 3 * c + 2)
+        if get_int(work.newton_contact_mode, c, w) != ContactMode.OPEN:
+            put_int(work.newton_rows, m, w, 3 * c)
+            put_int(work.newton_rows, m + 1, w, 3 * c + 1)
+            put_int(work.newton_rows, m + 2, w, 3 * c + 2)
             m += 3
         c += 1
     k = int(0)
     while k < active_scalar_count(work, w):
-        if get_int(work.island_scalars, k, w) != ScalarMode.FREE:
-            put_int(work.island_dofs, m, w, 3 * contacts + k)
+        if get_int(work.newton_scalar_mode, k, w) != ScalarMode.FREE:
+            put_int(work.newton_rows, m, w, 3 * contacts + k)
             m += 1
         k += 1
     return m
@@ -178,19 +178,19 @@ def assemble_active_system(work: Scratch, m: int, n: int, w: int):
     contacts = contact_count(work, w)
     stride = pad_to_four(m)
     contact_row_total = int(0)
-    while contact_row_total < m and get_int(work.island_dofs, contact_row_total, w) < 3 * contacts:
+    while contact_row_total < m and get_int(work.newton_rows, contact_row_total, w) < 3 * contacts:
         contact_row_total += 3
-    extract_submatrix(work.delassus, n, work.island_dofs, contact_row_total, m, work.island_H, stride, w)
+    extract_submatrix(work.delassus, n, work.newton_rows, contact_row_total, m, work.newton_lu, stride, w)
     j = int(0)
     while j < m:
         at = j * stride + j
-        put(work.island_H, at, w, get(work.island_H, at, w) * (real(1.0) + NEWTON_REGULARISATION))
+        put(work.newton_lu, at, w, get(work.newton_lu, at, w) * (real(1.0) + NEWTON_REGULARISATION))
         j += 1
     i = int(0)
     while i < m:
-        row = get_int(work.island_dofs, i, w)
+        row = get_int(work.newton_rows, i, w)
         if row < 3 * contacts:
-            if get_int(work.island_contacts, row / 3, w) == ContactMode.SLIP:
+            if get_int(work.newton_contact_mode, row / 3, w) == ContactMode.SLIP:
                 linearise_slip_rows(work, row / 3, i, m, stride, w)
             i += 3
         else:
@@ -215,10 +215,10 @@ def linearise_slip_rows(work: Scratch, c: int, i: int, m: int, stride: int, w: i
     j = int(0)
     while j < m:
         at = j * stride + i
-        f = get(work.island_H, at + 1, w)
-        g = get(work.island_H, at + 2, w)
-        put(work.island_H, at + 1, w, xx * f + xy * g)
-        put(work.island_H, at + 2, w, xy * f + yy * g)
+        f = get(work.newton_lu, at + 1, w)
+        g = get(work.newton_lu, at + 2, w)
+        put(work.newton_lu, at + 1, w, xx * f + xy * g)
+        put(work.newton_lu, at + 2, w, xy * f + yy * g)
         j += 1
     inverse_step = real(1.0) / get(work.contact_mass, ContactMass.SIZE * c + 10, w)
     at = i * stride + i
@@ -233,7 +233,7 @@ def linearise_slip_rows(work: Scratch, c: int, i: int, m: int, stride: int, w: i
 @wp.func
 def add_entry(work: Scratch, at: int, value: real, w: int):
     """Add a value to an entry of the Newton matrix."""
-    put(work.island_H, at, w, get(work.island_H, at, w) + value)
+    put(work.newton_lu, at, w, get(work.newton_lu, at, w) + value)
 
 
 @wp.func
@@ -243,30 +243,30 @@ def set_newton_rhs(work: Scratch, m: int, w: int):
     contacts = contact_count(work, w)
     i = int(0)
     while i < m:
-        row = get_int(work.island_dofs, i, w)
+        row = get_int(work.newton_rows, i, w)
         if row < 3 * contacts:
             c = row / 3
             p = get3(work.row_impulse, c, w)
             s = get3(work.row_velocity, c, w) - get3(work.contact_target, c, w)
             rhs = -s
-            if get_int(work.island_contacts, c, w) == ContactMode.SLIP:
+            if get_int(work.newton_contact_mode, c, w) == ContactMode.SLIP:
                 y = unprojected_impulse(work, c, p, s, w)
                 scale = get(work.contact_mu, 3 * c, w) * p[0] / (wp.sqrt(y[1] * y[1] + y[2] * y[2]) + MIN_NORM)
                 inverse_step = real(1.0) / get(work.contact_mass, ContactMass.SIZE * c + 10, w)
                 rhs = vec3(-s[0], inverse_step * (scale * y[1] - p[1]), inverse_step * (scale * y[2] - p[2]))
-            put(work.island_gradient, i, w, rhs[0])
-            put(work.island_gradient, i + 1, w, rhs[1])
-            put(work.island_gradient, i + 2, w, rhs[2])
+            put(work.newton_rhs, i, w, rhs[0])
+            put(work.newton_rhs, i + 1, w, rhs[1])
+            put(work.newton_rhs, i + 2, w, rhs[2])
             i += 3
         else:
             k = row - 3 * contacts
             l = get_int(work.active_scalars, 1 + k, w)
             target = get(work.velocity_lower, l, w)
-            if get_int(work.island_scalars, k, w) == ScalarMode.UPPER:
+            if get_int(work.newton_scalar_mode, k, w) == ScalarMode.UPPER:
                 target = get(work.velocity_upper, l, w)
-            elif get_int(work.island_scalars, k, w) == ScalarMode.FRICTION:
+            elif get_int(work.newton_scalar_mode, k, w) == ScalarMode.FRICTION:
                 target = real(0.0)
-            put(work.island_gradient, i, w, target - get(work.row_velocity, row, w))
+            put(work.newton_rhs, i, w, target - get(work.row_velocity, row, w))
             i += 1
 
 
@@ -281,18 +281,18 @@ def newton_step(plan: Layout, work: Scratch, w: int):
     if m > 0:
         if unchanged == 0:
             assemble_active_system(work, m, n, w)
-            factor_lu(work.island_H, m, pad_to_four(m), w)
+            factor_lu(work.newton_lu, m, pad_to_four(m), w)
             put_int(work.status, Status.LU_VALID, w, 1)
         set_newton_rhs(work, m, w)
-        solve_lu(work.island_H, work.island_gradient, m, pad_to_four(m), w)
+        solve_lu(work.newton_lu, work.newton_rhs, m, pad_to_four(m), w)
         i = int(0)
         while i < m:
-            row = get_int(work.island_dofs, i, w)
+            row = get_int(work.newton_rows, i, w)
             at = row
             if row >= 3 * contacts:
                 at = row + 3 * (row - 3 * contacts)
-                if get_int(work.island_scalars, row - 3 * contacts, w) == ScalarMode.FRICTION:
+                if get_int(work.newton_scalar_mode, row - 3 * contacts, w) == ScalarMode.FRICTION:
                     at += 1
-            put(work.row_impulse, at, w, get(work.row_impulse, at, w) + get(work.island_gradient, i, w))
+            put(work.row_impulse, at, w, get(work.row_impulse, at, w) + get(work.newton_rhs, i, w))
             i += 1
-        add_columns(work.delassus, n, work.island_dofs, m, work.island_gradient, work.row_velocity, w)
+        add_columns(work.delassus, n, work.newton_rows, m, work.newton_rhs, work.row_velocity, w)

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Scratch, StepContext
+from sharnir.impulse.data import Scratch, StepContext, make_iterate
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_count, multiply_contact_rows
-from sharnir.impulse.slots import ContactMass, DelassusState, Status
+from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, DelassusState, Status
 from sharnir.impulse.solve.coulomb_cone import solve_cone_dense
-from sharnir.impulse.solve.islands import MASS_RATIO
-from sharnir.impulse.solve.pgs_sweep import list_active_scalars, update_scalar
+from sharnir.impulse.solve.islands.partition import MASS_RATIO
+from sharnir.impulse.solve.pgs_sweep import list_active_scalars, scalar_row_of, update_scalar
 from sharnir.kernels.columns import get, get3, get_int, put, put_int
 from sharnir.kernels.dense import add_column, dot_interleaved, put_contact_delassus, scatter_interleaved
 from sharnir.kernels.types import array2, real
@@ -161,7 +161,7 @@ def gather_delassus_rows(ctx: StepContext, z: array2, p: array2, w: int):
         while k < 3:
             put(ctx.work.row_velocity, 3 * c + k, w, s[k])
             put(ctx.work.row_impulse, 3 * c + k, w, get(p, at + k, w))
-            put(ctx.work.p_initial, 3 * c + k, w, get(p, at + k, w))
+            put(ctx.work.row_impulse_initial, 3 * c + k, w, get(p, at + k, w))
             k += 1
         c += 1
     k = int(0)
@@ -181,7 +181,7 @@ def gather_delassus_rows(ctx: StepContext, z: array2, p: array2, w: int):
         j = int(0)
         while j < 4:
             put(ctx.work.row_impulse, at + j, w, get(p, ctx.layout.scalar_p_start + 4 * l + j, w))
-            put(ctx.work.p_initial, at + j, w, get(p, ctx.layout.scalar_p_start + 4 * l + j, w))
+            put(ctx.work.row_impulse_initial, at + j, w, get(p, ctx.layout.scalar_p_start + 4 * l + j, w))
             j += 1
         k += 1
     k = row_count(ctx.work, w)
@@ -202,7 +202,8 @@ def scatter_delassus_rows(ctx: StepContext, z: array2, p: array2, w: int):
         put(p, at, w, impulse[0])
         put(p, at + 1, w, impulse[1])
         put(p, at + 2, w, impulse[2])
-        apply_contact_impulse(ctx, c, 0, 0, impulse - get3(ctx.work.p_initial, c, w), z, w)
+        added = impulse - get3(ctx.work.row_impulse_initial, c, w)
+        apply_contact_impulse(ctx, c, 0, added, make_iterate(z, p, 0), w)
         c += 1
     k = int(0)
     while k < active_scalar_count(ctx.work, w):
@@ -212,7 +213,7 @@ def scatter_delassus_rows(ctx: StepContext, z: array2, p: array2, w: int):
         j = int(0)
         while j < 4:
             new = get(ctx.work.row_impulse, at + j, w)
-            change = change + (new - get(ctx.work.p_initial, at + j, w))
+            change = change + (new - get(ctx.work.row_impulse_initial, at + j, w))
             put(p, ctx.layout.scalar_p_start + 4 * l + j, w, new)
             j += 1
         row_add(
@@ -239,11 +240,9 @@ def sweep_delassus(ctx: StepContext, w: int):
     while k < active_scalar_count(ctx.work, w):
         l = get_int(ctx.work.active_scalars, 1 + k, w)
         row = 3 * contacts + k
-        K = get(ctx.work.scalar_K, l, w)
         s = get(ctx.work.row_velocity, row, w)
-        total, change = update_scalar(
-            ctx, l, ctx.layout.scalar_row_kinds[l], s, K, ctx.work.row_impulse, row + 3 * k, w
-        )
+        at = BLOCK_ROWS * contacts + SCALAR_IMPULSES * k
+        total, change = update_scalar(ctx, scalar_row_of(ctx.layout, ctx.work, l, 0, w), s, ctx.work.row_impulse, at, w)
         worst = wp.max(worst, change)
         if change > real(0.0):
             add_column(ctx.work.delassus, row * n, n, total, ctx.work.row_velocity, w)
@@ -288,14 +287,14 @@ def change_is_self_stress(work: Scratch, w: int):
         change = real(0.0)
         if row < 3 * contacts:
             mass_ratio = wp.max(mass_ratio, get(work.contact_mass, ContactMass.SIZE * (row / 3) + 16, w))
-            change = get(work.row_impulse, row, w) - get(work.p_old, row, w)
+            change = get(work.row_impulse, row, w) - get(work.row_impulse_old, row, w)
         else:
             at = row + 3 * (row - 3 * contacts)
             k = int(0)
             while k < 4:
-                change = change + get(work.row_impulse, at + k, w) - get(work.p_old, at + k, w)
+                change = change + get(work.row_impulse, at + k, w) - get(work.row_impulse_old, at + k, w)
                 k += 1
-        coupled_energy = coupled_energy + change * (get(work.row_velocity, row, w) - get(work.z_old, row, w))
+        coupled_energy = coupled_energy + change * (get(work.row_velocity, row, w) - get(work.row_velocity_old, row, w))
         diagonal_energy = diagonal_energy + change * change * get(work.delassus, row * n + row, w)
         row += 1
     return coupled_energy <= TOL_SELF_STRESS * diagonal_energy and mass_ratio <= MASS_RATIO

@@ -9,10 +9,23 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.loop_joints import LoopJoints
-from sharnir.impulse.data import Scratch, StepContext
+from sharnir.impulse.data import Iterate, Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR, SATURATED, SATURATION_EXCESS
+from sharnir.impulse.row_kinds import (
+    BOUND,
+    BOUND_ROW,
+    COMPLIANT,
+    COMPLIANT_ROW,
+    FRICTION,
+    FRICTION_ROW,
+    MOTOR,
+    MOTOR_ROW,
+    SATURATED,
+    SATURATION_EXCESS,
+    SCALAR_IMPULSES,
+)
 from sharnir.impulse.rows.actuators import saturation_excess_impulse
+from sharnir.impulse.slots import JOINT_BLOCK, JOINT_ROWS
 from sharnir.impulse.solve.contact_block import apply_contact_impulses, sweep_contacts
 from sharnir.kernels.columns import get, get_int, put, put_int
 from sharnir.kernels.types import array2, real, vec4, vec6
@@ -22,112 +35,139 @@ UNBOUNDED_IMPULSE = wp.constant(real(1.0e30))  # N s: a motor with more has no b
 
 
 @wp.func
-def sweep_joint(ctx: StepContext, k: int, z: array2, p: array2, w: int):
+def sweep_joint(ctx: StepContext, k: int, iterate: Iterate, w: int):
     """Gauss–Seidel update of the block of loop joint k by its LDLᵀ factors (M-39, L15-14)."""
     m = ctx.loops.constraint_count[ctx.loops.kind[k]]
     length = ctx.layout.joint_row_length[k]
     first = ctx.layout.joint_index_start[k]
     start = ctx.layout.joint_W_start[k]
-    at = 36 * k
+    at = JOINT_BLOCK * k
     x = vec6()
     i = int(0)
     while i < m:
-        value = get(ctx.work.joint_target, 6 * k + i, w)
-        value = value - row_dot(ctx.work.W, start + i * length, length, ctx.layout.index, first, z, w)
+        value = get(ctx.work.joint_target, JOINT_ROWS * k + i, w)
+        value = value - row_dot(ctx.work.W, start + i * length, length, ctx.layout.index, first, iterate.z, w)
         j = int(0)
         while j < i:
-            value = value - get(ctx.work.joint_factor, at + 6 * i + j, w) * x[j]
+            value = value - get(ctx.work.joint_factor, at + JOINT_ROWS * i + j, w) * x[j]
             j += 1
         x[i] = value
         i += 1
     worst = real(0.0)
     i = m - 1
     while i >= 0:
-        value = x[i] * get(ctx.work.joint_factor, at + 7 * i, w)
+        value = x[i] * get(ctx.work.joint_factor, at + (JOINT_ROWS + 1) * i, w)
         j = i + 1
         while j < m:
-            value = value - get(ctx.work.joint_factor, at + 6 * j + i, w) * x[j]
+            value = value - get(ctx.work.joint_factor, at + JOINT_ROWS * j + i, w) * x[j]
             j += 1
         x[i] = value
-        row_add(ctx.work.W, start + i * length, length, ctx.layout.index, first, value, z, w)
-        put(p, 6 * k + i, w, get(p, 6 * k + i, w) + value)
+        row_add(ctx.work.W, start + i * length, length, ctx.layout.index, first, value, iterate.z, w)
+        put(iterate.p, JOINT_ROWS * k + i, w, get(iterate.p, JOINT_ROWS * k + i, w) + value)
         worst = wp.max(worst, wp.abs(value))
         i -= 1
     return worst
 
 
+@wp.struct
+class ScalarRow:
+    """A scalar row as sweeps see it: as it is, or projected where bilateral rows are solved directly."""
+
+    l: int
+    kinds: int  # set of row kinds to sweep; 0 for none
+    K: real  # W·W, 1/kg; 0: the row does not act
+    start: int  # in W
+    length: int
+    first: int  # of its coordinates in `index`
+    offset: real  # velocity of the projected row beyond Ŵ·z
+
+
 @wp.func
-def update_scalar(ctx: StepContext, l: int, kinds: int, s: real, K: real, p: array2, at: int, w: int):
-    """Solve the impulses of scalar row l at row velocity s and store them in p[at …]; returns the change of their sum
-    and the largest change of one. kinds: set of row kinds that act; K: W·W of the row, 1/kg."""
+def scalar_row_of(layout: Layout, work: Scratch, l: int, direct: int, w: int):
+    """Scalar row l. direct: 1 if bilateral rows are solved directly, so that the projected row and only its unilateral
+    and bounded kinds are swept."""
+    row = ScalarRow()
+    row.l = l
+    row.K = get(work.scalar_K, l, w)
+    row.kinds = layout.scalar_row_kinds[l]
+    row.start = layout.scalar_W_start[l]
+    row.length = layout.scalar_row_length[l]
+    row.first = layout.scalar_index_start[l]
+    row.offset = real(0.0)
+    if direct == 1:
+        row.kinds = layout.scalar_bounded_kinds[l]
+        row.start = layout.scalar_projected_start + l * layout.z_size
+        row.length = layout.z_size
+        row.first = layout.identity_index_start
+        if row.K > real(0.0) and row.kinds != 0:
+            row.K = get(work.scalar_K_projected, l, w)
+            row.offset = get(work.projected_velocity_offset, l, w)
+    return row
+
+
+@wp.func
+def scalar_velocity_of(layout: Layout, work: Scratch, row: ScalarRow, z: array2, w: int):
+    """Velocity of a scalar row."""
+    return row_dot(work.W, row.start, row.length, layout.index, row.first, z, w) + row.offset
+
+
+@wp.func
+def solve_bound(work: Scratch, l: int, free_velocity: real, K: real, w: int):
+    """Impulse that keeps the velocity of scalar row l within its bounds; free_velocity: without that impulse."""
+    bounded = wp.clamp(free_velocity, get(work.velocity_lower, l, w), get(work.velocity_upper, l, w))
+    return (bounded - free_velocity) / K
+
+
+@wp.func
+def update_scalar(ctx: StepContext, row: ScalarRow, s: real, p: array2, at: int, w: int):
+    """Solve the impulses of a scalar row at velocity s and store them in p[at …]; returns the change of their sum and
+    the largest change of one."""
     total = real(0.0)
     worst = real(0.0)
+    kinds = row.kinds
     if kinds == BOUND:
         before = get(p, at, w)
-        free_velocity = s - K * before
-        after = (
-            wp.clamp(free_velocity, get(ctx.work.velocity_lower, l, w), get(ctx.work.velocity_upper, l, w))
-            - free_velocity
-        ) / K
+        after = solve_bound(ctx.work, row.l, s - row.K * before, row.K, w)
         total = after - before
         worst = wp.abs(total)
         put(p, at, w, after)
     else:
-        bound = real(0.0)
-        friction = real(0.0)
-        motor = real(0.0)
-        compliant = real(0.0)
+        old = vec4()
         if (kinds & (BOUND | SATURATION_EXCESS)) != 0:
-            bound = get(p, at, w)
+            old[0] = get(p, at + BOUND_ROW, w)
         if (kinds & FRICTION) != 0:
-            friction = get(p, at + 1, w)
+            old[1] = get(p, at + FRICTION_ROW, w)
         if (kinds & MOTOR) != 0:
-            motor = get(p, at + 2, w)
+            old[2] = get(p, at + MOTOR_ROW, w)
         if (kinds & COMPLIANT) != 0:
-            compliant = get(p, at + 3, w)
-        before = bound + friction + motor + compliant
-        new = solve_scalar(ctx, l, kinds, s - K * before, K, w)
-        worst = wp.max(
-            wp.max(wp.abs(new[0] - bound), wp.abs(new[1] - friction)),
-            wp.max(wp.abs(new[2] - motor), wp.abs(new[3] - compliant)),
-        )
-        total = new[0] + new[1] + new[2] + new[3] - before
+            old[COMPLIANT_ROW] = get(p, at + COMPLIANT_ROW, w)
+        before = old[0] + old[1] + old[2] + old[COMPLIANT_ROW]
+        new = solve_scalar(ctx, row.l, kinds, s - row.K * before, row.K, w)
+        d = new - old
+        worst = wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.max(wp.abs(d[2]), wp.abs(d[COMPLIANT_ROW])))
+        total = new[0] + new[1] + new[2] + new[COMPLIANT_ROW] - before
         if (kinds & (BOUND | SATURATION_EXCESS)) != 0:
-            put(p, at, w, new[0])
+            put(p, at + BOUND_ROW, w, new[0])
         if (kinds & FRICTION) != 0:
-            put(p, at + 1, w, new[1])
+            put(p, at + FRICTION_ROW, w, new[1])
         if (kinds & MOTOR) != 0:
-            put(p, at + 2, w, new[2])
+            put(p, at + MOTOR_ROW, w, new[2])
         if (kinds & COMPLIANT) != 0:
-            put(p, at + 3, w, new[3])
+            put(p, at + COMPLIANT_ROW, w, new[COMPLIANT_ROW])
     return total, worst
 
 
 @wp.func
-def sweep_scalar(ctx: StepContext, l: int, direct: int, z: array2, p: array2, w: int):
-    """Gauss–Seidel update of scalar row l: velocity, impulses, z. direct: 1 if bilateral rows are solved directly, so
-    that the projected row and only its unilateral and bounded kinds are swept."""
-    K = get(ctx.work.scalar_K, l, w)
+def sweep_scalar(ctx: StepContext, l: int, x: Iterate, w: int):
+    """Gauss–Seidel update of scalar row l: velocity, impulses, z."""
     worst = real(0.0)
-    kinds = ctx.layout.scalar_row_kinds[l]
-    length = ctx.layout.scalar_row_length[l]
-    first = ctx.layout.scalar_index_start[l]
-    start = ctx.layout.scalar_W_start[l]
-    offset = real(0.0)
-    if direct == 1:
-        kinds = ctx.layout.scalar_bounded_kinds[l]
-        length = ctx.layout.z_size
-        first = ctx.layout.identity_index_start
-        start = ctx.layout.scalar_projected_start + l * ctx.layout.z_size
-        if K > real(0.0) and kinds != 0:
-            K = get(ctx.work.scalar_K_projected, l, w)
-            offset = get(ctx.work.projected_velocity_offset, l, w)
-    if K > real(0.0) and kinds != 0:
-        s = row_dot(ctx.work.W, start, length, ctx.layout.index, first, z, w) + offset
-        total, change = update_scalar(ctx, l, kinds, s, K, p, ctx.layout.scalar_p_start + 4 * l, w)
+    row = scalar_row_of(ctx.layout, ctx.work, l, x.direct, w)
+    if row.K > real(0.0) and row.kinds != 0:
+        s = scalar_velocity_of(ctx.layout, ctx.work, row, x.z, w)
+        total, change = update_scalar(ctx, row, s, x.p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l, w)
         worst = change
         if change > real(0.0):
-            row_add(ctx.work.W, start, length, ctx.layout.index, first, total, z, w)
+            row_add(ctx.work.W, row.start, row.length, ctx.layout.index, row.first, total, x.z, w)
     return worst
 
 
@@ -151,7 +191,7 @@ def solve_scalar(ctx: StepContext, l: int, kinds: int, free_velocity: real, K: r
         out[0] = saturation_excess_impulse(ctx.work, l, free_velocity, K, w)
     elif (kinds & SATURATED) != 0:
         compliant = (get(ctx.work.compliant_velocity, l, w) - free_velocity) / (get(ctx.work.compliant_gamma, l, w) + K)
-        out[3] = wp.clamp(compliant, get(ctx.work.velocity_lower, l, w), get(ctx.work.velocity_upper, l, w))
+        out[COMPLIANT_ROW] = wp.clamp(compliant, get(ctx.work.impulse_lower, l, w), get(ctx.work.impulse_upper, l, w))
     else:
         out = solve_scalar_combined(ctx, l, kinds, free_velocity, K, w)
     return out
@@ -219,42 +259,42 @@ def solve_scalar_combined(ctx: StepContext, l: int, kinds: int, free_velocity: r
 
 
 @wp.func
-def sweep(ctx: StepContext, direct: int, z: array2, p: array2, w: int):
+def sweep(ctx: StepContext, x: Iterate, w: int):
     """One sweep over all blocks in L15's order: each loop joint's block, then its scalar rows; scalar rows of the tree;
     contacts (M-42)."""
-    worst = sweep_model(ctx, direct, z, p, w)
-    return wp.max(worst, sweep_contacts(ctx, direct, z, p, w))
+    worst = sweep_model(ctx, x, w)
+    return wp.max(worst, sweep_contacts(ctx, x, w))
 
 
 @wp.func
-def sweep_model(ctx: StepContext, direct: int, z: array2, p: array2, w: int):
+def sweep_model(ctx: StepContext, x: Iterate, w: int):
     """One sweep over joint blocks and active scalar rows, without contacts."""
     worst = real(0.0)
     k = int(0)
     l = int(0)
-    if direct == 0:
+    if x.direct == 0:
         while k < ctx.layout.joints:
-            worst = wp.max(worst, sweep_joint(ctx, k, z, p, w))
+            worst = wp.max(worst, sweep_joint(ctx, k, x, w))
             while l < ctx.layout.joint_scalar_start[k + 1]:
-                worst = wp.max(worst, sweep_scalar(ctx, l, direct, z, p, w))
+                worst = wp.max(worst, sweep_scalar(ctx, l, x, w))
                 l += 1
             k += 1
     k = int(1)
     while k <= get_int(ctx.work.active_scalars, 0, w):
-        worst = wp.max(worst, sweep_scalar(ctx, get_int(ctx.work.active_scalars, k, w), direct, z, p, w))
+        worst = wp.max(worst, sweep_scalar(ctx, get_int(ctx.work.active_scalars, k, w), x, w))
         k += 1
     return worst
 
 
 @wp.func
-def list_active_scalars(plan: Layout, work: Scratch, direct: int, w: int):
+def list_active_scalars(layout: Layout, work: Scratch, direct: int, w: int):
     """List the active scalar rows that a sweep visits after the joints and their scalar rows: most limits are out of
     reach. direct: 1 if joints are solved directly, and all active scalar rows are listed."""
     l = int(0)
     if direct == 0:
-        l = plan.joint_scalar_start[plan.joints]
+        l = layout.joint_scalar_start[layout.joints]
     n = int(0)
-    while l < plan.scalars:
+    while l < layout.scalars:
         if get(work.scalar_K, l, w) > real(0.0):
             n += 1
             put_int(work.active_scalars, n, w, l)
@@ -270,36 +310,36 @@ def apply_impulses(ctx: StepContext, z: array2, p: array2, w: int):
 
 
 @wp.func
-def apply_model_impulses(loops: LoopJoints, plan: Layout, work: Scratch, z: array2, p: array2, w: int):
+def apply_model_impulses(loops: LoopJoints, layout: Layout, work: Scratch, z: array2, p: array2, w: int):
     """z += Wᵀ p of loop joints and scalar rows, without contacts."""
     k = int(0)
-    while k < plan.joints:
+    while k < layout.joints:
         j = int(0)
         while j < loops.constraint_count[loops.kind[k]]:
-            start = plan.joint_W_start[k] + j * plan.joint_row_length[k]
+            start = layout.joint_W_start[k] + j * layout.joint_row_length[k]
             row_add(
                 work.W,
                 start,
-                plan.joint_row_length[k],
-                plan.index,
-                plan.joint_index_start[k],
-                get(p, 6 * k + j, w),
+                layout.joint_row_length[k],
+                layout.index,
+                layout.joint_index_start[k],
+                get(p, JOINT_ROWS * k + j, w),
                 z,
                 w,
             )
             j += 1
         k += 1
     l = int(0)
-    while l < plan.scalars:
-        at = plan.scalar_p_start + 4 * l
-        total = get(p, at, w) + get(p, at + 1, w) + get(p, at + 2, w) + get(p, at + 3, w)
+    while l < layout.scalars:
+        at = layout.scalar_p_start + SCALAR_IMPULSES * l
+        total = get(p, at, w) + get(p, at + FRICTION_ROW, w) + get(p, at + MOTOR_ROW, w) + get(p, at + COMPLIANT_ROW, w)
         if total != real(0.0):
             row_add(
                 work.W,
-                plan.scalar_W_start[l],
-                plan.scalar_row_length[l],
-                plan.index,
-                plan.scalar_index_start[l],
+                layout.scalar_W_start[l],
+                layout.scalar_row_length[l],
+                layout.index,
+                layout.scalar_index_start[l],
                 total,
                 z,
                 w,

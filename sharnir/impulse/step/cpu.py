@@ -9,10 +9,11 @@ import warp as wp
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
-from sharnir.impulse.data import State, StepContext
+from sharnir.impulse.data import State, StepContext, make_row_options
 from sharnir.impulse.rows.assembly import assemble_scalars, measure_loop_coordinates
 from sharnir.impulse.slots import REPORT_SIZE, ReportItem, Setting
-from sharnir.impulse.step.step import commit_velocities, predictive_step, published_step
+from sharnir.impulse.step.published import published_step
+from sharnir.impulse.step.step import commit_velocities, predictive_step
 from sharnir.impulse.step.velocity_phase import reset_chord
 from sharnir.kernels.columns import item, item_int, put, put_int, set_item, set_item_int
 from sharnir.kernels.types import KERNEL_OPTIONS, read_ticks, real
@@ -98,7 +99,7 @@ def initialise_kernel(ctx: StepContext):
     inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, 0, w)
     whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.here.z, w)
     tangent_momenta(ctx.tree, ctx.here, w)
-    assemble_scalars(ctx, real(1.0), real(1.0), real(1.0), 1, w)
+    assemble_scalars(ctx, make_row_options(real(1.0), real(1.0), real(1.0), 1), w)
     put_int(ctx.work.contact_count, 0, w, 0)
     clear(ctx.work.p, ctx.layout.contact_p_start, w)
     d = int(0)

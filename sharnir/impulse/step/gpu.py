@@ -19,25 +19,28 @@ from sharnir.impulse.rows.contact_frame import shape_pair_of
 from sharnir.impulse.rows.contact_matching import find_pair_start, store_contact
 from sharnir.impulse.rows.contact_rows import found_contact_count
 from sharnir.impulse.slots import Phase, Setting, Status
+from sharnir.impulse.step.assembly import (
+    assemble_contact_rows,
+    assemble_model_rows,
+    factor_row_blocks,
+    step_row_options,
+)
 from sharnir.impulse.step.cpu import begin_report, store_report
+from sharnir.impulse.step.position_phase import NO_DEADLINE
 from sharnir.impulse.step.residuals import evaluate_end_pose
 from sharnir.impulse.step.step import (
     MAX_CORRECTIONS,
     apply_position_correction,
-    assemble_blocks,
-    assemble_contact_rows,
-    assemble_joints_and_scalars,
     begin_step,
     compute_free_motion,
     end_step,
+    predict_start,
     solve_positions,
     store_velocities,
 )
 from sharnir.impulse.step.velocity_phase import choose_phase, evaluate_motion, solve_impulses
 from sharnir.kernels.columns import CONTACTS_PER_WORLD, LANES, LANES_BLOCK_DIM, WORLDS_PER_BLOCK, get_int
 from sharnir.kernels.launch import DEFAULT_BLOCK_DIM
-
-NO_DEADLINE = wp.constant(wp.float64(1.0e300))  # ticks: a GPU has no time budget
 
 
 def _make_gpu_kernel(name: str, function: Any, registers: int) -> Any:
@@ -92,13 +95,24 @@ def begin_step_with_rows(ctx: StepContext, end: wp.float64, w: int):
 def free_motion_with_rows(ctx: StepContext, end: wp.float64, w: int):
     """Free motion (or inertias at corrected positions), then rows of joints and scalars."""
     compute_free_motion(ctx, end, w)
-    assemble_joints_and_scalars(ctx, end, w)
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
+        assemble_model_rows(ctx, step_row_options(ctx, w), w)
 
 
 @wp.func
 def assemble_one_contact(ctx: StepContext, c: int, w: int):
     """Assemble contact c; its shape pair is found among the previous contacts by bisection."""
-    assemble_contact_rows(ctx, c, find_pair_start(ctx.state, shape_pair_of(ctx.layout, ctx.state, c, w), w), w)
+    match_cursor = find_pair_start(ctx.state, shape_pair_of(ctx.layout, ctx.state, c, w), w)
+    assemble_contact_rows(ctx, c, match_cursor, step_row_options(ctx, w), w)
+
+
+@wp.func
+def factor_blocks(ctx: StepContext, end: wp.float64, w: int):
+    """Factor the blocks of rows and, in the step, predict z to start from."""
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
+        relative_pivot = factor_row_blocks(ctx, step_row_options(ctx, w), w)
+        if get_int(ctx.work.status, Status.CORRECTION, w) == 0:
+            predict_start(ctx, ctx.here.z, relative_pivot, w)
 
 
 @wp.func
@@ -155,7 +169,7 @@ pose_stage = _world_stage("pose_stage", update_poses)
 begin_stage = _world_stage("begin_stage", begin_step_with_rows)
 free_motion_stage = _world_stage("free_motion_stage", free_motion_with_rows)
 contact_stage = _contact_stage("contact_stage", assemble_one_contact)
-factor_stage = _world_stage("factor_stage", assemble_blocks)
+factor_stage = _world_stage("factor_stage", factor_blocks)
 solve_stage = _world_stage("solve_stage", solve_impulses, LANES, 96)
 motion_stage = _world_stage("motion_stage", evaluate_motion_unless_end)
 chord_stage = _contact_stage("chord_stage", update_one_contact_chord, 96)

@@ -13,15 +13,16 @@ from sharnir.dynamics.kinematics import kinematics, poses
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import FREE, SPHERICAL
-from sharnir.impulse.data import StepContext
+from sharnir.impulse.data import StepContext, make_row_options
 from sharnir.impulse.rows.actuators import request_actuator_forces
 from sharnir.impulse.rows.contact_frame import exclude_open_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
-from sharnir.impulse.slots import Method, Setting
+from sharnir.impulse.slots import Method, PrevStep, Setting, Status, StatusReal
 from sharnir.impulse.solve.pgs_sweep import apply_impulses
-from sharnir.impulse.solve.strategy import assemble_all_rows, load_previous_impulses, solve_rows, use_direct
+from sharnir.impulse.solve.strategy import solve_rows
+from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, use_direct
 from sharnir.impulse.step.free_motion import compute_joint_impulses, load_momenta_after_forces
-from sharnir.kernels.columns import get3, item, set_item
+from sharnir.kernels.columns import get3, item, put, put_int, set_item
 from sharnir.kernels.types import KERNEL_OPTIONS, array2, read_ticks, real, vec3
 from sharnir.kernels.vector_ops import clear
 
@@ -59,15 +60,16 @@ def synchronise_velocities(ctx: StepContext, dt: real, force_share: real, v: arr
     compute_joint_impulses(ctx, h, real(2.0) * dt, real(2.0) * dt, w)
     inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, 1, w)
     if h > real(0.0):
-        warm_factor = h / item(ctx.state.prev_step, 1, w)
+        warm_factor = h / item(ctx.state.prev_step, PrevStep.FORCE_TIME, w)
+        put(ctx.work.status_real, StatusReal.WARM_FACTOR, w, warm_factor)
         load_previous_impulses(ctx.layout, ctx.state, ctx.work, warm_factor, w)
-        direct = use_direct(ctx.layout, ctx.state, w)
+        put_int(ctx.work.status, Status.IS_DIRECT, w, use_direct(ctx.layout, ctx.state, w))
         find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
-        assemble_all_rows(ctx, direct, h, ctx.state.settings[Setting.DT, 0], warm_factor, real(2.0), 1, 0, 0, w)
+        assemble_rows(ctx, make_row_options(h, ctx.state.settings[Setting.DT, 0], real(2.0), 1), w)
         exclude_open_contacts(ctx.work, w)
         clear(ctx.work.joint_target, 6 * ctx.layout.joints, w)
         apply_impulses(ctx, ctx.here.z, ctx.work.p, w)
-        solve_rows(ctx, direct, ctx.here.z, ctx.state.settings[Setting.DT, 0], read_ticks() + wp.float64(1.0e12), w)
+        solve_rows(ctx, read_ticks() + wp.float64(1.0e12), w)
     outward(ctx.tree, ctx.here, v, w)
 
 
@@ -108,7 +110,7 @@ def observe_kernel(
     and the poses, body velocities and energies that follow."""
     w = wp.tid()
     poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
-    dt = item(ctx.state.prev_step, 0, w)
+    dt = item(ctx.state.prev_step, PrevStep.DT, w)
     method = int(ctx.state.settings[Setting.METHOD, 0])
     if method == Method.PAPER_TREE or dt == real(0.0):
         d = int(0)

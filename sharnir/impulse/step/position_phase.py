@@ -9,31 +9,26 @@ from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import Scratch, State, StepContext
+from sharnir.impulse.data import Iterate, Scratch, State, StepContext, make_iterate
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.assembly import measure_joint_gaps
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.slots import ReportItem, Setting
+from sharnir.impulse.slots import PrevStep, ReportItem, Setting, Status
 from sharnir.impulse.solve.active_contacts import deactivate_trees
 from sharnir.impulse.solve.bilateral_ldl import solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import set_velocity_offsets
-from sharnir.impulse.solve.gpu_split_impulse import sweep_split_impulses_registers
-from sharnir.impulse.solve.gpu_sweep import assign_lane_rows, store_z_registers
-from sharnir.impulse.solve.pgs import has_nothing_to_sweep
-from sharnir.impulse.solve.split_impulse import set_position_targets, sweep_split_impulses
+from sharnir.impulse.solve.gpu.lane_rows import LaneIterate, assign_lane_rows
+from sharnir.impulse.solve.gpu.split_impulse import iterate_push_registers
+from sharnir.impulse.solve.gpu.sweep import store_z_registers
+from sharnir.impulse.solve.pgs import has_nothing_to_sweep, impulse_count
+from sharnir.impulse.solve.split_impulse import begin_push, iterate_push, set_position_targets
 from sharnir.impulse.tolerances import GAP_TOLERANCE
-from sharnir.kernels.columns import get, get3, get33, item, item3, set_item, set_item3
+from sharnir.kernels.columns import get, get3, get33, get_int, item, item3, set_item, set_item3
 from sharnir.kernels.lanes import MAX_LANE_ROWS, uses_lanes
-from sharnir.kernels.types import array2, identity33, mat33, read_ticks, real, vec2, vec3
+from sharnir.kernels.types import array2, identity33, mat33, read_ticks, real, vec3
 from sharnir.kernels.vector_ops import clear
 
-PSEUDO_PATIENCE = 20  # sweeps between checks of progress
-# of a contact row's K, added where pseudo-impulses would grow without end (wedged bodies)
-WEDGED_COMPLIANCE = wp.constant(real(0.1))
-# of ε: smaller pseudo-impulses do not make neighbouring contacts active
-PSEUDO_ACTIVATION = wp.constant(real(0.1))
-PSEUDO_STALL_RATIO = wp.constant(real(0.7))  # of the change at the last check: more is a stall
+NO_DEADLINE = wp.constant(wp.float64(1.0e300))  # ticks: a GPU has no time budget
 
 
 @wp.func
@@ -73,98 +68,52 @@ def adopt_next_positions(layout: Layout, ws: Workspace, state: State, w: int):
 
 
 @wp.func
-def run_split_impulses(ctx: StepContext, direct: int, dt: real, end: wp.float64, w: int):
+def run_split_impulses(ctx: StepContext, dt: real, end: wp.float64, w: int):
     """z ← whitened pseudo-velocities for the position targets, from zero impulses; counts the sweeps."""
+    direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
     n = int(-1)
     if uses_lanes() == 1 and direct == 0:
         n = iterate_split_impulses_gpu(ctx, ctx.here.z, dt, w)
     if n < 0:
-        n = iterate_split_impulses(ctx, direct, ctx.here.z, dt, end, w)
+        n = iterate_split_impulses(ctx, make_iterate(ctx.here.z, ctx.work.p_pseudo, direct), dt, end, w)
     set_item(
         ctx.state.report,
         ReportItem.PSEUDO_SWEEP_COUNT,
         w,
         item(ctx.state.report, ReportItem.PSEUDO_SWEEP_COUNT, w) + real(n),
     )
-    set_item(ctx.state.prev_step, 3, w, real(end - read_ticks()))
+    set_item(ctx.state.prev_step, PrevStep.TICKS_LEFT, w, real(end - read_ticks()))
 
 
 @wp.func
-def max_pseudo_sweeps(state: State, w: int):
-    """Sweeps of pseudo-impulses that may still be made."""
-    return wp.min(
-        int(state.settings[Setting.MAX_SWEEPS, 0]),
-        int(state.settings[Setting.REPLAY_PSEUDO_SWEEPS, 0] - item(state.report, ReportItem.PSEUDO_SWEEP_COUNT, w)),
-    )
-
-
-@wp.func
-def iterate_split_impulses(ctx: StepContext, direct: int, z: array2, dt: real, end: wp.float64, w: int):
+def iterate_split_impulses(ctx: StepContext, x: Iterate, dt: real, end: wp.float64, w: int):
     """Sweep pseudo-impulses in one thread until they converge; returns the number of sweeps."""
-    clear(ctx.work.p_old, ctx.layout.contact_p_start + CONTACT_IMPULSES * contact_count(ctx.work, w), w)
-    clear(z, ctx.layout.z_size, w)
+    clear(x.p, impulse_count(ctx.layout, ctx.work, w), w)
+    clear(x.z, ctx.layout.z_size, w)
     deactivate_trees(ctx.layout, ctx.work, w)
-    epsilon = ctx.state.settings[Setting.EPSILON, 0]
-    worst = real(2.0) * epsilon
-    n = int(0)
-    if direct == 1:
-        solve_bilateral(ctx.layout, ctx.work, z, ctx.work.p_old, 1, w)
+    push = begin_push(ctx.state, contact_count(ctx.work, w), dt, w)
+    if x.direct == 1:
+        solve_bilateral(ctx.layout, ctx.work, x.z, x.p, 1, w)
         if has_nothing_to_sweep(ctx.layout, ctx.work, 1, w):
-            worst = real(0.0)
+            push.worst = real(0.0)
         else:
-            set_velocity_offsets(ctx, z, w)
-    most = max_pseudo_sweeps(ctx.state, w)
-    contacts = contact_count(ctx.work, w)
-    checked = real(wp.inf)
-    compliance = real(0.0)
-    while worst > epsilon and n < most and read_ticks() < end:
-        erp = ctx.state.settings[Setting.ERP, 0]
-        worst = sweep_split_impulses(
-            ctx, compliance, direct, dt, erp, PSEUDO_ACTIVATION * epsilon, z, ctx.work.p_old, w
-        )
-        n += 1
-        worst, checked, compliance = check_pseudo_progress(n, worst, checked, compliance, contacts)
-    return n
+            set_velocity_offsets(ctx, x.z, w)
+    x_end, push_end = iterate_push(ctx, x, push, end, w)
+    return push_end.n
 
 
 @wp.func
 def iterate_split_impulses_gpu(ctx: StepContext, z: array2, dt: real, w: int):
     """Sweep pseudo-impulses with the lanes of a GPU warp; returns the number of sweeps, −1 if the rows do not fit."""
     n = int(-1)
-    mine = assign_lane_rows(ctx.layout, ctx.work, w)
-    if mine.rows <= MAX_LANE_ROWS:
-        n = int(0)
-        epsilon = ctx.state.settings[Setting.EPSILON, 0]
-        worst = real(2.0) * epsilon
-        most = max_pseudo_sweeps(ctx.state, w)
-        checked = real(wp.inf)
-        compliance = real(0.0)
-        x = vec2()
-        p = vec2()
-        p_bound = real(0.0)
-        while worst > epsilon and n < most:
-            worst, x, p, p_bound = sweep_split_impulses_registers(
-                ctx, mine, compliance, dt, ctx.state.settings[Setting.ERP, 0], x, p, p_bound, w
-            )
-            n += 1
-            worst, checked, compliance = check_pseudo_progress(n, worst, checked, compliance, mine.contacts)
-        store_z_registers(ctx.layout, x, z, w)
+    x = LaneIterate()
+    x.rows = assign_lane_rows(ctx.layout, ctx.work, w)
+    if x.rows.rows <= MAX_LANE_ROWS:
+        push = begin_push(ctx.state, x.rows.contacts, dt, w)
+        x_end, push_end = iterate_push_registers(ctx, x, push, NO_DEADLINE, w)
+        store_z_registers(ctx.layout, x_end.z, z, w)
+        n = push_end.n
     return n
-
-
-@wp.func
-def check_pseudo_progress(n: int, worst: real, checked: real, compliance: real, contacts: int):
-    """After sweep n: change of impulses, its value at the last check and the compliance of contacts. Where progress
-    stalls contacts become compliant, and wedged ones share what cannot be undone; if it stalls again sweeps end."""
-    if n % PSEUDO_PATIENCE == 0 and contacts > 0:
-        before = checked
-        checked = worst
-        if worst > PSEUDO_STALL_RATIO * before:
-            if compliance > real(0.0):
-                worst = real(0.0)
-                checked = real(0.0)
-            compliance = WEDGED_COMPLIANCE
-    return worst, checked, compliance
 
 
 @wp.func

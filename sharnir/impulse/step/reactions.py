@@ -20,7 +20,7 @@ from sharnir.impulse.rows.contact_frame import contact_count, contact_impulse_of
 from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.scalar_rows import ball_angle_of
 from sharnir.impulse.slots import Setting, StatusReal
-from sharnir.impulse.step.step import assemble_rows, begin_step, compute_free_motion, solve_velocities
+from sharnir.impulse.step.step import assemble, begin_step, compute_free_motion, solve_velocities
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put3, set_item3
 from sharnir.kernels.types import KERNEL_OPTIONS, array2, column, read_ticks, real, vec3
 
@@ -196,7 +196,7 @@ def reactions_kernel(ctx: StepContext, wrench: array2, loop_wrench: array2):
     begin_step(ctx, end, w)
     compute_free_motion(ctx, end, w)
     find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
-    assemble_rows(ctx, end, w)
+    assemble(ctx, end, w)
     solve_velocities(ctx, end, w)
     compute_wrenches(ctx, wrench, loop_wrench, w)
 

@@ -125,7 +125,7 @@ def set_scalar_targets(ctx: StepContext, z: array2, dt: real, w: int):
                 w,
             )
             if (kinds & BOUND) != 0:
-                set_velocity_bounds(ctx, l, s, position_next, g, dt, 1, w)
+                set_velocity_bounds(ctx, l, s, position_next, dt, w)
             if (kinds & COMPLIANT) != 0:
                 put(
                     ctx.work.compliant_velocity,

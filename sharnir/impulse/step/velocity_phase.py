@@ -15,35 +15,42 @@ from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND
-from sharnir.impulse.rows.assembly import activate_late_scalars, measure_displaced_gaps, set_velocity_bounds
-from sharnir.impulse.rows.contact_chord import max_contact_end_error, update_contact_chord
+from sharnir.impulse.rows.assembly import activate_late_scalars, set_velocity_bounds
+from sharnir.impulse.rows.contact_chord import update_contact_chord
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.rows.extrapolation import reset_series, update_series
 from sharnir.impulse.rows.restitution import has_restitution, impact_work, set_restitution_targets
-from sharnir.impulse.slots import DelassusState, Phase, ReportItem, Setting, Status, StatusReal, StopReason
+from sharnir.impulse.slots import (
+    DelassusState,
+    Outcome,
+    Phase,
+    PrevStep,
+    ReportItem,
+    RestitutionState,
+    Setting,
+    Status,
+    StatusReal,
+)
 from sharnir.impulse.solve.bilateral_projection import project_rows
 from sharnir.impulse.solve.contact_block import warm_start_contacts
-from sharnir.impulse.solve.pgs import is_out_of_time
+from sharnir.impulse.solve.pgs_loop import is_out_of_time
 from sharnir.impulse.solve.strategy import solve_and_report
+from sharnir.impulse.step.iteration_errors import (
+    IterationErrors,
+    decide_outcome,
+    final_residual2,
+    measure_errors,
+)
 from sharnir.impulse.step.momentum_ops import store_momentum_chord
 from sharnir.impulse.step.residuals import (
     compute_chord_residual,
     evaluate_end_pose,
-    measure_gap_growth,
-    measure_scalar_errors,
     set_joint_targets,
     twice_kinetic_energy,
     update_joint_chord,
 )
 from sharnir.impulse.tolerances import (
-    FALLBACK_RESIDUAL,
-    FINAL_LINEAR_GAPS,
-    FINAL_LINEAR_RESIDUAL,
     MAX_CARRIED_RESIDUAL,
-    MIN_TOL_GAP_GROWTH,
-    MIN_TOL_RESIDUAL,
-    TOL_GAP_GROWTH,
-    TOL_RESIDUAL,
 )
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.lanes import uses_lanes
@@ -53,7 +60,6 @@ from sharnir.kernels.vector_ops import column_add, copy
 # m/s: where bodies move faster on average, sweeps may stop at TOL_ACCEPT
 QUIET_SPEED = wp.constant(real(1.0e-2))
 MAX_RESTITUTION_TRIES = 8  # reductions of the restitution in a step
-CONTACT_ERROR_WEIGHT = wp.constant(real(0.03))  # weight of a contact's end-point error against a joint's gap growth
 MAX_LATE_ACTIVATIONS = 3  # times scalars are activated late within a step
 
 
@@ -73,7 +79,12 @@ def begin_velocity_phase(state: State, work: Scratch, w: int):
     put_int(work.status, Status.RESTITUTION, w, bouncing)
     loose = int(0)
     easier = state.settings[Setting.TOL_LOOSE, 0] > state.settings[Setting.EPSILON, 0]
-    if easier and bouncing == 0 and contact_count(work, w) > 0 and item(state.prev_step, 4, w) > real(0.0):
+    if (
+        easier
+        and bouncing == 0
+        and contact_count(work, w) > 0
+        and item(state.prev_step, PrevStep.PASSES, w) > real(0.0)
+    ):
         loose = 1
     put_int(work.status, Status.LOOSE_ITERATION, w, loose)
     put(work.status_real, StatusReal.RESTITUTION_SHARE, w, real(1.0))
@@ -95,31 +106,31 @@ def solve_impulses(ctx: StepContext, end: wp.float64, w: int):
             copy(ctx.here.z, ctx.work.z_old, n, w)
             add_residual(ctx.work, ctx.here.z, n, w)
             copy(ctx.work.z_old, ctx.work.z_residual, n, w)  # sweeps need z_old for themselves
-        restitution_state = get_int(ctx.work.status, Status.RESTITUTION, w)  # 2: as softly as it must
+        restitution_state = get_int(ctx.work.status, Status.RESTITUTION, w)
         tries = get_int(ctx.work.status, Status.RESTITUTION_TRIES, w)
         restitution_share = get(ctx.work.status_real, StatusReal.RESTITUTION_SHARE, w)
         loose = get_int(ctx.work.status, Status.LOOSE_ITERATION, w) == 1
         tolerance = ctx.state.settings[Setting.EPSILON, 0]
         if loose:
             tolerance = ctx.state.settings[Setting.TOL_LOOSE, 0]
-        elif item(ctx.state.prev_step, 6, w) > QUIET_SPEED * QUIET_SPEED * ctx.state.settings[
+        elif item(ctx.state.prev_step, PrevStep.ENERGY2, w) > QUIET_SPEED * QUIET_SPEED * ctx.state.settings[
             Setting.MEAN_MASS, 0
         ] * real(ctx.tree.links):
             tolerance = ctx.state.settings[Setting.TOL_ACCEPT, 0]
         put(ctx.work.status_real, StatusReal.SWEEP_TOLERANCE, w, tolerance)
         again = int(1)
         while again == 1:
-            if restitution_state > 0:
+            if restitution_state != RestitutionState.NONE:
                 set_restitution_targets(ctx, restitution_share, dt, w)
-            solve_and_report(ctx, get_int(ctx.work.status, Status.IS_DIRECT, w), ctx.here.z, dt, end, w)
+            solve_and_report(ctx, end, w)
             again = 0
-            if restitution_state == 1:
+            if restitution_state == RestitutionState.SEEKING:
                 after, before = impact_work(ctx, ctx.here.z, w)
                 if (
                     after + before <= real(1.0e-12) * twice_kinetic_energy(ctx.work.z_before, n, w)
                     or tries == MAX_RESTITUTION_TRIES
                 ):
-                    restitution_state = 2
+                    restitution_state = int(RestitutionState.FIXED)
                 else:
                     again = 1
                     tries += 1
@@ -184,79 +195,43 @@ def choose_phase(ctx: StepContext, end: wp.float64, w: int):
 
 
 @wp.func
-def next_phase(ctx: StepContext, dt: real, end: wp.float64, w: int):
-    """Phase after an iteration, by its residual, growth of gaps, scalar and contact errors: iterate, correct linearly
-    once more, fall back to the linearised step (residual above FALLBACK_RESIDUAL), or evaluate the end pose."""
+def apply_outcome(ctx: StepContext, outcome: int, e: IterationErrors, dt: real, w: int):
+    """Do what was decided after an iteration; returns the next `Phase`."""
     n = ctx.layout.dofs
-    passes = int(item(ctx.state.report, ReportItem.PASS_COUNT, w))
-    tol_scale = ctx.state.settings[Setting.TOL_SCALE, 0]
-    tol_growth = wp.max(tol_scale * TOL_GAP_GROWTH * dt * dt, MIN_TOL_GAP_GROWTH)
-    tol_residual = wp.max(tol_scale * tol_scale * TOL_RESIDUAL * dt * dt, MIN_TOL_RESIDUAL)
-    residual2 = get(ctx.work.status_real, StatusReal.RESIDUAL2, w)
-    momentum_residual2 = residual2
-    growth = real(0.0)
-    gaps_known = int(0)
-    if ctx.layout.has_nonlinear_rows == 1:
-        if ctx.layout.has_nonlinear_scalars == 0:
-            gaps_known = 1
-            measure_displaced_gaps(ctx.tree, ctx.here, ctx.loops, ctx.work.joint_gap_next, w)
-        widest, to_undo = measure_gap_growth(ctx.loops, ctx.work, dt, w)
-        growth = widest
-        residual2 = residual2 + to_undo
-        if ctx.layout.has_nonlinear_scalars == 1:
-            widest, to_undo = measure_scalar_errors(ctx.layout, ctx.work, ctx.here.z, dt, w)
-            growth = wp.max(growth, widest)
-            residual2 = residual2 + to_undo
-    contact_error = CONTACT_ERROR_WEIGHT * max_contact_end_error(ctx.work, w)
-    if passes > 0 or item(ctx.state.report, ReportItem.STOP_REASON, w) != real(
-        StopReason.CONVERGED
-    ):  # once: contacts come and go
-        contact_error = real(0.0)
-    put_int(ctx.work.status, Status.END_GAPS_KNOWN, w, gaps_known)
+    phase = int(Phase.ITERATE)
+    if outcome == Outcome.TIGHTEN:
+        add_residual(ctx.work, ctx.here.z, n, w)
+    elif outcome == Outcome.FALL_BACK:
+        phase = int(Phase.LINEARISED)
+        set_item(ctx.state.report, ReportItem.FALLBACK_USED, w, real(1.0))
+        revert_to_linearised(ctx, ctx.here.z, dt, w)
+    elif outcome == Outcome.ACCEPT:
+        carry_share = wp.where(final_residual2(e) > MAX_CARRIED_RESIDUAL * e.energy, real(0.0), real(1.0))
+        store_chord(ctx.layout, ctx.state, ctx.work, carry_share, w)
+        phase = wp.where(ctx.layout.has_nonlinear_scalars == 1, int(Phase.DONE), int(Phase.END_POSE))
+    else:
+        set_item(ctx.state.report, ReportItem.PASS_COUNT, w, real(e.passes + 1))
+        if outcome == Outcome.CORRECT_LINEARLY:
+            phase = int(Phase.FINAL_LINEAR)
+        else:
+            add_residual(ctx.work, ctx.here.z, n, w)
+    return phase
+
+
+@wp.func
+def next_phase(ctx: StepContext, dt: real, end: wp.float64, w: int):
+    """Measure what an iteration left, decide what follows, do it: the next `Phase`. Scalar rows that came to act within
+    the step are activated first, and the iteration is repeated with them."""
+    e = measure_errors(ctx, dt, w)
     phase = int(Phase.ITERATE)
     if activate_scalars(ctx, dt, w) == 0:
         if ctx.layout.has_nonlinear_rows == 1:
             set_joint_targets(ctx, ctx.here.z, dt, w)
-        energy = twice_kinetic_energy(ctx.here.z, n, w) + twice_kinetic_energy(ctx.work.z_momentum, n, w)
-        out_of_time = is_out_of_time(ctx.state, real(0.0), end, w)
-        converged = residual2 <= tol_residual * energy and wp.max(growth, contact_error) < tol_growth
-        stalled = contact_count(ctx.work, w) > 0 and item(ctx.state.report, ReportItem.STOP_REASON, w) == real(
-            StopReason.CAPPED
-        )
-        loose = get_int(ctx.work.status, Status.LOOSE_ITERATION, w)
+        n = ctx.layout.dofs
+        e.energy = twice_kinetic_energy(ctx.here.z, n, w) + twice_kinetic_energy(ctx.work.z_momentum, n, w)
+        e.out_of_time = wp.where(is_out_of_time(ctx.state, real(0.0), end, w), 1, 0)
         put_int(ctx.work.status, Status.LOOSE_ITERATION, w, 0)
-        if (
-            loose == 1
-            and passes < int(ctx.state.settings[Setting.MAX_PASSES, 0])
-            and converged
-            and not out_of_time
-            and not stalled
-        ):
-            add_residual(ctx.work, ctx.here.z, n, w)
-        elif passes == int(ctx.state.settings[Setting.MAX_PASSES, 0]) or converged or out_of_time or stalled:
-            phase = Phase.END_POSE
-            if out_of_time:
-                residual2 = momentum_residual2
-            if residual2 > FALLBACK_RESIDUAL * energy:
-                phase = Phase.LINEARISED
-                set_item(ctx.state.report, ReportItem.FALLBACK_USED, w, real(1.0))
-                revert_to_linearised(ctx, ctx.here.z, dt, w)
-            else:
-                store_chord(
-                    ctx.layout,
-                    ctx.state,
-                    ctx.work,
-                    wp.where(residual2 > MAX_CARRIED_RESIDUAL * energy, real(0.0), real(1.0)),
-                    w,
-                )
-                if ctx.layout.has_nonlinear_scalars == 1:
-                    phase = Phase.DONE
-        else:
-            set_item(ctx.state.report, ReportItem.PASS_COUNT, w, real(passes + 1))
-            if residual2 <= FINAL_LINEAR_RESIDUAL * energy and growth <= FINAL_LINEAR_GAPS * tol_growth:
-                phase = Phase.FINAL_LINEAR
-            else:
-                add_residual(ctx.work, ctx.here.z, n, w)
+        phase = apply_outcome(ctx, decide_outcome(e), e, dt, w)
     return phase
 
 
@@ -360,6 +335,5 @@ def revert_to_linearised(ctx: StepContext, z: array2, dt: real, w: int):
     l = int(0)
     while l < ctx.layout.scalars:
         if (ctx.layout.scalar_row_kinds[l] & BOUND) != 0:
-            g = get(ctx.work.scalar_position, l, w)
-            set_velocity_bounds(ctx, l, real(0.0), g, g, dt, 1, w)
+            set_velocity_bounds(ctx, l, real(0.0), get(ctx.work.scalar_position, l, w), dt, w)
         l += 1

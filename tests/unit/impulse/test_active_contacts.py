@@ -19,7 +19,7 @@ from sharnir.impulse.solve.active_contacts import (
     sweep_frozen,
     unfreeze_contacts,
 )
-from sharnir.impulse.solve.active_sweeps import run_pgs_active
+from sharnir.impulse.solve.active_pgs import run_pgs_active
 from sharnir.kernels.types import array2, real
 
 wp.set_module_options(QUICK)

@@ -9,7 +9,8 @@ from engine_parts import QUICK, WORLD, Parts, Rows, empty, put, run, seen
 
 from sharnir.impulse.row_kinds import BOUND
 from sharnir.impulse.slots import ReportItem, Setting, StopReason
-from sharnir.impulse.solve.pgs import acceleration_factor, check_convergence, has_nothing_to_sweep, stop_reason
+from sharnir.impulse.solve.pgs import acceleration_factor, has_nothing_to_sweep, stop_reason
+from sharnir.impulse.solve.pgs_loop import check_convergence
 from sharnir.kernels.types import array2, real
 
 wp.set_module_options(QUICK)

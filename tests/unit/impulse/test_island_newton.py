@@ -13,19 +13,19 @@ from scipy.sparse.csgraph import connected_components
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR, SATURATED
 from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.contact_block import sweep_contacts
-from sharnir.impulse.solve.island_hessian import (
+from sharnir.impulse.solve.islands.hessian import (
     assemble_newton_system,
     evaluate_island_velocities,
     solve_newton_direction,
 )
-from sharnir.impulse.solve.island_newton import solve_islands
-from sharnir.impulse.solve.islands import build_islands, find_island, list_island
-from sharnir.impulse.solve.regularised_laws import (
+from sharnir.impulse.solve.islands.laws import (
     ISLAND_REGULARISATION,
     cone_hessian,
     cone_impulse,
     scalar_total_impulse,
 )
+from sharnir.impulse.solve.islands.newton import solve_islands
+from sharnir.impulse.solve.islands.partition import build_islands, find_island, list_island
 from sharnir.kernels.types import array2, mat33, real, vec3
 
 wp.set_module_options(QUICK)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Scratch, StepContext
+from sharnir.impulse.data import Scratch, StepContext, make_iterate
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_velocity, multiply_contact_rows
 from sharnir.impulse.slots import ContactMass
-from sharnir.impulse.solve.regularised_laws import (
+from sharnir.impulse.solve.islands.laws import (
     ISLAND_REGULARISATION,
     cone_hessian,
     cone_impulse,
@@ -154,7 +154,7 @@ def assemble_newton_system(ctx: StepContext, n: int, z: array2, w: int):
         mu = get(ctx.work.contact_mu, 3 * c, w)
         R = regularisation_of(ctx.work, c, w)
         s = contact_velocity_along(ctx.work, c, real(0.0), w)
-        apply_contact_impulse(ctx, c, 0, 0, cone_impulse(s, mu, R), ctx.work.z_direction, w)
+        apply_contact_impulse(ctx, c, 0, cone_impulse(s, mu, R), make_iterate(ctx.work.z_direction, ctx.work.p, 0), w)
         add_contact_hessian(ctx.layout, ctx.work, c, cone_hessian(s, mu, R), n, w)
         i += 1
     i = int(1)

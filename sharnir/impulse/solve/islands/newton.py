@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Scratch, StepContext
+from sharnir.impulse.data import Scratch, StepContext, make_iterate
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SATURATION_EXCESS
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse
 from sharnir.impulse.slots import ContactMass
-from sharnir.impulse.solve.island_hessian import (
+from sharnir.impulse.solve.islands.hessian import (
     assemble_newton_system,
     contact_velocity_along,
     evaluate_island_velocities,
@@ -23,13 +23,18 @@ from sharnir.impulse.solve.island_hessian import (
     regularisation_of,
     solve_newton_direction,
 )
-from sharnir.impulse.solve.islands import build_islands, find_worst_light_contact, list_island, skip_large_islands
-from sharnir.impulse.solve.regularised_laws import (
+from sharnir.impulse.solve.islands.laws import (
     MIN_NORM,
     cone_hessian,
     cone_impulse,
     scalar_impulse,
     scalar_total_impulse,
+)
+from sharnir.impulse.solve.islands.partition import (
+    build_islands,
+    find_worst_light_contact,
+    list_island,
+    skip_large_islands,
 )
 from sharnir.kernels.columns import get, get_int, put
 from sharnir.kernels.types import array2, real, vec3
@@ -50,7 +55,7 @@ def apply_island_impulses(ctx: StepContext, sign: real, z: array2, p: array2, w:
         c = get_int(ctx.work.island_contacts, i, w)
         at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
         impulse = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w)) * sign
-        apply_contact_impulse(ctx, c, 0, 0, impulse, z, w)
+        apply_contact_impulse(ctx, c, 0, impulse, make_iterate(z, p, 0), w)
         i += 1
     i = int(1)
     while i <= get_int(ctx.work.island_scalars, 0, w):

@@ -1,0 +1,102 @@
+"""Compare the step times of two versions of the package, in turns in the same minutes.
+
+    python tools/compare_speed.py BASE HEAD [--pairs 15] [--only CASE]
+
+BASE and HEAD are folders (work trees). Each version runs in a process of its own; for every case the two are timed in
+turns, and the median of the paired ratios HEAD/BASE is printed with its 95 % interval (bootstrap).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+CASES: dict[str, tuple[str, str, dict[str, Any], int]] = {
+    "pendulum": ("pendulum", "simgc", {}, 4000),
+    "chain": ("five_link_chain", "simgc", {}, 3000),
+    "chain simmc": ("five_link_chain", "simmc", {}, 400),
+    "linkage": ("peaucellier", "simgc", {}, 1000),
+    "linkage simmc": ("peaucellier", "simmc", {}, 200),
+    "grasp": ("grasp", "simgc", {}, 200),
+    "grasp simmc": ("grasp", "simmc", {}, 60),
+    "humanoid": ("humanoid", "simgc", {}, 600),
+    "pile of 8": ("pile", "simgc", {"n": 8}, 400),
+    "pile of 64": ("pile", "simgc", {"n": 64}, 60),
+    "mixed": ("mixed", "simgc", {}, 30),
+    "tracked robot": ("trailer_robot", "simgc", {}, 60),
+}
+
+
+def serve() -> None:
+    """Time cases on request: a case a line, microseconds a step back."""
+    import time
+
+    import sharnir as sh
+    from sharnir import scenes
+
+    running: dict[str, Any] = {}
+    for line in sys.stdin:
+        name = line.strip()
+        scene, solver, parameters, steps = CASES[name]
+        if name not in running:
+            running[name] = sh.Simulation(scenes.make(scene, **parameters), solver=solver)
+            running[name].step(200)
+            running[name] = (running[name], running[name].save())
+        sim, start = running[name]
+        sim.restore(start)
+        sim.step(20)
+        before = time.perf_counter()
+        sim.step(steps)
+        print(json.dumps(1e6 * (time.perf_counter() - before) / steps), flush=True)
+
+
+def ask(process: subprocess.Popen[str], case: str) -> float:
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(case + "\n")
+    process.stdin.flush()
+    return float(json.loads(process.stdout.readline()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", metavar="BASE HEAD")
+    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.serve:
+        serve()
+        return
+    command = [sys.executable, str(Path(__file__).resolve()), "--serve"]
+    sides = [
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": folder}
+        )
+        for folder in arguments.folders
+    ]
+    rng = np.random.default_rng(0)
+    print("| case | before, µs | after, µs | ratio | 95 % |\n|---|---|---|---|---|")
+    for case in CASES:
+        if arguments.only not in case:
+            continue
+        for side in sides:
+            ask(side, case)
+        times = np.array([[ask(side, case) for side in sides] for _ in range(arguments.pairs)])
+        ratios = times[:, 1] / times[:, 0]
+        drawn = np.median(rng.choice(ratios, (2000, len(ratios))), axis=1)
+        low, high = np.percentile(drawn, [2.5, 97.5])
+        before, after = np.median(times, axis=0)
+        print(
+            f"| {case} | {before:.3g} | {after:.3g} | {np.median(ratios):.3f} | {low:.3f} to {high:.3f} |", flush=True
+        )
+
+
+if __name__ == "__main__":
+    main()
