@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sharnir import moved
 from sharnir.builders.vehicles import Suspension, Track, Wheel, add_track, add_wheel
 from sharnir.compiler import compile
 from sharnir.compiler.maximal import maximal
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation as Simulation
     from sharnir.simulation.snapshot import Saved as Saved
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 LATE = {
     "sharnir.simulation": ("Report", "Saved", "Settings", "Simulation"),
@@ -90,6 +91,8 @@ LATE = {
     "sharnir.sensors.support_polygon": ("center_of_pressure", "support_polygon"),
 }
 
+moved.install()
+
 
 def __getattr__(name: str) -> Any:
     """Load what needs kernels only when it is used: precision can be chosen until then."""
@@ -100,6 +103,8 @@ def __getattr__(name: str) -> Any:
     for module, names in LATE.items():
         if name in names:
             return getattr(importlib.import_module(module), name)
+    if name in moved.MOVED:
+        return importlib.import_module(f"sharnir.{name}")
     raise AttributeError(f"module 'sharnir' has no attribute {name!r}")
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import sharnir as sh
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.slots import ContactKey, PrevContact
 from sharnir.scenes.parts import about, turned
 
 G = 9.81  # m/s²
@@ -88,15 +90,17 @@ class Contacts:
 
     def __init__(self, sim, world: int = 0) -> None:
         state = sim.impulses.state
-        n = int(state.prev_contact_keys.numpy()[0, world])
-        p = state.prev_contact_impulse.numpy()[: 6 * n, world].reshape(n, 6)
-        at = state.prev_contact_geometry.numpy()[: 10 * n, world].reshape(n, 10)
+        keys = state.prev_contact_keys.numpy()[:, world]
+        n = int(keys[ContactKey.COUNT])
+        p = state.prev_contact_impulse.numpy()[:, world].reshape(-1, CONTACT_IMPULSES)[:n]
+        at = state.prev_contact_geometry.numpy()[:, world].reshape(-1, PrevContact.SIZE)[:n]
         self.count, self.force, self.torque = n, p[:, :3].copy(), p[:, 3:].copy()  # N s, N m s
-        self.point, self.normal, self.gap = at[:, :3].copy(), at[:, 3:6].copy(), at[:, 6].copy()
+        self.point = at[:, PrevContact.POINT : PrevContact.NORMAL].copy()
+        self.normal, self.gap = at[:, PrevContact.NORMAL : PrevContact.GAP].copy(), at[:, PrevContact.GAP].copy()
         self.normal_impulse = np.einsum("ij,ij->i", self.force, self.normal)
         self.tangential = self.force - self.normal_impulse[:, None] * self.normal
         geo = sim.impulses.layout.contact_model.geo
-        pairs = state.prev_contact_keys.numpy()[1 : 1 + 2 * n : 2, world]
+        pairs = keys[ContactKey.PAIR :: ContactKey.SIZE][:n]
         grounded = np.array([geo.link.numpy()[pair % geo.count] < 0 for pair in pairs], dtype=bool)
         self.lifting = np.where(grounded, -1.0, 1.0)[:, None] * self.force  # on the body, where the other is the world
 

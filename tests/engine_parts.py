@@ -88,6 +88,9 @@ def seen(array: wp.array, world: int = 0) -> np.ndarray:
     return np.array(array.numpy()[:, world], dtype=float)
 
 
+BOUNDS = ("velocity_lower", "velocity_upper", "friction_bound")  # arrays of `Scratch` that bound scalar rows
+
+
 class Rows:
     """Random whitened rows W of contacts, scalar rows and loop joints, in `parts` and dense in numpy.
 
@@ -128,21 +131,21 @@ class Rows:
             getattr(self.parts, name).assign(struct)
         self._fill()
 
-    # --- layout, as `plan_on` makes it of a model
+    # --- layout, as `upload_layout` makes it of a model
 
-    def pattern(self, entries: Sequence[int]) -> int:
+    def append_index(self, entries: Sequence[int]) -> int:
         first = len(self.index)
         self.index += entries
         return first
 
-    def space(self, size: int) -> int:
+    def reserve_W(self, size: int) -> int:
         start = self.size
         self.size += size
         return start
 
     def _line(self, entries: Sequence[int], acts: int) -> dict[str, Any]:
         return {"entries": list(entries), "acts": acts, "lower": -np.inf, "upper": np.inf, "motor": 0,
-                "first": self.pattern(list(entries)), "start": self.space(len(entries))}  # fmt: skip
+                "first": self.append_index(list(entries)), "start": self.reserve_W(len(entries))}  # fmt: skip
 
     def tree_entries(self, tree: int) -> list[int]:
         """Coordinates of a tree, from its tip to its root; none of the world."""
@@ -165,27 +168,29 @@ class Rows:
     def _lay_out(self) -> None:
         plan, device = self.parts.plan, self.device
         entries = [list(e) for e, _ in self.joints]
-        at = {"joint_first": [self.pattern(e) for e in entries],
-              "joint_start": [self.space(6 * len(e)) for e in entries]}  # fmt: skip
+        at = {"joint_index_start": [self.append_index(e) for e in entries],
+              "joint_W_start": [self.reserve_W(6 * len(e)) for e in entries]}  # fmt: skip
         bound = lay_out_bilateral(self._model(), self, entries, at)
-        facts, weights = bound.pop("facts"), bound.pop("bind_weight")
+        facts, weights = bound.pop("facts"), bound.pop("bilateral_free_K")
         roots = np.repeat(np.arange(len(self.trees)), self.trees)
         at |= {
-            "joint_length": [len(e) for e in entries], "joint_lines": [0] * (len(entries) + 1),
-            "line_first": [r["first"] for r in self.rows], "line_start": [r["start"] for r in self.rows],
-            "line_length": [len(r["entries"]) for r in self.rows], "line_acts": [r["acts"] for r in self.rows],
-            "link_root": np.arange(len(self.trees)), "dof_root": roots, "tree_first": self.first_of_tree,
-            "tree_size": self.trees, **bound,
+            "joint_row_length": [len(e) for e in entries], "joint_scalar_start": [0] * (len(entries) + 1),
+            "scalar_index_start": [r["first"] for r in self.rows], "scalar_W_start": [r["start"] for r in self.rows],
+            "scalar_row_length": [len(r["entries"]) for r in self.rows],
+            "scalar_row_kinds": [r["acts"] for r in self.rows],
+            "link_root": np.arange(len(self.trees)), "dof_root": roots, "tree_first_dof": self.first_of_tree,
+            "tree_dof_count": self.trees, **bound,
         }  # fmt: skip
         for name, value in facts.items():
             setattr(plan, name, value)
         lines, contacts = len(self.rows), self.contacts
-        plan.scalar_projected_start = self.space(plan.z_size * lines if plan.bilaterals else 0)
+        plan.scalar_projected_start = self.reserve_W(plan.z_size * lines if plan.bilaterals else 0)
         self.contact_start = [
-            self.space(self.width * sum(len(self.tree_entries(t)) for t in pair)) for pair in self.pairs
+            self.reserve_W(self.width * sum(len(self.tree_entries(t)) for t in pair)) for pair in self.pairs
         ]
-        self.contact_first = [[self.pattern(self.tree_entries(t)) for t in pair] for pair in self.pairs]
-        plan.contact_projected_start = self.space(CONTACT_IMPULSES * plan.z_size * contacts if plan.bilaterals else 0)
+        self.contact_first = [[self.append_index(self.tree_entries(t)) for t in pair] for pair in self.pairs]
+        projected = CONTACT_IMPULSES * plan.z_size * contacts if plan.bilaterals else 0
+        plan.contact_projected_start = self.reserve_W(projected)
         plan.dofs, plan.joints, plan.scalars, plan.max_contacts = self.nv, len(entries), lines, contacts
         plan.links, plan.max_projected_contacts, plan.max_contact_rows = len(self.trees), contacts, self.width
         plan.scalar_p_start = 6 * len(entries)

@@ -10,8 +10,10 @@ import numpy as np
 
 from sharnir.compiler.maximal import maximal
 from sharnir.errors import SimulationError
-from sharnir.impulse.engine import MAX_STEPS_PER_LAUNCH, STEPS_PER_GRAPH, ticks_per_second
-from sharnir.impulse.slots import ReportItem, StopReason
+from sharnir.impulse.engine import STEPS_PER_GRAPH, ticks_per_second
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
+from sharnir.impulse.slots import ContactKey, PrevContact, PrevStep, ReportItem, StopReason
 from sharnir.model.model import Model, Reals
 from sharnir.simulation.simulation import Simulation
 from sharnir.simulation.step_report import evaluate_reports
@@ -127,8 +129,8 @@ class Ours(Runner):
         self.reports.append(report)
         evaluate_reports(self.sim, report[:, :, None])  # raises where it diverged or ran out of room
         state = self.sim.impulses.state
-        count = int(state.prev_contact_keys.numpy()[0, 0])
-        gaps = state.prev_contact_geometry.numpy()[: 10 * count, 0].reshape(-1, 10)[:, 6]
+        count = int(state.prev_contact_keys.numpy()[ContactKey.COUNT, 0])
+        gaps = state.prev_contact_geometry.numpy()[:, 0].reshape(-1, PrevContact.SIZE)[:count, PrevContact.GAP]
         self.sunk = max(self.sunk, -float(gaps.min(initial=0.0)))
         self.contacts.append(float(report[:, ReportItem.CONTACT_POINTS].mean()))
 
@@ -141,16 +143,19 @@ class Ours(Runner):
         sim._changed()
         seen = {name: sim.seen(name).copy() for name in ("velocity", "position")}
         self.advance(1)
-        touched = state.prev_contact_keys.numpy()[:, 0]
-        count = int(touched[0])
-        links = sim.inner.shape_link[np.array(np.divmod(touched[1 : 1 + 2 * count : 2], len(sim.inner.shape_link)))]
-        at = state.prev_contact_geometry.numpy()[: 10 * count, 0].reshape(-1, 10)
-        push = state.prev_contact_impulse.numpy()[: 6 * count, 0].reshape(-1, 6)[:, :3]
+        keys = state.prev_contact_keys.numpy()[:, 0]
+        count = int(keys[ContactKey.COUNT])
+        pairs = keys[ContactKey.PAIR :: ContactKey.SIZE][:count]
+        links = sim.inner.shape_link[np.array(np.divmod(pairs, len(sim.inner.shape_link)))]
+        at = state.prev_contact_geometry.numpy()[:, 0].reshape(-1, PrevContact.SIZE)[:count]
+        point, normal = at[:, PrevContact.POINT : PrevContact.NORMAL], at[:, PrevContact.NORMAL : PrevContact.GAP]
+        impulse = state.prev_contact_impulse.numpy()[:, 0].reshape(-1, CONTACT_IMPULSES)[:count, :3]
+        duration = state.prev_step.numpy()[PrevStep.FORCE_TIME, 0]
         still = np.zeros((1, 6))  # link −1 is the world
         velocity = np.vstack([seen["velocity"].reshape(-1, 6), still])[links]
-        arm = at[:, :3] - np.vstack([seen["position"].reshape(-1, 3), still[:, :3]])[links]
+        arm = point - np.vstack([seen["position"].reshape(-1, 3), still[:, :3]])[links]
         first, second = velocity[..., :3] + np.cross(velocity[..., 3:], arm)
-        return at[:, 3:6], second - first, np.sum(at[:, 3:6] * push, axis=1) / state.prev_step.numpy()[1, 0]
+        return normal, second - first, np.sum(normal * impulse, axis=1) / duration
 
     def facts(self) -> dict[str, Any]:
         """Sweeps, residuals and times of the run."""
@@ -159,7 +164,8 @@ class Ours(Runner):
         search = max(0.0, 1e6 * float(np.mean(self.seconds)) - float(steps.mean()))
         residual = float(r[:, ReportItem.SWEEP_RESIDUAL].max())
         return {
-            "sweeps_mean": float(r[:, ReportItem.SWEEP_COUNT].mean()), "sweeps_max": int(r[:, ReportItem.SWEEP_COUNT].max()),
+            "sweeps_mean": float(r[:, ReportItem.SWEEP_COUNT].mean()),
+            "sweeps_max": int(r[:, ReportItem.SWEEP_COUNT].max()),
             "capped": float((r[:, ReportItem.STOP_REASON] == StopReason.CAPPED).mean()), "residual": residual,
             "residual_of_weight": residual / (self.weight * self.dt), "search_us": search,
             "step_p99.9": float(np.percentile(steps, 99.9)) + search,

@@ -78,7 +78,8 @@ class Ours:
         r = np.concatenate(self.reports)
         steps = r[:, ReportItem.STEP_TICKS] / ticks_per_second()
         return {
-            "iterations_mean": float(r[:, ReportItem.SWEEP_COUNT].mean()), "iterations_max": int(r[:, ReportItem.SWEEP_COUNT].max()),
+            "iterations_mean": float(r[:, ReportItem.SWEEP_COUNT].mean()),
+            "iterations_max": int(r[:, ReportItem.SWEEP_COUNT].max()),
             "position_error": float(r[:, ReportItem.POSITION_ERROR].max()), "largest_error": max(self.errors),
             "step_p99.9": float(np.percentile(steps, 99.9)) * 1e6,
         }  # fmt: skip

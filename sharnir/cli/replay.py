@@ -72,7 +72,7 @@ def checked(recording: Recording, out: Console) -> bool:
     if found is None:
         out.print(f"verified: all {recording.steps} steps come out as recorded", highlight=False)
         return True
-    out.print(f"step {found.step} differs, at t = {found.t:.6g} s: the first of {recording.steps}", highlight=False)
+    out.print(recording.describe(found), highlight=False, soft_wrap=True)
     elsewhere = recording.elsewhere()
     if elsewhere:
         out.print(f"Bits may differ for another reason than the inputs: {elsewhere}", highlight=False)

@@ -189,7 +189,8 @@ def hull_arrays(hulls: list[Hull]) -> dict[str, Any]:
     near = [n + first[k] for k, h in enumerate(hulls) for n in h.neighbours]
     return {
         "hull_vertex_start": first, "hull_vertex": concatenate_parts([h.vertices for h in hulls], 3),
-        "hull_face_start": start_offsets([h.faces for h in hulls]), "hull_normal": concatenate_parts([h.normals for h in hulls], 3),
+        "hull_face_start": start_offsets([h.faces for h in hulls]),
+        "hull_normal": concatenate_parts([h.normals for h in hulls], 3),
         "hull_corner_start": start_offsets(corners), "hull_corner": concatenate_parts(corners, dtype=np.int32),
         "hull_edge_start": start_offsets(near), "hull_neighbour": concatenate_parts(near, dtype=np.int32),
     }  # fmt: skip

@@ -16,6 +16,7 @@ from sharnir.dynamics.tree import allocate_workspace, upload_tree
 from sharnir.impulse.allocate import allocate_scratch, allocate_state
 from sharnir.impulse.data import EVOLVES, STATE_SAVED, StepContext
 from sharnir.impulse.layout.layout import upload_layout
+from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.impulse.slots import REPORT_SIZE, Method, Setting, StatusReal
 from sharnir.impulse.step.cpu import initialise_kernel, published_step_kernel, step_kernel, ticks_kernel
 from sharnir.impulse.step.gpu import Stages, begin_stage, pose_stage, step_stages, threads_of, velocity_stages
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from sharnir.impulse.settings import Settings
     from sharnir.model.model import Model
 
-MAX_STEPS_PER_LAUNCH = 256  # steps of one launch, at most: length of the report history
 STEPS_PER_GRAPH = 32  # steps captured in one CUDA graph
 NO_BUDGET_SECONDS = 1e6  # s, in place of a budget where there is none
 BUDGET_FRACTION = 0.97  # fraction of the budget that is used
@@ -149,7 +149,7 @@ class ImpulseEngine:
         self.put(self.state.settings, slice(None), self._settings)
 
     def step(self, steps: int) -> None:
-        """Some steps of all worlds, at most HISTORY."""
+        """Some steps of all worlds, at most MAX_STEPS_PER_LAUNCH."""
         self._zero_turn()
         if self._on_gpu:
             self._graphs.launch("pose", pose_stage, self.worlds, [self._context])

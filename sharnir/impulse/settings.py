@@ -13,6 +13,7 @@ from sharnir.model.model import Model, check_index
 
 IMPULSE_METHODS = ("default", "paper")
 BILATERAL_SOLVERS = ("direct", "sweep")
+MAX_STEPS_PER_LAUNCH = 256  # steps of one launch, at most: length of the report history
 RELATIVE_EPSILON = 1e-6  # default ε over the weight of all bodies times dt
 HEAVIEST_MECHANISM_FACTOR = 3.0  # ε is at most that of this many heaviest mechanisms, however many bodies there are
 RELATIVE_EPSILON_LOOSE = 1e-3  # ε of outer iterations that others will follow, over the weight of all bodies times dt

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.slots import ContactKey
 from sharnir.recording.channels import Event
 
 
@@ -29,8 +31,9 @@ class Watch:
 
     def step(self, t: float, p: NDArray[Any], contacts: dict[str, NDArray[Any]], over: bool) -> Iterator[Event]:
         """What changed in a step that ended at t. p: impulses; contacts: arrays of a capture; over: its budget."""
-        codes = contacts["touched"][1::2]
-        bearing = codes[contacts["touched_p"].reshape(-1, 6).any(axis=1)] if len(codes) else codes
+        codes = contacts["prev_contact_keys"][ContactKey.PAIR :: ContactKey.SIZE]
+        impulses = contacts["prev_contact_impulse"].reshape(-1, CONTACT_IMPULSES)
+        bearing = codes[impulses.any(axis=1)] if len(codes) else codes
         if bearing.tobytes() != self._pairs:
             self._pairs = bearing.tobytes()
             yield from self._changes(t, "contact", self._touching, now := self._named(bearing))

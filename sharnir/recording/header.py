@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import zlib
 
-FORMAT = "1"
+FORMAT = "2"  # says in `layout` which arrays its snapshots have; sharnir.simulation.state_names knows those of 1
+FIRST = "1"
 MOST_ROOM = 2**22  # contacts, or pairs of shapes
 NEEDED = (
     "format", "sharnir", "warp", "numpy", "python", "machine", "precision", "model", "solver", "dt", "settings",
@@ -28,9 +29,9 @@ def opened(facts: dict[str, str]) -> dict[str, str]:
     facts = dict(facts)
     if facts.pop("checksum", None) != checksum(facts):
         raise ValueError("the checksum of its header differs")
-    if facts.get("format") != FORMAT:
+    if facts.get("format") not in (FIRST, FORMAT):
         raise ValueError(f"format {facts.get('format')!r} is unknown")
-    missing = [name for name in NEEDED if name not in facts]
+    missing = [name for name in (*NEEDED, *(() if facts["format"] == FIRST else ("layout",))) if name not in facts]
     if missing:
         raise ValueError(f"its header lacks {', '.join(missing)}")
     check_values(facts)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,10 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-INPUTS = ("control", "applied", "target", "input", "brake")  # of joints, bodies, motors, actuators, their brakes
-CONTACT_ARRAYS = ("touched", "touched_p", "touched_at", "touched_bent")
+from sharnir.impulse.slots import PrevStep
+from sharnir.recording.header import FIRST
+from sharnir.simulation.state_names import FORMAT_1
+
+# inputs of joints, bodies, motors, actuators, brakes: as a step of a recording names them, as the engine's state does
+INPUTS = {
+    "control": "control",
+    "applied": "f_ext",
+    "target": "motor_target",
+    "input": "actuator_input",
+    "brake": "actuator_brake",
+}
+CONTACT_ARRAYS = ("prev_contact_keys", "prev_contact_impulse", "prev_contact_geometry", "prev_contact_chord")
 SEEN = ("v", "loop_v", "position", "rotation", "velocity", "energy")
-STEADY = slice(2), slice(4, None)  # of the clock: the rest is ticks of this machine
+STEADY = slice(PrevStep.TICKS_TAIL), slice(PrevStep.TICKS_LEFT + 1, None)  # of `prev_step`: between are machine ticks
+ALIGNED = 8  # numbers: arrays that lie behind each other start at multiples
+BETWEEN = "before "  # prefix of the names of parts that fill up to these
 
 
 @dataclass(frozen=True)
@@ -32,8 +47,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the arrays of a capture are: report, inputs, clock, state; contacts, as many as there are; what is
-    seen of the state, where it is. `touched` has one number more than those of the contacts: how many there are."""
+    """Where the arrays of a capture are: report, inputs, `prev_step`, state; contacts, as many as there are; what is
+    seen of the state, where it is. `prev_contact_keys` has one number more than those of the contacts: how many there
+    are."""
 
     fixed: tuple[Part, ...]
     contacts: tuple[Part, ...]
@@ -63,7 +79,7 @@ class Layout:
     @cached_property
     def state_at(self) -> int:
         """Where the inputs end, and all that evolves starts."""
-        return int(self.places["clock"].start)
+        return int(self.places["prev_step"].start)
 
     @cached_property
     def each(self) -> int:
@@ -84,7 +100,7 @@ class Layout:
         return np.frombuffer(data[self.places[name]], self.dtypes[name])
 
     def contact_arrays(self, data: Any, contacts: int) -> dict[str, NDArray[Any]]:
-        """What is known of the contacts, [contacts · size]; `touched` with their number in front."""
+        """What is known of the contacts, [contacts · size]; the keys with their number in front."""
         out, at = {}, self.head
         for k, part in enumerate(self.contacts):
             dtype, count = np.dtype(part.dtype), contacts * part.size + (k == 0)
@@ -101,10 +117,60 @@ class Layout:
         return out
 
     def hash(self, data: Any, contacts: int) -> int:
-        """64 bits of BLAKE2b of the inputs and the state after a step; ticks of the clock are left out."""
-        clock, rest = self.array(data, "clock"), self.places["clock"].stop
+        """64 bits of BLAKE2b of the inputs and the state after a step; ticks of the machine are left out."""
+        prev_step, rest = self.array(data, "prev_step"), self.places["prev_step"].stop
         digest = hashlib.blake2b(data[self.places["report"].stop : self.state_at], digest_size=8)
         for part in STEADY:
-            digest.update(clock[part].tobytes())
+            digest.update(prev_step[part].tobytes())
         digest.update(data[rest : self.size(contacts)])
         return int.from_bytes(digest.digest(), "little")
+
+    def text(self) -> str:
+        """Names, types and sizes of the arrays of a capture, as a file says them."""
+        return json.dumps([[[p.name, p.dtype, p.size] for p in parts] for parts in (self.fixed, self.contacts)])
+
+
+def aligned(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Parts that lie behind each other, with what is between them."""
+    out: list[Part] = []
+    for part in parts:
+        between = -sum(p.size for p in out) % ALIGNED if part.size else 0
+        out += [Part(BETWEEN + part.name, part.dtype, between), part]
+    return tuple(out)
+
+
+def layout_of_file(facts: dict[str, str], present: Layout) -> Layout:
+    """The layout of the snapshots of a recording with this header; ValueError where a simulation whose captures have
+    the layout `present` has other arrays."""
+    known = {p.name: p for p in (*present.fixed, *present.contacts)}
+    if facts["format"] == FIRST:
+        names = list(FORMAT_1.values())
+        arrays = [known[name] for name in names if name not in CONTACT_ARRAYS]
+        return Layout((known["report"], *aligned(arrays)), tuple(known[n] for n in names if n in CONTACT_ARRAYS), ())
+    read = json.loads(facts["layout"])
+    if not isinstance(read, list) or [isinstance(parts, list) for parts in read] != [True, True]:
+        raise ValueError("its layout is none")
+    fixed, contacts = (tuple(_part(p, known) for p in parts) for parts in read)
+    for mine, its in ((present.fixed, fixed), (present.contacts, contacts)):
+        if sorted(_named(mine)) != sorted(_named(its)):
+            raise ValueError(f"its states have the arrays {', '.join(_named(its))}, here {', '.join(_named(mine))}")
+    if contacts[0] != present.contacts[0]:
+        raise ValueError("its layout has no number of contacts")
+    return Layout(fixed, contacts, ())
+
+
+def _named(parts: Iterable[Part]) -> list[str]:
+    return [p.name for p in parts if not p.name.startswith(BETWEEN)]
+
+
+def _part(read: Any, known: dict[str, Part]) -> Part:
+    """An array as a file says it, the same as here, or what fills up before one."""
+    if not isinstance(read, list) or [type(x) for x in read] != [str, str, int]:
+        raise ValueError("its layout is none")
+    part = Part(*read)
+    array = known.get(part.name.removeprefix(BETWEEN))
+    if array is None or part.dtype != array.dtype:
+        raise ValueError(f"its states have an array {part.name!r} of type {part.dtype!r}")
+    if part != array and not (part.name.startswith(BETWEEN) and 0 <= part.size < ALIGNED):
+        raise ValueError(f"its array {part.name!r} has {part.size} numbers, here {array.size}")
+    return part

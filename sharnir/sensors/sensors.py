@@ -125,7 +125,8 @@ def body_reading(sim: Simulation, sensor: Sensor) -> Any:
         angular_velocity = np.array(body.angular_velocity)
         velocity = body.velocity + cross(angular_velocity, at.x - body.position)
     return {
-        "velocity": velocity, "angular_velocity": angular_velocity, "velocimeter": at.R.T @ velocity, "gyro": at.R.T @ angular_velocity,
+        "velocity": velocity, "angular_velocity": angular_velocity,
+        "velocimeter": at.R.T @ velocity, "gyro": at.R.T @ angular_velocity,
     }[sensor.kind]  # fmt: skip
 
 
@@ -156,7 +157,7 @@ def point_acceleration(sim: Simulation, body: str, x: Array) -> Array:
 
 
 def contact_reading(sim: Simulation, sensor: Sensor, at: FramePose) -> Any:
-    """Sum of normal forces (N), or force or torque in the sensor's frame, of the contacts within the sensor's region."""
+    """Sum of normal forces (N), or force or torque in the sensor's frame, of the contacts within its region."""
     normal_sum, force, torque = 0.0, np.zeros(3), np.zeros(3)
     for contact in sim.contacts(sensor.of):
         if sensor.region is not None and not is_inside(sensor.region, at.R.T @ (contact.point - at.x)):

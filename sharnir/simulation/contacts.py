@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sharnir.errors import SimulationError, fail, shown, unknown
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.slots import ContactKey, PrevContact, PrevStep
 from sharnir.spec.scene import WORLD
 
 if TYPE_CHECKING:
@@ -36,16 +38,23 @@ def read_contacts(sim: Simulation, body: str | None, other: str | None, world: i
         raise fail("contacts", "world is out of range", shown(world), f"a whole number from 0 to {sim.worlds - 1}")
     state, shapes, host = sim.impulses.state, len(sim.inner.shape_kind), sim.impulses.host
     contact_keys = host(state.prev_contact_keys)[:, world]
-    count, h = int(contact_keys[0]), float(host(state.prev_step)[1, world])
+    count, h = int(contact_keys[ContactKey.COUNT]), float(host(state.prev_step)[PrevStep.FORCE_TIME, world])
     links, out = sim.inner.shape_link.tolist(), []
-    for c, code in enumerate(contact_keys[1 : 1 + 2 * count : 2].tolist()):
+    for c, code in enumerate(contact_keys[ContactKey.PAIR :: ContactKey.SIZE][:count].tolist()):
         first, second = divmod(code, shapes)
         pair = (names[links[first]], names[links[second]])
         if (body is None or body in pair) and (other is None or other in pair):
-            x = host(state.prev_contact_geometry)[10 * c : 10 * c + 7, world].astype(float)
-            wrench = host(state.prev_contact_impulse)[6 * c : 6 * c + 6, world] / h
-            out.append(Contact(pair, (first, second), x[:3], x[3:6], float(x[6]), wrench[:3], wrench[3:]))
+            x = host(state.prev_contact_geometry)[contact_slice(c, PrevContact.SIZE), world].astype(float)
+            wrench = host(state.prev_contact_impulse)[contact_slice(c, CONTACT_IMPULSES), world] / h
+            point, normal = x[PrevContact.POINT : PrevContact.NORMAL], x[PrevContact.NORMAL : PrevContact.GAP]
+            gap = float(x[PrevContact.GAP])
+            out.append(Contact(pair, (first, second), point, normal, gap, wrench[:3], wrench[3:]))
     return out
+
+
+def contact_slice(c: int, size: int) -> slice:
+    """Slots of contact c in an array that has so many for each."""
+    return slice(size * c, size * c + size)
 
 
 def check_capacity(sim: Simulation, needed: np.ndarray) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sharnir.errors import fail, shown
+from sharnir.impulse.slots import ActuatorRate, PrevStep
 from sharnir.simulation.views import ActuatorView, write_input
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ class DCMotorView(ActuatorView):
 
     def _state(self, name: str, row: int) -> Any:
         return self._simulation._column(getattr(self._simulation.impulses.state, name))[row]
+
+    def _rate(self, slot: ActuatorRate) -> Any:
+        return self._state("actuator_rates", ActuatorRate.SIZE * self._number + slot)
 
     @property
     def brake(self) -> Any:
@@ -52,14 +56,14 @@ class DCMotorView(ActuatorView):
     @property
     def speed(self) -> Any:
         """rad/s, of the shaft."""
-        return self._state("actuator_rates", 2 * self._number)
+        return self._rate(ActuatorRate.PATH)
 
     @property
     def voltage(self) -> Any:
         """V at its terminals: what it was given, or as much as its driver let through at the largest current."""
         model = self._simulation.inner
         given = np.clip(self.input, *model.actuator_input_limits[self._number])
-        rise = self._state("actuator_rates", 2 * self._number + 1) / self._constant
+        rise = self._rate(ActuatorRate.FORCE) / self._constant
         held = self._resistance * self.current + self._inductance * rise + self._constant * self.speed
         return np.where(self._limited(), held, given)[()]
 
@@ -75,8 +79,8 @@ class DCMotorView(ActuatorView):
 
     def _mean_square_current(self) -> Any:
         """A², with what the current changed by within the step where it has an inductance (M-73)."""
-        mean, acted = self.current, self._state("prev_step", 1)
-        change = self._state("actuator_rates", 2 * self._number + 1) / self._constant
+        mean, acted = self.current, self._state("prev_step", PrevStep.FORCE_TIME)
+        change = self._rate(ActuatorRate.FORCE) / self._constant
         if self._inductance == 0:
             return mean**2
         before = self._state("actuator_force_end", self._number) / self._constant - change * acted

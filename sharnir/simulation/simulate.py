@@ -155,8 +155,8 @@ def check_exact_supports(model: Model) -> None:
     limited = np.flatnonzero(model.limit_angles != NO_LIMIT)
     with_friction = np.flatnonzero(model.friction > 0)
     can_touch = build_collision_filter(model).any()
-    has = [("limits", len(limited) > 0), ("dry friction", len(with_friction) > 0), ("motors", len(model.motor_names) > 0),
-           ("couplings", len(model.coupling_names) > 0), ("contact", can_touch),
+    has = [("limits", len(limited) > 0), ("dry friction", len(with_friction) > 0),
+           ("motors", len(model.motor_names) > 0), ("couplings", len(model.coupling_names) > 0), ("contact", can_touch),
            ("actuators that lag or integrate", bool(model.actuator_response.any() or model.actuator_integrates.any())),
            ("DC motors with inductance", bool(model.actuator_electric[:, 1].any())),
            ("gears that lose, or brakes", bool((model.actuator_efficiency < 1).any() or model.actuator_brake.any())),

@@ -13,11 +13,12 @@ from sharnir.checks import number
 from sharnir.compiler import compile
 from sharnir.compiler.maximal import maximal
 from sharnir.errors import fail, shown, unknown
-from sharnir.impulse.settings import Settings, settings_from
+from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH, Settings, settings_from
 from sharnir.model.model import Model, Reals
 from sharnir.progress import bar
 from sharnir.simulation.contacts import Contact, check_capacity, read_contacts
 from sharnir.simulation.dc_motor_view import DCMotorView
+from sharnir.simulation.observer import StepObserver
 from sharnir.simulation.snapshot import Saved
 from sharnir.simulation.step_report import Counts, Report, evaluate_reports
 from sharnir.simulation.views import ActuatorView, BodyView, JointView, MotorView
@@ -74,7 +75,7 @@ class Simulation:
         self.counts = Counts()
         self._controllers: list[tuple[Controller, float, float]] = []
         self.controllers_act = True  # else none is called: an emergency stop
-        self.recorder: Recorder | None = None  # of the recording in progress
+        self.recorder: StepObserver | None = None  # of the recording in progress
         self.sampler = create_sampler(self.model, self.worlds)
         self._dt = self._checked_dt(dt)
         self.reset()
@@ -163,8 +164,8 @@ class Simulation:
         """
         from sharnir.recording.write.recorder import Recorder
 
-        self.recorder = Recorder(self, path, rate, seed)
-        return self.recorder
+        self.recorder = recorder = Recorder(self, path, rate, seed)
+        return recorder
 
     # running
 
@@ -176,7 +177,8 @@ class Simulation:
         steps = require_positive_int("steps", steps)
         report = None
         while steps > 0:
-            chunk = min(steps, self._until_sample(), self._call_controllers(), 256 if like is None else 1)
+            chunk = min(steps, self._until_sample(), self._call_controllers())
+            chunk = chunk if like is None else 1
             if self.recorder is not None:
                 self.recorder.before()
             report = self._advance(chunk, like)
@@ -198,7 +200,8 @@ class Simulation:
             with bar(self.model.name, self.time + steps * self._dt, progress) as advance:
                 done = 0
                 while done < steps:
-                    chunk = 1 if realtime else min(steps - done, 256 if self.recorder is None else self.recorder.block)
+                    block = MAX_STEPS_PER_LAUNCH if self.recorder is None else self.recorder.block
+                    chunk = 1 if realtime else min(steps - done, block)
                     report = self.step(chunk)
                     done += chunk
                     advance(self.time)
@@ -244,7 +247,7 @@ class Simulation:
 
     def _call_controllers(self) -> int:
         """Call those that are due; steps until the next is."""
-        until = 256
+        until = MAX_STEPS_PER_LAUNCH
         if not self.controllers_act:
             return until
         for k, (function, period, due) in enumerate(self._controllers):
@@ -259,26 +262,36 @@ class Simulation:
     def _until_sample(self) -> int:
         """Steps until a sensor takes its next sample."""
         if self.sampler is None:
-            return 256
+            return MAX_STEPS_PER_LAUNCH
         self.sampler.take(self)
         return self.sampler.wait(self)
 
     def _advance(self, steps: int, like: Report | None) -> Report:
         if like is not None:
             self.impulses.set(self.settings, self._dt, like.counts)
-        if self.recorder is not None:
-            reports = self.recorder.advance(steps)
-        else:
-            self.impulses.step(steps)
-            reports = self.impulses.reports(steps)
-            self._steps += steps
-            self._changed()
+        reports = self._take_steps(steps) if self.recorder is None else self._take_observed_steps(steps, self.recorder)
         if like is not None:
             self.impulses.set(self.settings, self._dt)
         report = evaluate_reports(self, reports)
         if self.sampler is not None:
             self.sampler.take(self)
         return report
+
+    def _take_steps(self, steps: int) -> np.ndarray:
+        """Take some steps; their reports."""
+        self.impulses.step(steps)
+        self._steps += steps
+        self._changed()
+        return self.impulses.reports(steps)
+
+    def _take_observed_steps(self, steps: int, observer: StepObserver) -> np.ndarray:
+        """The same one by one, each told to an observer."""
+        reports = []
+        for _ in range(steps):
+            report = self._take_steps(1)
+            observer.after()
+            reports.append(report if steps == 1 else report.copy())
+        return reports[0] if steps == 1 else np.concatenate(reports)
 
     # what there is to see
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from sharnir.errors import ModelError, fail
 from sharnir.sensors.samples import SENSOR_PREFIX
+from sharnir.simulation.state_names import FORMAT, with_present_names
 
 HEADER_FIELDS = ("solver", "model", "dt", "since", "steps")
 
@@ -25,6 +26,9 @@ class Saved:
     since: float  # s, from which steps are counted
     steps: int  # that were counted
     arrays: dict[str, Any]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state | {"arrays": with_present_names(state["arrays"])})  # pickles may be of format 1
 
     @property
     def time(self) -> float:
@@ -51,18 +55,21 @@ class Saved:
         facts = {name: getattr(self, name) for name in HEADER_FIELDS}
         try:
             with open(path, "wb") as file:
-                values: dict[str, Any] = {f"fact_{k}": np.array(v) for k, v in facts.items()}
+                values: dict[str, Any] = {f"fact_{k}": np.array(v) for k, v in (facts | {"format": FORMAT}).items()}
                 np.savez(file, **values, **self.arrays)
         except OSError as error:
             raise fail(f"file {path}", "cannot be written", str(error), "a writable file") from None
 
     @staticmethod
     def read(path: str | Path) -> Saved:
-        """From a file that `write` wrote."""
+        """From a file that `write` wrote, of this version or one before."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 values = {name: file[name] for name in file.files}
             facts = {k: values.pop(f"fact_{k}").item() for k in HEADER_FIELDS}
+            present = values.pop("fact_format", np.array(1)).item()
+            if present not in range(1, FORMAT + 1):
+                raise ValueError(f"format {present!r} is unknown")
         except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
             raise ModelError(f"file {path}: not a saved state: {error}; allowed: what Saved.write wrote") from None
-        return Saved(arrays=values, **facts)
+        return Saved(arrays=with_present_names(values), **facts)

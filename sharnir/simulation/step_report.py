@@ -78,13 +78,16 @@ def evaluate_reports(sim: Simulation, reports: np.ndarray) -> Report:
     return Report(
         time=sim.time, iterations=int(last[ReportItem.SWEEP_COUNT]), residual=float(last[ReportItem.SWEEP_RESIDUAL]),
         position_error=float(last[ReportItem.POSITION_ERROR]), reason=REASONS[int(last[ReportItem.STOP_REASON])],
-        seconds=float(seconds[-1]), passes=int(last[ReportItem.PASS_COUNT]), guarded=bool(last[ReportItem.FALLBACK_USED]),
+        seconds=float(seconds[-1]), passes=int(last[ReportItem.PASS_COUNT]),
+        guarded=bool(last[ReportItem.FALLBACK_USED]),
         warning=warning, counts=tuple(float(x) for x in last[: ReportItem.CORRECTION_COUNT + 1]),
     )  # fmt: skip
 
 
 def describe_divergence(sim: Simulation) -> str:
     """Describe what is not finite: an input the user wrote, or the first body whose motion is."""
+    from sharnir.impulse.tolerances import MAX_POSITION
+
     given, wrenches = sim.applied_control.numpy(), sim.impulses.state.f_ext.numpy()
     for row in np.flatnonzero(~np.isfinite(given).all(axis=1)).tolist():
         return f"control of joint {sim.inner.joint_of(row)!r} is not finite: {shown(given[row].tolist())}"
@@ -92,7 +95,7 @@ def describe_divergence(sim: Simulation) -> str:
         name = sim.inner.body_names[row // 6]
         return f"the wrench applied to body {name!r} is not finite: {shown(wrenches[row].tolist())}"
     q = sim.impulses.state.q.numpy()
-    bad = np.flatnonzero(~(np.abs(q) < 1e12).all(axis=1))  # as in sharnir.impulse.step.step
+    bad = np.flatnonzero(~(np.abs(q) < MAX_POSITION).all(axis=1))
     link = int(np.searchsorted(sim.inner.q_start, bad[0], side="right")) - 1 if len(bad) else 0
     where = f" at body {sim.inner.body_names[link]!r}"
     hint = f"forces or speeds are out of range, or dt = {sim._dt:g} s is too long"

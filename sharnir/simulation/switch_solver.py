@@ -1,4 +1,4 @@
-"""Change of solver in flight: the same mechanism, positions, velocities and inputs in the other solver's coordinates."""
+"""Change of solver in flight: same mechanism, positions, velocities and inputs in the other solver's coordinates."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ import numpy as np
 from sharnir.enums import TURN
 from sharnir.errors import fail, shown
 from sharnir.impulse.row_kinds import BOUND_ROW, FRICTION_ROW, MOTOR_ROW, SCALAR_IMPULSES
+from sharnir.impulse.slots import PrevStep
 from sharnir.model.model import Reals
 from sharnir.rotations import cross
 
@@ -132,9 +133,9 @@ class JointView:
 
 def scalar_force(simulation: Simulation, scalar: int | None, row_kind: int) -> Any:
     """Mean force (N or N m) of one row kind of a scalar constraint in the last step; 0 without a constraint. scalar:
-    its number; row_kind: ACT_… of impulse.row_kinds."""
+    its number; row_kind: …_ROW of impulse.row_kinds."""
     impulses = simulation.impulses
-    duration = simulation._column(impulses.state.prev_step)[1]
+    duration = simulation._column(impulses.state.prev_step)[PrevStep.FORCE_TIME]
     if scalar is None:
         return np.zeros_like(duration)
     p = simulation._column(impulses.state.p)[impulses.layout.scalar_p_start + SCALAR_IMPULSES * scalar + row_kind]

@@ -44,8 +44,8 @@ SIZES = [
 
 @wp.kernel
 def run(
-    broad: BroadPhase, work: BroadPhaseScratch, lower: wp.array(dtype=vec3, ndim=2), upper: wp.array(dtype=vec3, ndim=2),
-    pairs: ints2, needed: wp.array(dtype=int),
+    broad: BroadPhase, work: BroadPhaseScratch, lower: wp.array(dtype=vec3, ndim=2),
+    upper: wp.array(dtype=vec3, ndim=2), pairs: ints2, needed: wp.array(dtype=int),
 ):  # fmt: skip
     w = wp.tid()
     for i in range(broad.count):

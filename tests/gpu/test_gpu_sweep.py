@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import warp as wp
 from cuda_compiling import GPUS, TEAM_OPTIONS, WITHOUT, ptx_of
-from engine_parts import WORLD, Parts, Rows, column, cone_residual, line_residual, put, run, seen
+from engine_parts import BOUNDS, WORLD, Parts, Rows, column, cone_residual, line_residual, put, run, seen
 
 from sharnir.impulse.row_kinds import BOUND, FRICTION
 from sharnir.impulse.solve.gpu.lane_rows import assign_lane_rows, list_active_scalars_lanes, scatter_dense_rows
@@ -156,7 +156,7 @@ def test_sweeps_of_a_team_solve_the_complementarity_problem(turning):
         found, s = rows.contact_impulses(p), speeds[:, :3] - [1.5, 0.1, -0.2]
         assert (found[:, 0] > 0).any() and cone_residual(found[:, :3], s, 0.5).max() < CLOSE
         for l, (_, acts) in enumerate(LINES[:3]):
-            bounds = (seen(getattr(rows.parts.work, name), w)[l] for name in ("lower", "upper", "friction"))
+            bounds = (seen(getattr(rows.parts.work, name), w)[l] for name in BOUNDS)
             assert line_residual(rows.line_impulses(p)[l], rows.line(l, w) @ after, acts, *bounds) < CLOSE
         if turning:
             spin, most = found[:, 3], 0.05 * found[:, 0]

@@ -10,15 +10,22 @@ from measures import both, moving_momenta, stored_momenta
 import sharnir as sh
 from sharnir.benchmarks.contact import DT, limp_humanoid, postures_in_the_air
 from sharnir.benchmarks.runners import place
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.slots import ContactKey, PrevContact
 
-ARRAYS = ("q", "v", "P", "p", "touched", "touched_p", "touched_at")
+# arrays of the state; of contacts, how many numbers there are before and for each
+CONTACT_ARRAYS = {
+    "prev_contact_keys": (1, ContactKey.SIZE),
+    "prev_contact_impulse": (0, CONTACT_IMPULSES),
+    "prev_contact_geometry": (0, PrevContact.SIZE),
+}
+ARRAYS = ("q", "v", "P", "p", *CONTACT_ARRAYS)
 
 
 def keys(sim) -> list[tuple[int, int]]:
-    n = int(sim.impulses.state.prev_contact_keys.numpy()[0, 0])
-    return [
-        tuple(pair) for pair in sim.impulses.state.prev_contact_keys.numpy()[1 : 1 + 2 * n, 0].reshape(n, 2).tolist()
-    ]
+    found = sim.impulses.state.prev_contact_keys.numpy()[:, 0]
+    pairs = found[ContactKey.PAIR :].reshape(-1, ContactKey.SIZE)[: int(found[ContactKey.COUNT])]
+    return [tuple(pair) for pair in pairs.tolist()]
 
 
 @both
@@ -175,13 +182,12 @@ def test_three_worlds_are_three_single_runs(solver, scene):
         for single in singles:
             single.step(steps)
         for k, single in enumerate(singles):
-            count = int(single.impulses.state.prev_contact_keys.numpy()[0, 0])
+            count = int(single.impulses.state.prev_contact_keys.numpy()[ContactKey.COUNT, 0])
             seen[k] += count
             for array in ARRAYS:
                 here, there = (getattr(s.impulses.state, array).numpy() for s in (together, single))
-                size = {"touched": 1 + 2 * count, "touched_p": 6 * count, "touched_at": 10 * count}.get(
-                    array, len(here)
-                )
+                first, each = CONTACT_ARRAYS.get(array, (len(here), 0))
+                size = first + each * count
                 assert here[:size, k].tobytes() == there[:size, 0].tobytes(), (array, k)
             assert together.v[:, k].tobytes() == single.v.tobytes()
     assert all(seen)

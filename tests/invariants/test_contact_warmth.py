@@ -10,7 +10,7 @@ import numpy as np
 
 import sharnir
 from sharnir import scenes
-from sharnir.impulse.slots import ReportItem
+from sharnir.impulse.slots import ContactKey, ReportItem
 from sharnir.simulation.snapshot import Saved
 
 DT = 0.005
@@ -44,11 +44,11 @@ def sweeps(sim: sharnir.Simulation, steps: int) -> Iterator[float]:
 def test_contacts_go_on_under_other_names() -> None:
     """Features that meet get other numbers, points stay: impulses are found again, to the last bit of what follows."""
     saved = settled("pile", 64)
-    renamed = saved.arrays["touched"].copy()
-    count = int(renamed[0, 0])
+    renamed = saved.arrays["prev_contact_keys"].copy()
+    count = int(renamed[ContactKey.COUNT, 0])
     assert count > 200
-    renamed[2 : 2 + 2 * count : 2] += RENAMED
-    other = going_on(replace(saved, arrays=saved.arrays | {"touched": renamed}), "pile", 64)
+    renamed[ContactKey.FEATURE :: ContactKey.SIZE][:count] += RENAMED
+    other = going_on(replace(saved, arrays=saved.arrays | {"prev_contact_keys": renamed}), "pile", 64)
     same = going_on(saved, "pile", 64)
     assert list(sweeps(other, 5)) == list(sweeps(same, 5))
     assert np.array_equal(other.q, same.q)
@@ -57,12 +57,13 @@ def test_contacts_go_on_under_other_names() -> None:
 def test_names_that_two_contacts_swap_count() -> None:
     """Points whose features met before are found by these, whatever is nearer."""
     saved = settled("pile", 64)
-    touched = saved.arrays["touched"].copy()
-    count = int(touched[0, 0])
-    pairs, features = touched[1 : 1 + 2 * count : 2, 0], touched[2 : 2 + 2 * count : 2, 0]
+    keys = saved.arrays["prev_contact_keys"].copy()
+    count = int(keys[ContactKey.COUNT, 0])
+    pairs, features = (keys[slot :: ContactKey.SIZE, 0][:count] for slot in (ContactKey.PAIR, ContactKey.FEATURE))
     first = np.flatnonzero(pairs[:-1] == pairs[1:])[0]
     features[[first, first + 1]] = features[[first + 1, first]]
-    other, same = (going_on(s, "pile", 64) for s in (replace(saved, arrays=saved.arrays | {"touched": touched}), saved))
+    swapped = replace(saved, arrays=saved.arrays | {"prev_contact_keys": keys})
+    other, same = (going_on(s, "pile", 64) for s in (swapped, saved))
     for sim in (other, same):
         sim.impulses.step(1)
     assert not np.array_equal(other.q, same.q)
@@ -78,7 +79,7 @@ def pulled(**settings: float) -> sharnir.Simulation:
 
 def test_few_contacts_of_a_pile_are_swept_where_one_box_is_pulled() -> None:
     sim = pulled()
-    contacts = int(sim.impulses.state.prev_contact_keys.numpy()[0, 0])
+    contacts = int(sim.impulses.state.prev_contact_keys.numpy()[ContactKey.COUNT, 0])
     assert 0 < int(sim.impulses._work.active_contacts.numpy()[0, 0]) < contacts / 2
 
 

@@ -14,7 +14,7 @@ from measures import all_four, bits, both
 import sharnir as sh
 from sharnir import scenes
 
-WORLD_ARRAYS = ("q", "v", "P", "loop_q", "speed", "p", "bend", "lack", "aim")
+WORLD_ARRAYS = ("q", "v", "P", "loop_q", "scalar_velocity", "p", "momentum_chord", "residual_carry", "joint_chord")
 
 
 def begin(sim, q, v, loop_q) -> None:

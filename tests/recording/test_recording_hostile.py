@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import time
 import zlib
@@ -15,6 +16,8 @@ from refusal import refused
 
 import sharnir as sh
 from sharnir.recording import header
+from sharnir.recording.layout import layout_of_file
+from sharnir.recording.write.captures import Capture
 
 PATIENCE = 120.0  # s of processor time: only files made to harm could take that long
 
@@ -183,13 +186,13 @@ def test_an_mcap_file_of_others_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "facts",
     [{"dt": "x"}, {"dt": "-1"}, {"rate": "inf"}, {"contacts": "1e3"}, {"contacts": "99999999999"}, {"pairs": "-1"},
-     {"settings": "{"}, {"settings": "[]"}, {"format": "2"}, {"seed": None}],
+     {"settings": "{"}, {"settings": "[]"}, {"format": "3"}, {"seed": None}, {"layout": None}],
     ids=str,
 )  # fmt: skip
 def test_headers_made_to_harm_are_refused(facts):
     """With a right checksum."""
     good = dict.fromkeys(header.NEEDED, "") | {"format": header.FORMAT, "dt": "0.01", "rate": "60", "contacts": "1"}
-    good |= {"pairs": "1", "settings": '{"method": "default"}'}
+    good |= {"pairs": "1", "layout": "[]", "settings": '{"method": "default"}'}
     assert header.opened(header.sealed(good)) == good
     bad = {name: value for name, value in (good | facts).items() if value is not None}
     with pytest.raises(ValueError, match=r"\w"):
@@ -205,3 +208,22 @@ def test_times_outside_are_refused(tmp_path, data):
     for t in (-1.0, 1e9, float("nan"), "soon"):
         with refused("resume"):
             recording.resume(t)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda a, c: {}, lambda a, c: [a], lambda a, c: [a, 7], lambda a, c: [a, c, []], lambda a, c: [a[:-1], c],
+     lambda a, c: [a, c[::-1]], lambda a, c: [[*a, a[-1]], c], lambda a, c: [[*a, ["q", "<f8", 2**60]], c],
+     lambda a, c: [[*a, ["before q", "<f8", 8]], c], lambda a, c: [[*a, ["before q", "<f8", -1]], c],
+     lambda a, c: [[*a, ["q", "|O", 1]], c], lambda a, c: [[*a, ["q", "<f8", True]], c],
+     lambda a, c: [[*a, ["x", "<f8", 1]], c]],
+)  # fmt: skip
+def test_layouts_made_to_harm_are_refused(change):
+    """Files say which arrays they have, and where; only those of the simulation are taken, in any order."""
+    layout = Capture(driven()).layout
+    fixed, contacts = json.loads(layout.text())
+    facts = {"format": header.FORMAT, "layout": json.dumps(change(fixed, contacts))}
+    with pytest.raises(ValueError, match=r"\w"):
+        layout_of_file(facts, layout)
+    facts["layout"] = json.dumps([fixed[::-1], contacts])
+    assert layout_of_file(facts, layout).size(3) == layout.size(3)

@@ -11,15 +11,25 @@ from recorded import drive, driven, lively_scene, rewritten
 
 import sharnir as sh
 from sharnir import scenes
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.slots import ContactKey, PrevChord, PrevContact, PrevStep
+
+# arrays of contacts: how many numbers there are before and for each
+CONTACT_ARRAYS = {
+    "prev_contact_keys": (1, ContactKey.SIZE),
+    "prev_contact_impulse": (0, CONTACT_IMPULSES),
+    "prev_contact_geometry": (0, PrevContact.SIZE),
+    "prev_contact_chord": (0, PrevChord.SIZE),
+}
 
 
 def state_bytes(sim) -> dict[str, bytes]:
     """All that a simulation saves, but for ticks of the clock."""
     arrays = dict(sim.save().arrays)
-    arrays["clock"] = arrays["clock"][[0, 1, 4, 5, 6]]
-    used = int(arrays["touched"][0, 0])
-    for name, each, more in (("touched", 2, 1), ("touched_p", 6, 0), ("touched_at", 10, 0), ("touched_bent", 7, 0)):
-        arrays[name] = arrays[name][: used * each + more]
+    arrays["prev_step"] = np.delete(arrays["prev_step"], [PrevStep.TICKS_TAIL, PrevStep.TICKS_LEFT], axis=0)
+    used = int(arrays["prev_contact_keys"][ContactKey.COUNT, 0])
+    for name, (before, each) in CONTACT_ARRAYS.items():
+        arrays[name] = arrays[name][: before + each * used]
     return {name: array.tobytes() for name, array in arrays.items()}
 
 

@@ -334,7 +334,7 @@ def test_bad_control_targets_and_wrenches_are_refused(sim, value):
 
 
 def bits_of_inputs(sim):
-    return [getattr(sim.impulses.state, name).numpy().tobytes() for name in ("control", "f_ext", "target")]
+    return [getattr(sim.impulses.state, name).numpy().tobytes() for name in ("control", "f_ext", "motor_target")]
 
 
 def test_inputs_of_several_worlds_have_their_shape(model):
@@ -393,9 +393,9 @@ def test_a_state_that_lacks_an_array_is_refused(sim):
 def test_a_refused_state_changes_nothing(model, solver):
     sim, other = (sh.Simulation(model, solver=solver) for _ in range(2))
     saved = sim.save()
-    saved.arrays["clock"] = np.zeros(3)
+    saved.arrays["prev_step"] = np.zeros(3)
     saved.arrays["q"] = saved.arrays["q"] + 1
-    with refused("clock"):
+    with refused("prev_step"):
         sim.restore(saved)
     sim.step(5)
     other.step(5)

@@ -20,8 +20,9 @@ import warp as wp
 import sharnir
 from sharnir import scenes
 from sharnir.impulse.engine import ImpulseEngine
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.settings import Settings
-from sharnir.impulse.slots import ReportItem
+from sharnir.impulse.slots import ContactKey, ReportItem
 
 DT = 0.005  # s
 ROOM = 48  # contacts of a world
@@ -120,12 +121,13 @@ def ours(model: sharnir.Model, worlds: int, passes: int) -> dict[str, Any]:
     report = impulses.reports(32)
     q = impulses.state.q.numpy()
     assert np.isfinite(q).all()
-    count = impulses.state.prev_contact_keys.numpy()[0]
-    pressed = impulses.state.prev_contact_impulse.numpy().reshape(ROOM, 6, worlds)[:, :3]
+    count = impulses.state.prev_contact_keys.numpy()[ContactKey.COUNT]
+    pressed = impulses.state.prev_contact_impulse.numpy().reshape(ROOM, CONTACT_IMPULSES, worlds)[:, :3]
     acting = (np.abs(pressed).max(axis=1) > 0) & (np.arange(ROOM)[:, None] < count)
     assert report[:, ReportItem.CONTACT_POINTS].max() <= ROOM, "more contacts than there is room for"
     return {
-        "steps_per_s": worlds * 32 / float(np.median(seconds)), "contacts": float(report[:, ReportItem.CONTACT_POINTS].mean()),
+        "steps_per_s": worlds * 32 / float(np.median(seconds)),
+        "contacts": float(report[:, ReportItem.CONTACT_POINTS].mean()),
         "acting contacts": float(acting.sum(axis=0).mean()), "sweeps": float(report[:, ReportItem.SWEEP_COUNT].mean()),
         "sweeps p99": float(np.percentile(report[:, ReportItem.SWEEP_COUNT], 99)),
         "passes": float(report[:, ReportItem.PASS_COUNT].mean()), "lowest root, m": float(q[2].min()),

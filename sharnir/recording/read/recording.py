@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+import sharnir
 from sharnir.checks import number
 from sharnir.compiler import compile
 from sharnir.errors import ModelError, RecordingError, fail
@@ -164,10 +165,22 @@ class Recording:
         return replayed(self, t)
 
     def verify(self, watch: Callable[[float], object] = lambda t: None) -> Difference | None:
-        """Simulate it again from its inputs; the first step that comes out otherwise. watch: is told the time."""
+        """Simulate it again from its inputs; the first step that comes out otherwise, which `describe` puts in words.
+        watch: is told the time."""
         from sharnir.recording.read.replay import first_difference
 
         return first_difference(self, watch)
+
+    def describe(self, found: Difference) -> str:
+        """What `verify` found, in words: the step; of a file by another version, that its numbers come out otherwise
+        now, which says nothing of any step."""
+        written = self.header["sharnir"]
+        if written != sharnir.__version__:
+            return (
+                f"steps of sharnir {written} come out otherwise in {sharnir.__version__}: numerics changed since, see "
+                '"Numerics" in CHANGELOG.md'
+            )
+        return f"step {found.step} differs, at t = {found.t:.6g} s: the first of {self.steps}"
 
     def elsewhere(self) -> str:
         """In which ways this process differs from the recorded one so that bits may differ; empty if in none."""

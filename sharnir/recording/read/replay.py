@@ -11,7 +11,7 @@ import numpy as np
 
 from sharnir.errors import ModelError, RecordingError, SimulationError
 from sharnir.recording.channels import Snapshot, Step
-from sharnir.recording.layout import INPUTS
+from sharnir.recording.layout import INPUTS, layout_of_file
 from sharnir.recording.write.captures import Capture, saved_arrays
 from sharnir.simulation.snapshot import Saved
 from sharnir.simulation.step_report import REASONS, Report
@@ -30,11 +30,15 @@ class Replay:
         self.recording = recording
         self.sim: Simulation = recording.simulation()
         self._capture = Capture(self.sim)
+        try:
+            self._layout = layout_of_file(recording.header, self._capture.layout)
+        except (ValueError, RecursionError) as error:
+            raise self._spoilt(str(error)) from None
         self._inputs = self._input_arrays()
 
     def restore(self, snapshot: Snapshot) -> None:
         """Begin at a snapshot."""
-        sim, layout = self.sim, self._capture.layout
+        sim, layout = self.sim, self._layout
         if len(snapshot.data) != layout.size(snapshot.contacts) or snapshot.contacts > sim.impulses.layout.max_contacts:
             raise self._spoilt(f"the snapshot at t = {snapshot.t:g} s has the wrong size")
         try:
@@ -69,8 +73,7 @@ class Replay:
 
     def _input_arrays(self) -> dict[str, Any]:
         state = self.sim.impulses.state
-        arrays = (state.control, state.f_ext, state.motor_target, state.actuator_input, state.actuator_brake)
-        return {name: array.numpy() for name, array in zip(INPUTS, arrays, strict=True)}
+        return {word: getattr(state, name).numpy() for word, name in INPUTS.items()}
 
     def _spoilt(self, reason: str) -> RecordingError:
         return RecordingError(f"recording {self.recording.path}: {reason}; allowed: a recording that sharnir wrote")

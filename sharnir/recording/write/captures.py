@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sharnir.impulse.data import EVOLVES
-from sharnir.impulse.slots import REPORT_SIZE
-from sharnir.recording.layout import CONTACT_ARRAYS, SEEN, Layout, Part
+from sharnir.impulse.slots import REPORT_SIZE, ContactKey
+from sharnir.recording.layout import CONTACT_ARRAYS, INPUTS, SEEN, Layout, Part, aligned
 
 if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
@@ -27,31 +27,30 @@ class Capture:
     def __init__(self, sim: Simulation) -> None:
         state = sim.impulses.state
         report: Arrays = {"report": state.history.numpy()[:REPORT_SIZE]}
-        names = {"control": "control", "applied": "f_ext", "target": "target", "input": "drive_input"}
-        names |= {"brake": "drive_brake", "clock": "clock"}
-        names |= {name: name for name in EVOLVES if name not in (*CONTACT_ARRAYS, "clock")}
-        evolving: Arrays = {name: getattr(state, theirs).numpy() for name, theirs in names.items()}
+        first = (*INPUTS.values(), "prev_step")
+        names = (*first, *(name for name in EVOLVES if name not in (*CONTACT_ARRAYS, *first)))
+        evolving: Arrays = {name: getattr(state, name).numpy() for name in names}
         contacts: Arrays = {name: getattr(state, name).numpy() for name in CONTACT_ARRAYS}
         seen: Arrays = {name: sim.impulses.seen[name].numpy() for name in SEEN}
         room = sim.impulses.layout.max_contacts
-        each = {name: len(x) // room if room else 0 for name, x in contacts.items()}
+        each = {name: (len(x) - (k == 0)) // room if room else 0 for k, (name, x) in enumerate(contacts.items())}
         self.layout = Layout(
-            (*parts_of(report), *neighbouring_parts(evolving)),
+            (*parts_of(report), *aligned(parts_of(evolving))),
             tuple(Part(name, x.dtype.str, each[name]) for name, x in contacts.items()),
             parts_of(seen),
         )
         self.most = self.layout.size(room) + self.layout.seen_bytes
         block = memory_together(evolving)
-        clock = evolving["clock"].ctypes.data - next(x for x in evolving.values() if x.size).ctypes.data
-        self._inputs = [*map(memory, report.values()), block[:clock]]
-        self._evolving = block[clock:]
+        start = evolving["prev_step"].ctypes.data - next(x for x in evolving.values() if x.size).ctypes.data
+        self._inputs = [*map(memory, report.values()), block[:start]]
+        self._evolving = block[start:]
         self._contacts = [(memory(contacts[part.name]), part.bytes) for part in self.layout.contacts]
         self._seen = [memory(x) for x in seen.values()]
-        self._count = memory(contacts["touched"]).cast("i")
+        self._keys = memory(contacts["prev_contact_keys"]).cast("i")
 
     def contacts(self) -> int:
         """How many contacts there were in the last step."""
-        return self._count[0]
+        return self._keys[ContactKey.COUNT]
 
     def inputs(self) -> bytes:
         """The first part of a capture: the report of the last step, and what goes into the next one."""
@@ -76,10 +75,10 @@ def memory(array: NDArray[Any]) -> memoryview:
 
 
 def memory_together(arrays: Arrays) -> memoryview:
-    """The same of arrays that lie behind each other (`kernels.columns.neighbours`), with what is between them."""
+    """The same of arrays that lie behind each other (`allocate_contiguous`), with what is between them."""
     there = [array for array in arrays.values() if array.size]
     size = there[-1].ctypes.data + there[-1].nbytes - there[0].ctypes.data
-    assert size == sum(part.bytes for part in neighbouring_parts(arrays))
+    assert size == sum(part.bytes for part in aligned(parts_of(arrays)))
     return memoryview((ctypes.c_uint8 * size).from_address(there[0].ctypes.data)).cast("B")
 
 
@@ -88,20 +87,10 @@ def parts_of(arrays: Arrays) -> tuple[Part, ...]:
     return tuple(Part(name, array.dtype.str, array.size) for name, array in arrays.items())
 
 
-def neighbouring_parts(arrays: Arrays) -> tuple[Part, ...]:
-    """The same of arrays that lie behind each other, each from a multiple of eight numbers on."""
-    out: list[Part] = []
-    for name, array in arrays.items():
-        between = -sum(part.size for part in out) % 8 if array.size else 0
-        out += [Part(f"before {name}", array.dtype.str, between), Part(name, array.dtype.str, array.size)]
-    return tuple(out)
-
-
 def saved_arrays(sim: Simulation, layout: Layout, data: Any, contacts: int) -> Arrays:
-    """What `Saved` holds, from a capture; contacts that are not there are zero."""
+    """What `Saved` holds, from a capture of that layout; contacts that are not there are zero."""
     present = sim.impulses.saved()
     flat = {part.name: layout.array(data, part.name) for part in layout.fixed}
-    flat |= {"f_ext": flat["applied"], "drive_input": flat["input"], "drive_brake": flat["brake"]}
     flat |= layout.contact_arrays(data, contacts)
     out = {}
     for name, array in present.items():

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from mcap.writer import Writer
 
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.slots import ContactKey, PrevContact, PrevStep, ReportItem
 from sharnir.recording import channels
-from sharnir.recording.channels import CONTACT, Event, Snapshot, State, Step
+from sharnir.recording.channels import Event, Snapshot, State, Step
 from sharnir.recording.events import Watch
 from sharnir.recording.header import sealed
 from sharnir.recording.layout import INPUTS, Layout, Part
@@ -19,6 +21,8 @@ from sharnir.simulation.joint_map import JointMap, map_control, map_state
 
 STEP, SNAPSHOT, EVENT = range(3)
 HEAD = struct.Struct("<BBxxIQdQdd")
+# slots of a report that say where a step ended
+ENDS = (ReportItem.CUT_AFTER, ReportItem.PSEUDO_SWEEP_COUNT, ReportItem.CORRECTION_COUNT)
 SNAPSHOTS = 10.0  # s, between them
 PROFILE, LIBRARY, SCENE = "ros2", "sharnir", "scene.toml"
 
@@ -87,15 +91,16 @@ class Messages:
         self._writer.add_message(self._channels[topic], at, data, at, head.step & 0xFFFFFFFF)
 
     def _step(self, head: Record, data: memoryview) -> None:
-        layout, places = self._layout, self._task["report"]
+        layout = self._layout
         report = layout.array(data, "report").tolist()
-        seconds = report[places["TICKS"]] / self._task["ticks_per_second"]
+        seconds = report[ReportItem.STEP_TICKS] / self._task["ticks_per_second"]
         step = Step(
             step=head.step, t=head.t, since=head.since, steps=head.steps, dt=head.dt,
-            hash=layout.hash(data, head.contacts), sweeps=int(report[places["SWEPT"]]),
-            reason=int(report[places["REASON"]]), seconds=seconds, residual=report[places["RESIDUAL"]],
-            position_error=report[places["POSITION_ERROR"]], ends=(report[0], report[1], report[2]),
-            **{name: layout.array(data, name) for name in INPUTS},
+            hash=layout.hash(data, head.contacts), sweeps=int(report[ReportItem.SWEEP_COUNT]),
+            reason=int(report[ReportItem.STOP_REASON]), seconds=seconds, residual=report[ReportItem.SWEEP_RESIDUAL],
+            position_error=report[ReportItem.POSITION_ERROR],
+            ends=(report[ENDS[0]], report[ENDS[1]], report[ENDS[2]]),
+            **{word: layout.array(data, name) for word, name in INPUTS.items()},
         )  # fmt: skip
         self._put(channels.STEP, head, step.write())
         contacts = layout.contact_arrays(data, head.contacts)
@@ -122,7 +127,7 @@ class Messages:
         positions, rates = map_state(self._joints, q, np.concatenate([seen["v"], seen["loop_v"]]), seen)
         nq, nv = task["sizes"]
         kinetic, potential = seen["energy"].tolist()
-        error = float(layout.array(data, "report")[task["report"]["POSITION_ERROR"]])
+        error = float(layout.array(data, "report")[ReportItem.POSITION_ERROR])
         shapes, values = self._contacts(data, head.contacts)
         control = map_control(self._joints, layout.array(data, "control"))
         state = State(
@@ -144,11 +149,12 @@ class Messages:
         arrays, shapes = self._layout.contact_arrays(data, count), len(self._task["shape_bodies"])
         if count == 0:
             return np.zeros(0, np.int32), np.zeros(0)
-        acted = float(self._layout.array(data, "clock")[1])
-        pairs = np.stack(np.divmod(arrays["touched"][1::2], shapes), axis=1)
-        values = np.zeros((count, CONTACT))
-        values[:, :7] = arrays["touched_at"].reshape(count, 10)[:, :7]
-        values[:, 7:] = arrays["touched_p"].reshape(count, 6) / (acted or 1.0)
+        duration = float(self._layout.array(data, "prev_step")[PrevStep.FORCE_TIME]) or 1.0
+        codes = arrays["prev_contact_keys"][ContactKey.PAIR :: ContactKey.SIZE]
+        pairs = np.stack(np.divmod(codes, shapes), axis=1)
+        geometry = arrays["prev_contact_geometry"].reshape(count, PrevContact.SIZE)[:, : PrevContact.CHORD]
+        wrench = arrays["prev_contact_impulse"].reshape(count, CONTACT_IMPULSES) / duration
+        values = np.concatenate([geometry, wrench], axis=1, dtype=float)
         return pairs.reshape(-1), values.reshape(-1)
 
 

@@ -12,10 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sharnir.checks import number
 from sharnir.errors import RecordingError, SharnirError, fail, one_line
+from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.recording.write.captures import Capture
 from sharnir.recording.write.messages import EVENT, HEAD, SNAPSHOT, STEP
 from sharnir.recording.write.ring_buffer import CONTROL, WORD, Ring, shared_file
@@ -67,7 +66,8 @@ class Recorder:
     @property
     def block(self) -> int:
         """How many steps surely find room after `catch_up`."""
-        return max(1, min(256, self._ring.capacity // 2 // (HEAD.size + self._capture.most + 2 * WORD)))
+        room = self._ring.capacity // 2 // (HEAD.size + self._capture.most + 2 * WORD)
+        return max(1, min(MAX_STEPS_PER_LAUNCH, room))
 
     def catch_up(self) -> None:
         """Wait until the disk has taken half of what may wait for it, if more does; for runs faster than it."""
@@ -92,7 +92,7 @@ class Recorder:
         if self._full is not None:
             raise self._overflow(self._full)
 
-    # called by the simulation
+    # called by the simulation (simulation.observer.StepObserver)
 
     def before(self) -> None:
         """Before some steps: note what others than steps have changed since the last one."""
@@ -108,18 +108,11 @@ class Recorder:
             self._leave()
             raise self._overflow(self._full)
 
-    def advance(self, steps: int) -> np.ndarray:
-        """Take some steps and copy each; their reports."""
-        sim, reports = self._sim, []
-        for _ in range(steps):
-            sim.impulses.step(1)
-            sim._steps += 1
-            sim._changed()
-            if self._full is None:
-                self._step()
-            self._known = self._knows()
-            reports.append(sim.impulses.reports(1) if steps == 1 else sim.impulses.reports(1).copy())
-        return reports[0] if steps == 1 else np.concatenate(reports)
+    def after(self) -> None:
+        """After a step: copy it, while there is room."""
+        if self._full is None:
+            self._step()
+        self._known = self._knows()
 
     # what is put in the queue
 

@@ -13,7 +13,6 @@ import numpy as np
 
 import sharnir
 from sharnir.enums import NO_LIMIT
-from sharnir.impulse import data as work
 from sharnir.impulse.row_kinds import BOUND_ROW, SCALAR_IMPULSES
 from sharnir.model.model import Model
 from sharnir.precision import get_precision
@@ -27,8 +26,6 @@ from sharnir.spec.scene import WORLD
 if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
 
-REPORTED = ("SWEPT", "REASON", "TICKS", "RESIDUAL", "POSITION_ERROR")
-
 
 def task_of(sim: Simulation, layout: Layout, path: str, rate: float, seed: int | None) -> dict[str, Any]:
     """All it needs, as JSON can say it."""
@@ -39,7 +36,7 @@ def task_of(sim: Simulation, layout: Layout, path: str, rate: float, seed: int |
     bodies = [*model.body_names, WORLD]
     return {
         "path": path,
-        "facts": facts_of(sim, rate, seed),
+        "facts": facts_of(sim, layout, rate, seed),
         "scene": scene_text(model.scene),
         "layout": [[astuple(p) for p in parts] for parts in (layout.fixed, layout.contacts, layout.seen)],
         "joint_map": joint_map(model, inner),
@@ -48,19 +45,18 @@ def task_of(sim: Simulation, layout: Layout, path: str, rate: float, seed: int |
         "bodies": list(model.body_names),
         "shape_bodies": [bodies[link] for link in model.shape_link.tolist()],
         "limits": limits_of(sim),
-        "report": {name: getattr(work, name) for name in REPORTED},
         "ticks_per_second": ticks_per_second(),
     }
 
 
-def facts_of(sim: Simulation, rate: float, seed: int | None) -> dict[str, str]:
+def facts_of(sim: Simulation, layout: Layout, rate: float, seed: int | None) -> dict[str, str]:
     """The header of a recording."""
     return {
         "format": FORMAT, **environment(), "precision": get_precision(),
         "model": sim.model.fingerprint, "solver": sim.solver, "dt": repr(sim.dt),
         "settings": json.dumps(asdict(sim.settings)), "contacts": str(sim.impulses.layout.max_contacts),
         "pairs": str(sim.impulses.pairs), "rate": repr(float(rate)), "seed": "" if seed is None else str(seed),
-        "began": datetime.now(UTC).isoformat(timespec="seconds"),
+        "layout": layout.text(), "began": datetime.now(UTC).isoformat(timespec="seconds"),
     }  # fmt: skip
 
 

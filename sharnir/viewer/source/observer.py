@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.impulse.row_kinds import MOTOR_ROW, SCALAR_IMPULSES
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, MOTOR_ROW, SCALAR_IMPULSES
+from sharnir.impulse.slots import ContactKey, PrevContact, PrevStep
 from sharnir.simulation.simulation import Simulation
 from sharnir.viewer.channel import Sizes
 from sharnir.viewer.readouts import Readouts
 
 CONTACTS = 2000  # points of contact that are shown, at most
 RATES = 0.1  # s, between readings of rates and energies
-AT, PUSH = 10, 6  # numbers of a contact in `State.touched_at` and `State.touched_p`
 
 
 class Observer:
@@ -55,7 +55,7 @@ class Observer:
             frame["q"] = q[self._positions]
             frame["control"] = self._first(sim.applied_control)[self._velocities]
         self._fill_rates(frame)
-        acted = float(self._first(state.prev_step)[1])
+        acted = float(self._first(state.prev_step)[PrevStep.FORCE_TIME])
         self._fill_drives(frame, acted)
         self._fill_contacts(frame, acted)
 
@@ -87,15 +87,16 @@ class Observer:
     def _fill_contacts(self, frame: Any, acted: float) -> None:
         state, shapes = self._sim.impulses.state, len(self._sim.inner.shape_kind)
         room = len(frame["pair"])
-        touched = self._first(state.prev_contact_keys)
-        count = min(int(touched[0]), room) if room and acted > 0 else 0
+        keys = self._first(state.prev_contact_keys)
+        count = min(int(keys[ContactKey.COUNT]), room) if room and acted > 0 else 0
         frame["contacts"] = count
         if count:
-            pair = touched[1 : 1 + 2 * count : 2]
+            pair = keys[ContactKey.PAIR :: ContactKey.SIZE][:count]
             frame["pair"][:count, 0], frame["pair"][:count, 1] = np.divmod(pair, shapes)
-            frame["point"][:count] = self._first(state.prev_contact_geometry)[: AT * count].reshape(count, AT)[:, :3]
-            push = self._first(state.prev_contact_impulse)[: PUSH * count].reshape(count, PUSH)[:, :3]
-            frame["force"][:count] = push / acted
+            geometry = self._first(state.prev_contact_geometry).reshape(-1, PrevContact.SIZE)[:count]
+            frame["point"][:count] = geometry[:, PrevContact.POINT : PrevContact.NORMAL]
+            impulse = self._first(state.prev_contact_impulse).reshape(-1, CONTACT_IMPULSES)[:count, :3]
+            frame["force"][:count] = impulse / acted
 
 
 def first(values: Any) -> Any:

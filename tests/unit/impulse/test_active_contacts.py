@@ -115,7 +115,8 @@ def test_only_active_contacts_and_what_they_move_are_extrapolated():
     rows, out = problem(4, turning=True), empty(20)
     run(activate_kernel, rows.parts, wp.array([10], dtype=int, device="cpu"), out)
     work, rng = rows.parts.work, np.random.default_rng(0)
-    values = {name: rng.normal(size=getattr(work, name).shape[0]) for name in ("p", "p_old", "p_way", "z_old", "z_way")}
+    names = ("p", "p_old", "p_direction", "z_old", "z_direction")
+    values = {name: rng.normal(size=getattr(work, name).shape[0]) for name in names}
     for name, value in values.items():
         put(getattr(work, name), value)
     z0 = rng.normal(size=rows.nv)
@@ -124,13 +125,13 @@ def test_only_active_contacts_and_what_they_move_are_extrapolated():
     active = np.zeros((len(CHAIN), 6), dtype=bool)
     active[[4, 5, 10]] = True
     active = active.reshape(-1)
-    p, way, old, n = values["p"], values["p_way"], values["p_old"], rows.parts.plan.impulses
+    p, way, old, n = values["p"], values["p_direction"], values["p_old"], rows.parts.plan.impulses
     np.testing.assert_allclose(seen(work.p), np.where(active, p + 0.25 * way[:n], p), rtol=1e-14)
     np.testing.assert_allclose(
         seen(work.p_direction)[:n], np.where(active, p - old[:n] + 0.25 * way[:n], way[:n]), rtol=1e-12
     )
     moved = np.isin(np.arange(rows.nv), sorted(listed(work.touched_dofs)))
-    np.testing.assert_allclose(seen(z), np.where(moved, z0 + 0.25 * values["z_way"][: rows.nv], z0), rtol=1e-14)
+    np.testing.assert_allclose(seen(z), np.where(moved, z0 + 0.25 * values["z_direction"][: rows.nv], z0), rtol=1e-14)
     run(ahead_kernel, rows.parts, 0.0, 1, z)
     assert not seen(work.p_direction)[:n].any() and not seen(work.z_direction)[: rows.nv].any()
     np.testing.assert_array_equal(seen(work.p_old)[:n][active], seen(work.p)[active])

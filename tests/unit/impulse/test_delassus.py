@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
-from engine_parts import QUICK, WORLD, Parts, Rows, column, cone_residual, empty, line_residual, put, run, seen
+from engine_parts import BOUNDS, QUICK, WORLD, Parts, Rows, column, cone_residual, empty, line_residual, put, run, seen
 
 from sharnir.impulse.row_kinds import BOUND, FRICTION
 from sharnir.impulse.solve.delassus import (
@@ -88,7 +88,7 @@ def test_sweeps_converge_to_the_complementarity_problem(seed):
     speeds = (rows.all_contacts() @ z).reshape(-1, 3) - seen(work.contact_target).reshape(-1, 3)
     assert cone_residual(rows.contact_impulses(p)[:, :3], speeds, 0.5).max() < 1e-9
     assert (rows.contact_impulses(p)[:, 0] > 0).any()
-    lower, upper, friction = (seen(getattr(work, name)) for name in ("lower", "upper", "friction"))
+    lower, upper, friction = (seen(getattr(work, name)) for name in BOUNDS)
     for l, (_, acts) in enumerate(LINES):
         s = rows.line(l) @ z
         assert line_residual(rows.line_impulses(p)[l], s, acts, lower[l], upper[l], friction[l]) < 1e-9

@@ -114,14 +114,17 @@ def problem(seed: int) -> Rows:
     rows = Rows(rng, trees=(6, 6, 3, 4), contacts=CONTACTS, lines=LINES)
     work = rows.parts.work
     blocks = seen(work.contact_mass).reshape(-1, ContactMass.SIZE)
-    blocks[:, 9] = 1 / SOFT_R
+    blocks[:, ContactMass.NORMAL] = 1 / SOFT_R
     put(work.contact_mass, blocks.reshape(-1))
     put(work.scalar_K, np.full(len(LINES), SOFT_R))
     put(work.contact_mu, np.tile([MU, 0, 0], rows.contacts))
     put(work.contact_target, rng.normal(size=3 * rows.contacts))
-    for name, values in {"lower": [-0.2, -0.3, 0, -0.2], "upper": [0.3, 0.4, 0, 0.1], "friction": [0, 0.3, 0, 0],
-                         "motor_speed": [0, 0, 0.5, 0], "motor_bound": [0, 0, 0.4, 0],
-                         "soft_speed": [0, 0, 0.2, -0.3], "soft_give": [1, 1, 0.5, 2.0]}.items():  # fmt: skip
+    given = {
+        "velocity_lower": [-0.2, -0.3, 0, -0.2], "velocity_upper": [0.3, 0.4, 0, 0.1], "friction_bound": [0, 0.3, 0, 0],
+        "motor_velocity": [0, 0, 0.5, 0], "motor_bound": [0, 0, 0.4, 0],
+        "compliant_velocity": [0, 0, 0.2, -0.3], "compliant_gamma": [1, 1, 0.5, 2.0],
+    }  # fmt: skip
+    for name, values in given.items():
         put(getattr(work, name), values)
     return rows
 

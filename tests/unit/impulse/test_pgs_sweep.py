@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
-from engine_parts import QUICK, WORLD, Parts, Rows, column, cone_residual, empty, line_residual, put, run, seen
+from engine_parts import BOUNDS, QUICK, WORLD, Parts, Rows, column, cone_residual, empty, line_residual, put, run, seen
 
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR, SATURATED
 from sharnir.impulse.rows.assembly import factor_joints
@@ -74,8 +74,8 @@ def test_a_redundant_row_of_a_block_gets_nothing():
     np.testing.assert_allclose(seen(z), z0 - np.linalg.pinv(W) @ (W @ z0), atol=1e-9)
 
 
-ALONE = [BOUND, FRICTION, MOTOR, COMPLIANT, COMPLIANT | SATURATED, BOUND | FRICTION, FRICTION | MOTOR, BOUND | MOTOR | COMPLIANT,
-         BOUND | FRICTION | MOTOR | COMPLIANT]  # fmt: skip
+ALONE = [BOUND, FRICTION, MOTOR, COMPLIANT, COMPLIANT | SATURATED, BOUND | FRICTION, FRICTION | MOTOR,
+         BOUND | MOTOR | COMPLIANT, BOUND | FRICTION | MOTOR | COMPLIANT]  # fmt: skip
 RUB, PUSH, AIM, GIVE, REST, LOW, HIGH, WEIGHT = 0.3, 0.5, 0.4, 0.7, 0.1, -0.6, 0.8, 0.8
 
 
@@ -106,8 +106,9 @@ def test_what_acts_on_one_speed_is_solved_together():
     acts = [ALONE[i % len(ALONE)] for i in range(n)]
     rows = Rows(rng, trees=(3,), lines=[((1,), a) for a in acts])
     work, free, out = rows.parts.work, rng.normal(size=n) * 1.5, wp.zeros(n, dtype=vec4, device="cpu")
-    for name, value in {"lower": LOW, "upper": HIGH, "friction": RUB, "motor_bound": PUSH, "motor_speed": AIM,
-                        "soft_give": GIVE, "soft_speed": REST}.items():  # fmt: skip
+    given = {"velocity_lower": LOW, "velocity_upper": HIGH, "friction_bound": RUB, "motor_bound": PUSH}
+    given |= {"motor_velocity": AIM, "compliant_gamma": GIVE, "compliant_velocity": REST}
+    for name, value in given.items():
         put(getattr(work, name), np.full(n, value))
     run(balance_kernel, rows.parts, column(free), out, threads=n)
     p = out.numpy()
@@ -143,7 +144,7 @@ def test_sweeps_over_all_rows_converge_to_the_complementarity_problem(seed):
     assert cone_residual(rows.contact_impulses(p)[:, :3], speeds, 0.5).max() < 1e-10
     assert (rows.contact_impulses(p)[:, 0] > 0).any()
     for l, (_, acts) in enumerate(LINES):
-        bounds = (seen(getattr(work, name))[l] for name in ("lower", "upper", "friction"))
+        bounds = (seen(getattr(work, name))[l] for name in BOUNDS)
         assert line_residual(rows.line_impulses(p)[l], rows.line(l) @ z, acts, *bounds) < 1e-10
 
 
