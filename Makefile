@@ -23,6 +23,7 @@ lint: $(VENV)/test.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_kernels.py
 
 bench: $(VENV)/test.stamp
 	$(BIN)/sharnir bench aba

@@ -30,7 +30,6 @@ WIDTH = 120  # columns
 NOT_USED = {29: "never given to an equation"}
 NOT_CITED = {  # defined, but cited by no docstring of the package: why
     81: "closed form that tests compare the engine with",
-    83: "not yet cited by the end of sweeps on the Delassus matrix",
 }
 
 _CITED = re.compile(r"\bM-(\d+)(?:\s*(?:\.\.|…|–|to)\s*\(?M-(\d+))?")
@@ -119,6 +118,7 @@ def _rows(number: int, sections: list[str], places: dict[str, set[str]]) -> Iter
         yield f"| {first} | *{NOT_USED.get(number) or NOT_CITED.get(number, 'cited by no code')}* |"
     for file, functions in sorted(places.items()):
         names = sorted(functions - {""}) if functions != {""} else []
+        file = file.removeprefix("sharnir/")
         cell = f"`{file}`"
         for k, name in enumerate(names):
             more = f"{': ' if k == 0 else ', '}`{name}`"
@@ -133,7 +133,7 @@ def _rows(number: int, sections: list[str], places: dict[str, set[str]]) -> Iter
 def table() -> str:
     """The index as a Markdown table."""
     defined, cited = defined_equations(METHOD.read_text()), citations()
-    lines = ["| equation | section | where |", "|---|---|---|"]
+    lines = ["| equation | section | where, under sharnir |", "|---|---|---|"]
     for number in sorted({*defined, *NOT_USED}):
         lines += _rows(number, defined.get(number, []), cited.get(number, {}))
     return "\n".join(lines)

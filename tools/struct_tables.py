@@ -4,12 +4,11 @@
     python tools/struct_tables.py --check   exit status 1 and a message where a table is out of date
 
 A marker names a class, wherever it is in the package: `<!-- struct State -->` … `<!-- end struct -->`. The comment of a
-field is `# [shape] meaning, unit`, all parts optional, and may go on in comment lines below it:
+field is `# [shape] meaning, unit`, all parts optional, behind it or, where it is long, in the lines above it:
 
     v: array2  # [nv] velocities of the step that led here, m/s or rad/s
 
-The unit is the one part between commas, semicolons or colons that consists of units only. A comment line after a blank
-one, or below a field that has no comment of its own, is the heading of a group of fields.
+The unit is the one part between commas, semicolons or colons that consists of units only.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ _SHAPE = re.compile(r"^\[([^\]]*)\]\s*")
 _BASE = r"(?:kg|rad|m|s|N|J|√J)[²³⁴]?"
 _ONE = rf"(?:{_BASE}(?: {_BASE})*|1(?=/))(?:/{_BASE}(?: {_BASE})*)?"
 _UNIT = re.compile(rf"^{_ONE}(?:(?: or |, | and ){_ONE})*$")
-_TYPES = {"array2": "real", "counts2": "int", "ints": "int", "indices": "int"}
+_TYPES = {"array2": "real", "ints2d": "int", "ints": "int", "indices": "int"}
 
 
 @dataclass
 class Field:
-    """A field of a struct as its comment describes it; a heading has no type."""
+    """A field of a struct as its comment describes it."""
 
     name: str
     type: str
@@ -68,7 +67,7 @@ def _split(comment: str) -> tuple[str, str, str]:
 
 
 def struct_fields(source: str, name: str) -> list[Field] | None:
-    """Fields of a `@wp.struct` class of a module, headings among them; None if it has no such class."""
+    """Fields of a `@wp.struct` class of a module; None if it has no such class."""
     for node in ast.parse(source).body:
         if (
             isinstance(node, ast.ClassDef)
@@ -87,17 +86,16 @@ def _fields(source: str, node: ast.ClassDef) -> list[Field]:
     }
     found: list[Field] = []
     items = [item for item in node.body if isinstance(item, ast.AnnAssign)]
-    for k, item in enumerate(items):
-        last = items[k + 1].lineno if k + 1 < len(items) else (node.end_lineno or 0) + 1
-        own = [comments[n] for n in range(item.lineno, (item.end_lineno or 0) + 1) if n in comments]
-        after = (item.end_lineno or 0) + 1
-        while own and after in comments and after < last:
-            own.append(comments[after])
-            after += 1
-        shape, unit, meaning = _split(" ".join(own))
+    lines = source.splitlines()
+    for item in items:
+        above = []
+        line = item.lineno - 1
+        while lines[line - 1].lstrip().startswith("#"):
+            above.insert(0, comments[line])
+            line -= 1
+        text = comments.get(item.lineno) or " ".join(above)
+        shape, unit, meaning = _split(text)
         found.append(Field(ast.unparse(item.target), _type(item.annotation), shape, unit, meaning))
-        if heading := [comments[n] for n in range(after, last) if n in comments]:
-            found.append(Field("", "", "", "", " ".join(heading)))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Integration of positions on the configuration manifold: q ⊕ dt v, quaternions by the exponential map (M-13)."""
+"""Integration of positions on the configuration manifold: q ⊕ dt v, quaternions by the exponential map (⊕ of M-25, M-27)."""
 
 from __future__ import annotations
 

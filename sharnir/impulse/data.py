@@ -31,23 +31,15 @@ class State:
     scalar_velocity: array2  # [scalar] velocities of the scalar rows in the step that led here, m/s or rad/s
     p: array2  # [impulse] accumulated impulses of joints and scalars, N s or N m s
     # [3 nv + 1] chord minus tangent momenta of the steps before, whitened: a series of extrapolation.py
-    momentum_chord: (
-        array2  # [3 nv + 1] chord minus tangent momenta of the step before, whitened, with two differences and the
-    )
-    # order of extrapolation (M-33), √J
+    momentum_chord: array2
     residual_carry: array2  # [nv] momentum residual that the step left and the next one adds, whitened
     # [18 joint + 1] chord terms of the joints' target velocities, without corrections of gaps: a series
-    joint_chord: (
-        array2  # [18 joint + 1] chord terms of loop joints with two differences and the order of extrapolation (M-65),
-    )
+    joint_chord: array2
     # [bilateral] pivot of each row over its free-body value, slowly decaying maximum; negative: row dropped
     pivot_ratio: array2
-    # [PREV_STEP_SIZE] of the step that led here: dt, time its impulses acted (s), ticks after its last sweep, ticks
-    # then left, passes, sweeps, twice its kinetic energy (J)
-    prev_step: (
-        array2  # [7] of the step before: length and time its impulses acted (s); machine ticks after its last sweep
-    )
-    # and ticks then left; outer iterations; sweeps; twice its kinetic energy (J)
+    # [PrevStep.SIZE] of the step that led here: dt, time its impulses acted (s), ticks after its last sweep, ticks then
+    # left, passes, sweeps, twice its kinetic energy (J)
+    prev_step: array2
     control: array2  # [nc] N or N m on all coordinates
     f_ext: array2  # [6 link] wrench about the centre of mass, world axes
     motor_target: array2  # [motor] target position or velocity
@@ -62,20 +54,13 @@ class State:
     launch_step: ints2d  # [1] number of the next step within the launch
     contacts: Contacts  # contacts of this step
     # [1 + 2 contact] contacts of the previous step: how many; shape pair and feature id of each
-    prev_contact_keys: (
-        ints2d  # [1 + 2 contact] contacts of the step before: their number; shape pair and feature number of each
-    )
+    prev_contact_keys: ints2d
     # [6 contact] their impulse and angular impulse on the second body, world axes, N s, N m s
-    prev_contact_impulse: (
-        array2  # [6 contact] their impulses and angular impulses on the second body, world axes, N s or N m s
-    )
+    prev_contact_impulse: array2
     # [10 contact] their point (3, m), normal (3), gap (m), chord velocity (3, m/s), world axes
     prev_contact_geometry: array2
     # [7 contact] first and second differences of their chord velocity (m/s, world axes); how many are known
-    prev_contact_chord: (
-        array2  # [7 contact] first and second differences of their chord terms, world axes (m/s); number of
-    )
-    # known ones
+    prev_contact_chord: array2
     settings: array2  # [len(Setting), 1]
     report: array2  # [REPORT_SIZE]
     q_next: array2  # [nq] positions the step leads to
@@ -83,13 +68,10 @@ class State:
     tau: array2  # [nv] joint impulses of the step's known forces, N s or N m s
     # [4 actuator] request along its path as a step begins: force at the present position, stiffness, damping, and the
     # force at the present position and rate within its limits
-    actuator_request: (
-        array2  # [4 actuator] along its path as a step begins: force at its position, stiffness, damping; force by
-    )
+    actuator_request: array2
     # [4 nc] sums over actuators that are no scalar rows: force, stiffness, damping on each coordinate; friction of
     # gears and brakes
     actuator_load: array2
-    # excepted; friction of gears and brakes
     loop_q_next: array2  # [loop q] coordinates of loop joints that the step leads to
     history: array2  # [REPORT_SIZE · steps] reports of the steps of a launch
 
@@ -143,10 +125,7 @@ class Scratch:
     scalar_position: array2  # [scalar] positions at the start, m or rad
     scalar_position_next: array2  # [scalar] positions at the end
     scalar_K: array2  # [scalar] W·W (inverse effective mass, 1/kg); 0: the row takes no part
-    # [scalar] lower bound of the velocity
-    velocity_lower: (
-        array2  # [scalar] lower bound of the row velocity (m/s or rad/s), or of an actuator's impulse (N s or N m s)
-    )
+    velocity_lower: array2  # [scalar] lower bound of the velocity
     velocity_upper: array2  # [scalar] upper bound
     friction_bound: array2  # [scalar] bound of dry friction, N s
     motor_velocity: array2  # [scalar] target velocity of its motor
@@ -155,12 +134,9 @@ class Scratch:
     compliant_velocity_linear: array2  # [scalar] the same if positions changed as the linear row says
     compliant_gamma: array2  # [scalar] γ = 1/E, 1/kg: the compliant impulse is (compliant_velocity − velocity)/γ
     contact_gap: array2  # [contact] m
-    # [CONTACT_MASS_SIZE contact] inverse of W Wᵀ (9), 1/K_nn, tangential step, K_nt (2), spin, rolling, weight of
-    # impulse changes, lightness: offsets MASS_*
-    contact_mass: (
-        array2  # [CONTACT_K contact] effective mass: inverse of W Wᵀ (9), 1/K_nn, tangential step length, K_tn
-    )
-    # (2), spin, rolling, weight of changes, mean mass over effective mass
+    # [ContactMass.SIZE contact] inverse of W Wᵀ (9), 1/K_nn, tangential step, K_nt (2), spin, rolling, weight of
+    # impulse changes, lightness (`ContactMass`)
+    contact_mass: array2
     contact_tangents: array2  # [6 contact] two tangents, world axes
     contact_target: array2  # [3 contact] target velocities: normal, tangents, m/s
     contact_mu: array2  # [3 contact] friction coefficient, torsional (m), rolling (m)
@@ -188,17 +164,12 @@ class Scratch:
     island_H: array2  # [MAX_ISLAND_DOFS²] Hessian
     island_z_free: array2  # [MAX_ISLAND_DOFS] z without the island's impulses
     island_gradient: array2  # [MAX_ISLAND_DOFS] minus the gradient
-    # [7 contact] velocity beyond the target (3), its change along the search direction (3), normal velocity due to
-    # slip
-    island_velocity: (
-        array2  # [7 contact] velocities beyond their targets, their change along the search direction, lift by
-    )
-    # sliding (M-62), m/s
+    # [7 contact] velocity beyond the target (3), its change along the search direction (3), normal velocity due to slip
+    island_velocity: array2
     island_scalar_velocity: array2  # [2 scalar] velocity, its change along the direction
     # [6 contact] of the halves of both bodies: start of its rows in W, entries a row, start of their coordinates in
     # `index`
     contact_halves: ints2d
-    # `index`
     contact_trees: ints2d  # [2 contact] roots of the trees of its bodies, −1 for the world
     active_tree: ints2d  # [link] 1 for roots of trees that sweeps or pseudo-impulses have moved
     frozen: ints2d  # [contact] 1 for contacts excluded from sweeps
@@ -215,12 +186,8 @@ class Scratch:
     L_row_start: ints2d  # [active bilateral] where column 0 of that row would be in L
     dense_row: array2  # [z_size] kept zero; four rows side by side where the Delassus matrix is built
     scalar_K_projected: array2  # [scalar] |Ŵ|² of the projected row, 1/kg
-    # [scalar, CONTACT_IMPULSES contact] velocity of projected rows beyond Ŵ·z
-    projected_velocity_offset: (
-        array2  # [scalar, CONTACT_P contact] row velocities of projected rows beyond Ŵ·z, m/s or rad/s
-    )
+    projected_velocity_offset: array2  # [scalar, CONTACT_IMPULSES contact] velocity of projected rows beyond Ŵ·z
     p_initial: array2  # [impulse] before the sweeps
-    # other meanings of arrays above, in turns: the same memory under a name for each
     row_impulse_old: array2  # p_old: impulses of the Delassus rows before a sweep, N s
     row_velocity_old: array2  # z_old: their velocities before a sweep, m/s
     row_impulse_direction: array2  # p_direction: search direction of their impulses

@@ -55,10 +55,7 @@ class Layout:
     index: ints  # velocity coordinates of the entries of all rows
     link_index_start: ints  # [link] where the coordinates between a link and its root start in `index`
     link_row_length: ints  # [link] how many there are
-    # [shape] the same for a shape that carries a belt, with its sprocket's coordinates
-    belt_index_start: (
-        ints  # [shape] the same for a shape round which a belt runs: coordinates of its sprocket and its link
-    )
+    belt_index_start: ints  # [shape] the same for a shape that carries a belt, with its sprocket's coordinates
     belt_row_length: ints  # [shape]
     joint_index_start: ints  # [joint] in `index`
     joint_row_length: ints  # [joint] entries of a row
@@ -70,10 +67,7 @@ class Layout:
     scalar_source_kind: ints  # [scalar] TREE_DOF, LOOP_ROW, TURN, COUPLING, SPRING or PATH: what it measures
     # [2 scalar] by kind: coordinate; joint row and loop coordinate; first coordinate of a ball and 3 · limit kind +
     # axis; two scalars; spring; first term and count of a path
-    scalar_source: (
-        ints  # [2 scalar] by kind: coordinate; row; first coordinate of a ball joint and 3 · limit kind + axis;
-    )
-    # scalar rows; spring
+    scalar_source: ints
     scalar_q: ints  # [scalar] position coordinate in q or loop q
     scalar_link: ints  # [scalar] link of a tree coordinate, or loop joint
     scalar_has_position: ints  # [scalar] 1 if it has a position, 0 for rates of a ball joint
@@ -85,10 +79,7 @@ class Layout:
     scalar_upper: wp.array(dtype=real)  # [scalar] m or rad
     scalar_friction: wp.array(dtype=real)  # [scalar] N or N m
     scalar_ratio: wp.array(dtype=real)  # [2 scalar] ratio and offset of a coupling; half-angles of a swing cone
-    # [scalar] where, in `index`, its entries' places in the rows it sums start; −1 there: none
-    summand_map_start: (
-        ints  # [scalar] start in `index` of the places in the rows that a coupling or a path sums, −1 for none
-    )
+    summand_map_start: ints  # [scalar] where, in `index`, its entries' places in the rows it sums start; −1 there: none
     actuators: wp.array(dtype=ActuatorData)  # [actuator] actuators
     actuator_terms: wp.array(dtype=PathTerm)  # terms of their paths
     motor_mode: ints  # [motor] position or velocity
@@ -111,8 +102,7 @@ class Layout:
     detects_contacts: int
     W_size: int  # numbers of W
 
-    # rows that bind both ways, solved directly
-    bilaterals: int  # bilateral rows, solved directly
+    bilaterals: int  # rows that bind both ways, solved directly
     bilateral_W_start: ints  # [bilateral] where it starts in W
     bilateral_row_length: ints  # [bilateral] entries
     bilateral_index_start: ints  # [bilateral] in `index`
@@ -135,10 +125,7 @@ class Layout:
     L_size: int  # numbers of L
     is_maximal: int  # 1 in maximal coordinates: every link is a body on its own
     all_bodies_free: int  # 1 if every link is a free body without armature: its momentum is what impulses make it
-    # groups of bodies in maximal coordinates joined with each other but not with the world
-    floating_groups: (
-        int  # number of groups of bodies joined with each other but not with the world, in maximal coordinates
-    )
+    floating_groups: int  # groups of bodies in maximal coordinates joined with each other but not with the world
     floating_group_start: ints  # [group + 1]
     floating_group_link: ints  # their links
     has_nonlinear_scalars: int  # 1 if some scalars are nonlinear in the velocity coordinates over a step
