@@ -74,25 +74,19 @@ class A:
     """Of a test."""
 
     v: array2  # [nv] velocities, m/s or rad/s
-    k: ints  # [2 line] how many,
+    # [2 scalar] how many,
     # and which
+    k: ints
     n: int
-    # a group
     point: wp.array(dtype=vec3)  # m
-
-    # another
-    x: real
 '''
     fields = struct_tables.struct_fields(source, "A")
     assert fields is not None
     assert [(f.name, f.type, f.shape, f.unit, f.meaning) for f in fields] == [
         ("v", "real", "nv", "m/s or rad/s", "velocities"),
-        ("k", "int", "2 line", "", "how many, and which"),
+        ("k", "int", "2 scalar", "", "how many, and which"),
         ("n", "int", "", "", ""),
-        ("", "", "", "", "a group"),
         ("point", "vec3", "", "m", ""),
-        ("", "", "", "", "another"),
-        ("x", "real", "", "", ""),
     ]
 
 
