@@ -118,13 +118,13 @@ def _rows(number: int, sections: list[str], places: dict[str, set[str]]) -> Iter
         yield f"| {first} | *{NOT_USED.get(number) or NOT_CITED.get(number, 'cited by no code')}* |"
     for file, functions in sorted(places.items()):
         names = sorted(functions - {""}) if functions != {""} else []
-        file = file.removeprefix("sharnir/")
-        cell = f"`{file}`"
+        shown = file.removeprefix("sharnir/")
+        cell = f"`{shown}`"
         for k, name in enumerate(names):
             more = f"{': ' if k == 0 else ', '}`{name}`"
             if k > 0 and len(f"| {first} | {cell}{more} |") > WIDTH:
                 yield f"| {first} | {cell} |"
-                first, cell, more = " | ", f"`{file}`", f": `{name}`"
+                first, cell, more = " | ", f"`{shown}`", f": `{name}`"
             cell += more
         yield f"| {first} | {cell} |"
         first = " | "

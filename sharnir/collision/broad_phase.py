@@ -163,6 +163,16 @@ def find_pairs(broad_phase: BroadPhase, scratch: BroadPhaseScratch, w: int) -> i
         w,
     )
     return find_pairs_by_slabs(
-        scratch.aabb, scratch.aabb_slab, scratch.slab_bits, scratch.candidates, broad_phase.filter_bits, broad_phase.filter_row, broad_phase.count, broad_phase.words, broad_phase.slabs,
-        scratch.pairs, scratch.capacity, w,
-    )  # fmt: skip
+        scratch.aabb,
+        scratch.aabb_slab,
+        scratch.slab_bits,
+        scratch.candidates,
+        broad_phase.filter_bits,
+        broad_phase.filter_row,
+        broad_phase.count,
+        broad_phase.words,
+        broad_phase.slabs,
+        scratch.pairs,
+        scratch.capacity,
+        w,
+    )

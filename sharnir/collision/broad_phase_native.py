@@ -275,9 +275,19 @@ def build_slabs(
 
 @wp.func_native(_complete_native(_STORE_PAIR_NATIVE + _PAIRS_BY_SLABS_NATIVE))
 def find_pairs_by_slabs(
-    box: array2, slab: ints2, marks: word_array2, near: word_array2, allowed: word_array, row: indices, count: int, words: int,
-    slabs: int, pairs: ints2, most: int, w: int,
-) -> int:  # fmt: skip
+    box: array2,
+    slab: ints2,
+    marks: word_array2,
+    near: word_array2,
+    allowed: word_array,
+    row: indices,
+    count: int,
+    words: int,
+    slabs: int,
+    pairs: ints2,
+    most: int,
+    w: int,
+) -> int:
     """Compare every AABB with those after it that share slabs with it along all axes; returns the number of overlapping
     pairs, of which the first `most` are stored."""
     ...

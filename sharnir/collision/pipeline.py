@@ -272,17 +272,23 @@ def _make_kernel(name: str, family: int) -> Any:
     )
 
     def collide_kernel(
-        tree: Tree, ws: Workspace, model: ContactModel, scratch: CollisionScratch, contacts: Contacts, q: array2, v: array2,
-        settings: array2,
-    ):  # fmt: skip
-        """Points of every world at positions q, within a step of velocities v."""
+        tree: Tree,
+        ws: Workspace,
+        model: ContactModel,
+        scratch: CollisionScratch,
+        contacts: Contacts,
+        q: array2,
+        v: array2,
+        dt: array2,
+    ):
+        """Contacts of every world at positions q, within a step of velocities v. dt: [1, 1] s."""
         w = wp.tid()
         poses(tree, ws, q, q, w)
         link_velocities(tree, ws, v, w)
-        needed = find_contacts(tree, ws, model, scratch, settings[0, 0], w)
+        needed = find_contacts(tree, ws, model, scratch, dt[0, 0], w)
         if wp.static(family != ROUND_SHAPES):
             if needed > 0 and needed <= scratch.contacts.capacity:
-                ctx = make_collision_context(tree, ws, model, scratch, settings[0, 0])
+                ctx = make_collision_context(tree, ws, model, scratch, dt[0, 0])
                 needed = cull_speculative(ctx, needed, w)
         export_contacts(scratch, contacts, needed, w)
 

@@ -94,23 +94,44 @@ def _build_geometry(model: Model, device: str) -> Geometry:
         axis=1, keepdims=True
     )
     integers = {
-        "kind": model.shape_kind, "link": model.shape_link, "data": model.shape_data,
-        "hull_vertex_start": model.hull_vertex_start, "hull_face_start": model.hull_face_start,
-        "vertex_neighbour_start": model.hull_edge_start, "vertex_neighbour": model.hull_neighbour,
-        "face_corner_start": model.hull_corner_start, "face_vertex": model.hull_corner, "vertex_face_start": vertex_face_start, "vertex_face": vertex_face,
-        "hull_cell_start": hull_cell_start, "cell_vertex_start": cell_vertex_start, "cell_vertex": cell_vertex,
-        "field_start": model.field_start, "field_rows": model.field_shape[:, 0],
+        "kind": model.shape_kind,
+        "link": model.shape_link,
+        "data": model.shape_data,
+        "hull_vertex_start": model.hull_vertex_start,
+        "hull_face_start": model.hull_face_start,
+        "vertex_neighbour_start": model.hull_edge_start,
+        "vertex_neighbour": model.hull_neighbour,
+        "face_corner_start": model.hull_corner_start,
+        "face_vertex": model.hull_corner,
+        "vertex_face_start": vertex_face_start,
+        "vertex_face": vertex_face,
+        "hull_cell_start": hull_cell_start,
+        "cell_vertex_start": cell_vertex_start,
+        "cell_vertex": cell_vertex,
+        "field_start": model.field_start,
+        "field_rows": model.field_shape[:, 0],
         "field_columns": model.field_shape[:, 1],
-        "mesh_node_start": model.mesh_node_start, "node_skip": model.mesh_node_skip, "node_first": model.mesh_node_first,
-        "node_count": model.mesh_node_count, "mesh_triangle_vertex": model.mesh_corner.reshape(-1),
-        "mesh_opposite_vertex": model.mesh_opposite.reshape(-1), "mesh_neighbour_start": model.mesh_ring_start,
+        "mesh_node_start": model.mesh_node_start,
+        "node_skip": model.mesh_node_skip,
+        "node_first": model.mesh_node_first,
+        "node_count": model.mesh_node_count,
+        "mesh_triangle_vertex": model.mesh_corner.reshape(-1),
+        "mesh_opposite_vertex": model.mesh_opposite.reshape(-1),
+        "mesh_neighbour_start": model.mesh_ring_start,
         "mesh_neighbour": model.mesh_ring,
-    }  # fmt: skip
+    }
     vectors = {
-        "pos": model.shape_pos, "size": compute_half_sizes(model), "box_center": box_center, "box_half": box_half, "vertex": model.hull_vertex,
-        "cell_vertex_position": model.hull_vertex[cell_vertex], "face_normal": model.hull_normal, "node_low": model.mesh_node_low - pad,
-        "node_high": model.mesh_node_high + pad, "mesh_vertex": model.mesh_vertex,
-    }  # fmt: skip
+        "pos": model.shape_pos,
+        "size": compute_half_sizes(model),
+        "box_center": box_center,
+        "box_half": box_half,
+        "vertex": model.hull_vertex,
+        "cell_vertex_position": model.hull_vertex[cell_vertex],
+        "face_normal": model.hull_normal,
+        "node_low": model.mesh_node_low - pad,
+        "node_high": model.mesh_node_high + pad,
+        "mesh_vertex": model.mesh_vertex,
+    }
     for name, value in integers.items():
         setattr(geo, name, wp.array(np.ascontiguousarray(value, dtype=np.int32), dtype=int, device=device))
     for name, value in vectors.items():

@@ -1,4 +1,5 @@
-"""Integration of positions on the configuration manifold: q ⊕ dt v, quaternions by the exponential map (⊕ of M-25, M-27)."""
+"""Integration of positions on the configuration manifold: q ⊕ dt v, quaternions by the exponential map (⊕ of M-25,
+M-27)."""
 
 from __future__ import annotations
 

@@ -27,17 +27,38 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
     loop_q, actuators = int(model.loop_q_start[-1]), len(model.actuator_names)
     chord_contacts = layout.max_contacts if layout.joints else 0
     adjacent_sizes = {
-        "control": model.nc, "f_ext": 6 * model.nb, "motor_target": len(model.motor_names),
-        "actuator_input": actuators, "actuator_brake": actuators, "prev_step": 7,
-        "q": model.nq, "v": model.nv, "P": 6 * model.nb, "loop_q": loop_q, "scalar_velocity": layout.scalars, "p": layout.contact_p_start,
-        "momentum_chord": 3 * model.nv + 1, "residual_carry": model.nv, "joint_chord": 18 * layout.joints + 1, "pivot_ratio": layout.bilaterals,
-        **dict.fromkeys(("actuator_activation", "actuator_force", "actuator_force_end"), actuators), "actuator_rates": 2 * actuators,
-    }  # fmt: skip
+        "control": model.nc,
+        "f_ext": 6 * model.nb,
+        "motor_target": len(model.motor_names),
+        "actuator_input": actuators,
+        "actuator_brake": actuators,
+        "prev_step": 7,
+        "q": model.nq,
+        "v": model.nv,
+        "P": 6 * model.nb,
+        "loop_q": loop_q,
+        "scalar_velocity": layout.scalars,
+        "p": layout.contact_p_start,
+        "momentum_chord": 3 * model.nv + 1,
+        "residual_carry": model.nv,
+        "joint_chord": 18 * layout.joints + 1,
+        "pivot_ratio": layout.bilaterals,
+        **dict.fromkeys(("actuator_activation", "actuator_force", "actuator_force_end"), actuators),
+        "actuator_rates": 2 * actuators,
+    }
     sizes = {
-        "report": REPORT_SIZE, "actuator_request": 4 * actuators, "actuator_load": 4 * model.nc,
-        "prev_contact_impulse": 6 * layout.max_contacts, "prev_contact_geometry": 10 * layout.max_contacts, "prev_contact_chord": 7 * chord_contacts,
-        "q_next": model.nq, "v_next": model.nv, "tau": model.nv, "loop_q_next": loop_q, "history": REPORT_SIZE * history,
-    }  # fmt: skip
+        "report": REPORT_SIZE,
+        "actuator_request": 4 * actuators,
+        "actuator_load": 4 * model.nc,
+        "prev_contact_impulse": 6 * layout.max_contacts,
+        "prev_contact_geometry": 10 * layout.max_contacts,
+        "prev_contact_chord": 7 * chord_contacts,
+        "q_next": model.nq,
+        "v_next": model.nv,
+        "tau": model.nv,
+        "loop_q_next": loop_q,
+        "history": REPORT_SIZE * history,
+    }
     out = State()
     for name, array in allocate_contiguous(adjacent_sizes, worlds, device).items():
         setattr(out, name, array)

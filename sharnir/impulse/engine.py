@@ -193,7 +193,7 @@ class ImpulseEngine:
         arguments = [self.tree, self._here, model, self._work.collision, state.contacts, state.q, state.v]
         convex = collide_convex_kernel if model.only_convex else collide_all_kernel
         kernel = collide_round_kernel if model.only_round else convex
-        return [Launch(kernel, [*arguments, state.settings])]
+        return [Launch(kernel, [*arguments, state.settings[Setting.DT : Setting.DT + 1]])]
 
     def _zero_turn(self) -> None:
         if self._on_gpu:

@@ -1,8 +1,7 @@
 """Nothing but the state goes from step to step: scratch that is spoilt in between changes no bit.
 
 All arrays of the scratch, and those of the state that are no part of what is saved, are filled with NaN, integers with
-0x7f7f7f7f, before every step. `KEPT` are those that may hold something from step to step, `LEAKS` those that must not
-and do.
+0x7f7f7f7f, before every step. `KEPT` are those that may hold something from step to step.
 """
 
 from __future__ import annotations
@@ -24,15 +23,6 @@ KEPT = {
     "work.joint_gap": "zero for the rows that a joint does not have, for good: the aims of all six are followed",
     "work.dense_row": "zero between uses, by whoever used it",
 }
-LEAKS = {
-    "work.projected_velocity_offset": "sweeps of positions add it to limits also where rows are not solved directly "
-    "and nobody sets it",
-    "work.joint_row_dropped": "steps by method='paper' read it and never set it",
-    "state.contacts.count": "where the step itself finds contacts, whether rows are solved directly is decided by the "
-    "number of the step before",
-    "state.report": "a start copies passes and sweeps from it: see test_reset_is_a_fresh_start_with_contacts",
-}
-READ_BY_START = "state.report"  # every step clears it
 TICKS = {"prev_step": (PrevStep.TICKS_TAIL, PrevStep.TICKS_LEFT)}  # rows of saved arrays that are the machine's
 DIRECT: dict[str, Any] = {"bilateral": "direct"}
 SWEEP: dict[str, Any] = {"bilateral": "sweep"}
@@ -44,10 +34,6 @@ SMALLER = {"pile": {"n": 8}, "balls": {"n": 27}, "mixed": {"n": 20}}
 POINTS = ("pendulum", "double_pendulum", "rods")  # bodies without inertia: simgc only
 
 both = pytest.mark.parametrize("solver", ["simgc", "simmc"])
-
-
-def leak(reason: str) -> pytest.MarkDecorator:
-    return pytest.mark.xfail(strict=True, raises=(AssertionError, sh.SimulationError), reason=reason)
 
 
 def arrays_of(struct: Any, prefix: str) -> Iterator[tuple[str, wp.array]]:
@@ -106,8 +92,7 @@ def check(scene: str, steps: int, spoilt: set[str] | None = None, look: bool = F
     """spoilt: left out, all that may be."""
     model, dt = sh.compile(scenes.make(scene, **SMALLER.get(scene, {}))), scenes.find(scene).dt
     plain, other = (sh.Simulation(model, dt=dt, **settings) for _ in range(2))
-    kept = {*KEPT, *LEAKS} - ({READ_BY_START} if not look else set())
-    wanted = set(scratch(other)) - kept if spoilt is None else spoilt
+    wanted = set(scratch(other)) - set(KEPT) if spoilt is None else spoilt
     if not wanted <= set(scratch(other)):
         raise KeyError(*wanted)
     assert run(plain, steps, set(), look) == run(other, steps, wanted, look)
@@ -115,7 +100,7 @@ def check(scene: str, steps: int, spoilt: set[str] | None = None, look: bool = F
 
 def test_names_that_are_exempt_exist() -> None:
     sim = sh.Simulation(scenes.make("grasp"), solver="simmc")
-    assert {*KEPT, *LEAKS} <= set(scratch(sim))
+    assert set(KEPT) <= set(scratch(sim))
     assert len(scratch(sim)) > 120 and "work.collision.axis_cache" in scratch(sim)
 
 
@@ -147,17 +132,14 @@ def test_spoilt_scratch_changes_no_bit_of_any_scene(scene: str, way: str, solver
 @pytest.mark.parametrize(
     ("name", "scene", "solver", "settings", "look"),
     [
-        pytest.param(name, *case, marks=leak(LEAKS[name]), id=f"{name} {case[0]}")
-        for name, *case in (
-            ("work.projected_velocity_offset", "gripper", "simmc", PAPER, False),
-            ("work.projected_velocity_offset", "grasp", "simmc", SWEEP, False),
-            ("work.joint_row_dropped", "four_bar", "simgc", PAPER, False),
-            ("work.joint_row_dropped", "four_bar", "simmc", PAPER, False),
-            ("state.contacts.count", "humanoid", "simmc", DIRECT, False),
-            ("state.report", "box_on_slope", "simgc", PAPER, True),
-        )
+        ("work.projected_velocity_offset", "gripper", "simmc", PAPER, False),
+        ("work.projected_velocity_offset", "grasp", "simmc", SWEEP, False),
+        ("work.joint_row_dropped", "four_bar", "simgc", PAPER, False),
+        ("work.joint_row_dropped", "four_bar", "simmc", PAPER, False),
+        ("state.contacts.count", "humanoid", "simmc", DIRECT, False),
+        ("state.report", "box_on_slope", "simgc", PAPER, True),
     ],
 )
 def test_nothing_leaks(name: str, scene: str, solver: str, settings: dict[str, Any], look: bool) -> None:
-    """What is mended here is to be struck from `LEAKS`."""
+    """Arrays that once carried something from step to step: each alone is spoilt where it was read."""
     check(scene, 12, {name}, look, solver=solver, **settings)

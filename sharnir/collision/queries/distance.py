@@ -89,9 +89,15 @@ def allocate_contact_list(capacity: int, columns: int, device: str) -> ContactLi
 
 @wp.kernel
 def pair_contacts_kernel(
-    geo: Geometry, rot: wp.array(dtype=mat33), pos: wp.array(dtype=vec3), a: int, b: int, margin: real, contacts: ContactList,
+    geo: Geometry,
+    rot: wp.array(dtype=mat33),
+    pos: wp.array(dtype=vec3),
+    a: int,
+    b: int,
+    margin: real,
+    contacts: ContactList,
     count: indices,
-):  # fmt: skip
+):
     """Find the contacts of two shapes."""
     w = wp.tid()
     ctx = make_narrow_phase_context(geo, contacts, margin, w)

@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     from sharnir.model.model import Model
 
 ROW_FIELDS = {
-    "bilateral_W_start": "start", "bilateral_index_start": "first", "bilateral_p": "p", "bilateral_kind": "act", "bilateral_source": "of",
+    "bilateral_W_start": "start",
+    "bilateral_index_start": "first",
+    "bilateral_p": "p",
+    "bilateral_kind": "act",
+    "bilateral_source": "of",
     "bilateral_free_K": "weight",
-}  # fmt: skip
+}
 
 
 def lay_out_bilateral(
@@ -48,8 +52,18 @@ def lay_out_bilateral(
     for l, r in enumerate(builder.rows):
         kinds = bilateral_kinds(model, r)
         bounded.append(r["acts"] & ~sum(1 << act for act in kinds))
-        rows += [{"start": r["start"], "first": r["first"], "p": scalar_p_start + SCALAR_IMPULSES * l + act, "act": act, "of": l,
-                  "entries": r["entries"], "weight": 0.0} for act in kinds]  # fmt: skip
+        rows += [
+            {
+                "start": r["start"],
+                "first": r["first"],
+                "p": scalar_p_start + SCALAR_IMPULSES * l + act,
+                "act": act,
+                "of": l,
+                "entries": r["entries"],
+                "weight": 0.0,
+            }
+            for act in kinds
+        ]
     if not rows or not model.loops + len(model.coupling_names):
         rows, bounded = [], [r["acts"] for r in builder.rows]  # nothing but lines of their own: a sweep does as well
     rows = [rows[b] for b in find_elimination_order([r["entries"] for r in rows])]
@@ -63,11 +77,18 @@ def lay_out_bilateral(
         **{field: [r[fact] for r in rows] for field, fact in ROW_FIELDS.items()},
         "bilateral_row_length": [len(r["entries"]) for r in rows],
         "bilateral_slack": [model.nv + slacks[b] - 1 if r["act"] == COMPLIANT_ROW else -1 for b, r in enumerate(rows)],
-        "envelope_first_column": first_column, "envelope_row_start": np.cumsum([0, *sizes])[:-1],
-        "coupled_row_start": np.cumsum([0, *(len(n) for n in coupled)]), "coupled_rows": [j for n in coupled for j in n],
+        "envelope_first_column": first_column,
+        "envelope_row_start": np.cumsum([0, *sizes])[:-1],
+        "coupled_row_start": np.cumsum([0, *(len(n) for n in coupled)]),
+        "coupled_rows": [j for n in coupled for j in n],
         "scalar_bounded_kinds": bounded,
-        "facts": {"bilaterals": len(rows), "z_size": width, "identity_index_start": builder.append_index(list(range(width))), "L_size": sum(sizes)},
-    }  # fmt: skip
+        "facts": {
+            "bilaterals": len(rows),
+            "z_size": width,
+            "identity_index_start": builder.append_index(list(range(width))),
+            "L_size": sum(sizes),
+        },
+    }
 
 
 def find_floating_groups(model: Model) -> list[list[int]]:

@@ -34,9 +34,14 @@ if TYPE_CHECKING:
 # numbers, of all projected contact rows: beyond, fewer contacts than max_contacts are projected
 MAX_PROJECTED_SIZE = 20_000_000
 SCALAR_INT_FIELDS = {
-    "scalar_source_kind": "kind", "scalar_q": "q", "scalar_link": "link", "scalar_has_position": "measured", "scalar_row_kinds": "acts",
-    "scalar_motor": "motor", "scalar_is_summand": "needed",
-}  # fmt: skip
+    "scalar_source_kind": "kind",
+    "scalar_q": "q",
+    "scalar_link": "link",
+    "scalar_has_position": "measured",
+    "scalar_row_kinds": "acts",
+    "scalar_motor": "motor",
+    "scalar_is_summand": "needed",
+}
 LINE_REALS = {"scalar_lower": "lower", "scalar_upper": "upper", "scalar_friction": "friction"}
 MAX_DELASSUS_ROWS = 96  # rows of the largest dense Delassus matrix
 

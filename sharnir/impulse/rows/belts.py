@@ -154,16 +154,50 @@ def _belt_rows_native(lanes: int) -> str:
 
 @wp.func_native(_belt_rows_native(LANES_4))
 def whiten_belt_contact_3(
-    parent: indices, dof: indices, S: array2, U: array2, rsD: array2, normal: vec3, t1: vec3, t2: vec3, ra: vec3,
-    rb: vec3, a: int, b: int, pull_a: BeltMotion, pull_b: BeltMotion, W: array2, start: int, length: int, rows: int, w: int,
-) -> int: ...  # fmt: skip
+    parent: indices,
+    dof: indices,
+    S: array2,
+    U: array2,
+    rsD: array2,
+    normal: vec3,
+    t1: vec3,
+    t2: vec3,
+    ra: vec3,
+    rb: vec3,
+    a: int,
+    b: int,
+    pull_a: BeltMotion,
+    pull_b: BeltMotion,
+    W: array2,
+    start: int,
+    length: int,
+    rows: int,
+    w: int,
+) -> int: ...
 
 
 @wp.func_native(_belt_rows_native(LANES_8))
 def whiten_belt_contact_6(
-    parent: indices, dof: indices, S: array2, U: array2, rsD: array2, normal: vec3, t1: vec3, t2: vec3, ra: vec3,
-    rb: vec3, a: int, b: int, pull_a: BeltMotion, pull_b: BeltMotion, W: array2, start: int, length: int, rows: int, w: int,
-) -> int: ...  # fmt: skip
+    parent: indices,
+    dof: indices,
+    S: array2,
+    U: array2,
+    rsD: array2,
+    normal: vec3,
+    t1: vec3,
+    t2: vec3,
+    ra: vec3,
+    rb: vec3,
+    a: int,
+    b: int,
+    pull_a: BeltMotion,
+    pull_b: BeltMotion,
+    W: array2,
+    start: int,
+    length: int,
+    rows: int,
+    w: int,
+) -> int: ...
 
 
 @wp.func

@@ -102,8 +102,14 @@ def dot_scalar_interleaved(plan: Layout, work: Scratch, l: int, w: int):
     """Dot products of scalar row l with the rows in the interleaved dense scratch: three entries of A, of which only
     the first counts where the scratch holds a scalar row."""
     return dot_interleaved(
-        work.W, plan.scalar_W_start[l], plan.scalar_row_length[l], plan.index, plan.scalar_index_start[l], work.dense_row, w
-    )  # fmt: skip
+        work.W,
+        plan.scalar_W_start[l],
+        plan.scalar_row_length[l],
+        plan.index,
+        plan.scalar_index_start[l],
+        work.dense_row,
+        w,
+    )
 
 
 @wp.func

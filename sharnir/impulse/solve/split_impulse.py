@@ -133,8 +133,8 @@ def begin_push(state: State, contacts: int, dt: real, w: int):
 
 @wp.func
 def check_pseudo_progress(push0: PushLoop):
-    """After a sweep: where progress stalls contacts become compliant, and wedged ones share what cannot be undone; if it
-    stalls again sweeps end."""
+    """After a sweep: where progress stalls contacts become compliant, and wedged ones share what cannot be undone; if
+    it stalls again sweeps end."""
     push = push0
     if push.n % PSEUDO_PATIENCE == 0 and push.contacts > 0:
         before = push.checked

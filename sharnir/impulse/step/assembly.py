@@ -81,6 +81,7 @@ def factor_row_blocks(ctx: StepContext, options: RowOptions, w: int):
     Returns the smallest pivot ratio of the loops relative to their past."""
     if options.at_new_poses == 0:
         store_contact_count(ctx.layout, ctx.state, ctx.work, w)
+        put_int(ctx.work.status, Status.IS_DIRECT, w, use_direct(ctx.layout, ctx.state, w))
     else:
         drop_unilateral_rows(ctx.layout, ctx.work, w)
     weakest = real(1.0)

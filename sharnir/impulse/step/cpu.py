@@ -111,10 +111,14 @@ def initialise_kernel(ctx: StepContext):
     while d < ctx.layout.scalars:
         set_item(ctx.state.scalar_velocity, d, w, real(0.0))
         d += 1
-    d = int(0)
-    while d < 7:
-        set_item(ctx.state.prev_step, d, w, real(0.0))
-        d += 1
+    i = int(0)
+    while i < PrevStep.SIZE:
+        set_item(ctx.state.prev_step, i, w, real(0.0))
+        i += 1
+    i = int(0)
+    while i < REPORT_SIZE:
+        set_item(ctx.state.report, i, w, real(0.0))  # its counts steer the first step
+        i += 1
     reset_chord(ctx.layout, ctx.state, w)
     d = int(0)
     while d < ctx.layout.bilaterals:

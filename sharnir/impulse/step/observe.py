@@ -17,12 +17,12 @@ from sharnir.impulse.data import StepContext, make_row_options
 from sharnir.impulse.rows.actuators import request_actuator_forces
 from sharnir.impulse.rows.contact_frame import exclude_open_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
-from sharnir.impulse.slots import Method, PrevStep, Setting, Status, StatusReal
+from sharnir.impulse.slots import Method, PrevStep, Setting, StatusReal
 from sharnir.impulse.solve.pgs_sweep import apply_impulses
 from sharnir.impulse.solve.strategy import solve_rows
-from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, use_direct
+from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses
 from sharnir.impulse.step.free_motion import compute_joint_impulses, load_momenta_after_forces
-from sharnir.kernels.columns import get3, item, put, put_int, set_item
+from sharnir.kernels.columns import get3, item, put, set_item
 from sharnir.kernels.types import KERNEL_OPTIONS, VEC3, array2, read_ticks, real, vec3
 from sharnir.kernels.vector_ops import clear
 
@@ -63,7 +63,6 @@ def synchronise_velocities(ctx: StepContext, dt: real, force_share: real, v: arr
         warm_factor = h / item(ctx.state.prev_step, PrevStep.FORCE_TIME, w)
         put(ctx.work.status_real, StatusReal.WARM_FACTOR, w, warm_factor)
         load_previous_impulses(ctx.layout, ctx.state, ctx.work, warm_factor, w)
-        put_int(ctx.work.status, Status.IS_DIRECT, w, use_direct(ctx.layout, ctx.state, w))
         find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
         assemble_rows(ctx, make_row_options(h, ctx.state.settings[Setting.DT, 0], real(2.0), 1), w)
         exclude_open_contacts(ctx.work, w)

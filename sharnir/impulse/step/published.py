@@ -13,7 +13,7 @@ from sharnir.impulse.data import StepContext, make_row_options
 from sharnir.impulse.rows.assembly import measure_joint_gaps
 from sharnir.impulse.rows.contact_matching import store_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
-from sharnir.impulse.slots import Method, Setting, Status, StatusReal
+from sharnir.impulse.slots import JOINT_ROWS, Method, Setting, StatusReal
 from sharnir.impulse.solve.pgs_sweep import apply_impulses
 from sharnir.impulse.solve.strategy import solve_and_report
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses
@@ -26,7 +26,7 @@ from sharnir.impulse.step.position_phase import (
     run_split_impulses,
 )
 from sharnir.impulse.step.step import velocity_deadline_of, warm_start_factor
-from sharnir.kernels.columns import get, put, put_int
+from sharnir.kernels.columns import get, put
 from sharnir.kernels.types import real
 from sharnir.kernels.vector_ops import clear, copy
 
@@ -42,7 +42,7 @@ def published_step(ctx: StepContext, end: wp.float64, w: int):
     else:
         load_free_motion(ctx, dt, dt, w)
         inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, 1, w)
-    put_int(ctx.work.status, Status.IS_DIRECT, w, 0)
+    clear(ctx.work.joint_row_dropped, JOINT_ROWS * ctx.layout.joints, w)  # no row is given up in this method
     put(ctx.work.status_real, StatusReal.WARM_FACTOR, w, warm_start_factor(ctx.state, dt, w))
     load_previous_impulses(ctx.layout, ctx.state, ctx.work, get(ctx.work.status_real, StatusReal.WARM_FACTOR, w), w)
     find_contacts(ctx, dt, w)

@@ -15,7 +15,7 @@ from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.extrapolation import extrapolation_order_of
 from sharnir.impulse.slots import Phase, PrevStep, ReportItem, Setting, Status, StatusReal
 from sharnir.impulse.solve.pgs_sweep import apply_model_impulses
-from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, step_row_options, use_direct
+from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, step_row_options
 from sharnir.impulse.step.commit import DIVERGED_POSITION, commit_positions, commit_velocities
 from sharnir.impulse.step.free_motion import load_free_motion
 from sharnir.impulse.step.momentum_ops import predict_momenta
@@ -56,12 +56,11 @@ def warm_start_factor(state: State, h: real, w: int):
 
 @wp.func
 def begin_step(ctx: StepContext, end: wp.float64, w: int):
-    """Begin a step: h = (dt_prev + dt)/2, warm-start factor, direct or swept bilateral rows, flags."""
+    """Begin a step: h = (dt_prev + dt)/2, warm-start factor, flags."""
     h = real(0.5) * (item(ctx.state.prev_step, PrevStep.DT, w) + ctx.state.settings[Setting.DT, 0])
     put(ctx.work.status_real, StatusReal.FORCE_TIME, w, h)
     put(ctx.work.status_real, StatusReal.WARM_FACTOR, w, warm_start_factor(ctx.state, h, w))
     put(ctx.work.status_real, StatusReal.LAST_OPENING, w, DIVERGED_POSITION)
-    put_int(ctx.work.status, Status.IS_DIRECT, w, use_direct(ctx.layout, ctx.state, w))
     put_int(ctx.work.status, Status.CORRECTION, w, 0)
     put_int(ctx.work.status, Status.CORRECTING, w, 1)
     put_int(ctx.work.status, Status.POSITIONS_MOVED, w, 0)
