@@ -79,7 +79,8 @@ def index_expressions(function: ast.FunctionDef) -> Iterator[ast.expr]:
 
 
 def check_indices(path: Path, tree: ast.Module) -> Iterator[Finding]:
-    """Bare integers in index expressions; 3 as modulus of `(k + 1) % 3`, the cycle of a vector's components, is none."""
+    """Bare integers in index expressions; 3 as modulus of `(k + 1) % 3`, the cycle of a vector's components,
+    is none."""
     seen: set[tuple[int, int]] = set()
     for function, _ in kernel_functions(tree):
         for expression in index_expressions(function):

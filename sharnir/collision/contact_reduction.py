@@ -22,7 +22,8 @@ def copy_contact(contacts: ContactList, source: int, target: int, w: int):
 
 @wp.func
 def contact_dissimilarity(contacts: ContactList, k: int, normal: vec3, point: vec3, sphere: WorldSphere, w: int):
-    """Squared distance (m²) of stored contact k from another: of positions, plus of normals times the sphere's radius."""
+    """Squared distance (m²) of stored contact k from another: of positions, plus of normals times the sphere's
+    radius."""
     d = get3(contacts.point, k, w) - point
     e = (get3(contacts.normal, k, w) - normal) * sphere.radius
     return wp.dot(d, d) + wp.dot(e, e)

@@ -30,7 +30,8 @@ class ArticulatedBody:
 
 @wp.func
 def link_inertia(tree: Tree, ws: Workspace, i: int, w: int):
-    """Centre of mass of link i relative to the pivot, m, and its inertia about the centre of mass, kg m², world axes."""
+    """Centre of mass of link i relative to the pivot, m, and its inertia about the centre of mass, kg m²,
+    world axes."""
     R = get33(ws.R, i, w)
     return get3(ws.x, i, w) + R * tree.com[i], sym_rotate(R, tree.inertia[i])
 

@@ -131,7 +131,8 @@ def unwrap_angle(angle: real, reference: real):
 
 @wp.func
 def store_loop_row(rows: LoopRows, r: int, s: LoopFrames, force: vec3, torque: vec3, w: int):
-    """Store the wrench of row r: a force at x_C and a torque on b, and its opposite on a, each about the link's pivot."""
+    """Store the wrench of row r: a force at x_C and a torque on b, and its opposite on a, each about the
+    link's pivot."""
     put3(rows.Ja, 2 * r, w, force)
     put3(rows.Ja, 2 * r + 1, w, torque + wp.cross(s.ra, force))
     put3(rows.Jb, 2 * r, w, force)

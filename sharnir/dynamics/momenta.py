@@ -173,7 +173,8 @@ def chord_momenta(tree: Tree, ws: Workspace, v: array2, dt: real, w: int):
 
 @wp.func
 def add_tangent_momenta(tree: Tree, ws: Workspace, w: int):
-    """C += momenta (p, L about the centre of mass) of the links at the velocities ws.a that the last outward pass left."""
+    """C += momenta (p, L about the centre of mass) of the links at the velocities ws.a that the last outward
+    pass left."""
     i = int(0)
     while i < tree.links:
         om = get3(ws.a, 2 * i + 1, w)
@@ -185,7 +186,8 @@ def add_tangent_momenta(tree: Tree, ws: Workspace, w: int):
 
 @wp.func
 def tangent_momenta(tree: Tree, ws: Workspace, w: int):
-    """C ← momenta (p, L about the centre of mass) of the links at the velocities ws.a that the last outward pass left."""
+    """C ← momenta (p, L about the centre of mass) of the links at the velocities ws.a that the last outward
+    pass left."""
     i = int(0)
     while i < 2 * tree.links:
         put3(ws.C, i, w, vec3())

@@ -21,7 +21,8 @@ _LANE_SUM_NATIVE = "for (int o = LANES / 2; o > 0; o /= 2) x += __shfl_xor_sync(
 
 
 def _synced_native(code: str, otherwise: str = "") -> str:
-    """Native code that begins by synchronising the lanes; otherwise: what is compiled where no warp works on a world."""
+    """Native code that begins by synchronising the lanes; otherwise: what is compiled where no warp works on a
+    world."""
     return SYNC_LANES_NATIVE + _unsynced_native(code, otherwise)
 
 

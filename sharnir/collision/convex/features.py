@@ -142,7 +142,8 @@ def write_face_corners(geo: Geometry, S: ShapePose, d: vec3, face: int, polygons
 
 @wp.func
 def _write_axis_segment(S: ShapePose, d: vec3, polygons: Polygons, at: int):
-    """Write the two ends of a capsule's axis, or of the side line of a cylinder that is its support along d; returns 2."""
+    """Write the two ends of a capsule's axis, or of the side line of a cylinder that is its support along d;
+    returns 2."""
     offset = vec3()
     if S.kind == CYLINDER:
         e = wp.transpose(S.R) * d

@@ -78,7 +78,8 @@ def _cylinder_support(S: ShapePose, e: vec3):
 
 @wp.func
 def find_rim_support(S: ShapePose, d: vec3):
-    """Whether the support of a cylinder along a unit vector d (world) is a single rim point, and that point (world, m)."""
+    """Whether the support of a cylinder along a unit vector d (world) is a single rim point, and that point
+    (world, m)."""
     e = wp.transpose(S.R) * d
     is_single = S.kind == CYLINDER and wp.abs(e[2]) > MIN_RIM_OBLIQUITY and wp.abs(e[2]) < real(1.0) - MIN_RIM_OBLIQUITY
     return is_single, S.x + S.R * _cylinder_support(S, e)

@@ -92,7 +92,8 @@ def lay_out_bilateral(
 
 
 def find_floating_groups(model: Model) -> list[list[int]]:
-    """Groups of bodies in maximal coordinates that joints and springs connect with each other but not with the world."""
+    """Groups of bodies in maximal coordinates that joints and springs connect with each other but not with the
+    world."""
     if not (model.implicit_free == 1).all() or not model.loops:
         return []
     from scipy.sparse import coo_matrix

@@ -70,7 +70,8 @@ def ensure_delassus(plan: Layout, work: Scratch, w: int):
 
 @wp.func
 def scatter_contact_interleaved(plan: Layout, work: Scratch, c: int, sign: real, w: int):
-    """Write the three rows of contact c, interleaved, into the dense scratch, times `sign`; sign 0 clears the entries."""
+    """Write the three rows of contact c, interleaved, into the dense scratch, times `sign`; sign 0 clears the
+    entries."""
     side = int(0)
     while side < 2:
         at = 6 * c + 3 * side
@@ -83,7 +84,8 @@ def scatter_contact_interleaved(plan: Layout, work: Scratch, c: int, sign: real,
 
 @wp.func
 def scatter_scalar_interleaved(plan: Layout, work: Scratch, l: int, sign: real, w: int):
-    """Write scalar row l into the first lane of the interleaved dense scratch, times `sign`; sign 0 clears the entries."""
+    """Write scalar row l into the first lane of the interleaved dense scratch, times `sign`; sign 0 clears the
+    entries."""
     scatter_interleaved(
         work.W,
         plan.scalar_W_start[l],

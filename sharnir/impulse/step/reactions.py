@@ -30,7 +30,8 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 @wp.func
 def subtract_impulse(ws: Workspace, link: int, r: vec3, f: vec3, n: vec3, w: int):
-    """Subtract a known impulse, a force at r from the pivot and a torque, from what the tree's joints must give a link."""
+    """Subtract a known impulse, a force at r from the pivot and a torque, from what the tree's joints must
+    give a link."""
     if link >= 0:
         put3(ws.p, 2 * link, w, get3(ws.p, 2 * link, w) - f)
         put3(ws.p, 2 * link + 1, w, get3(ws.p, 2 * link + 1, w) - n - wp.cross(r, f))

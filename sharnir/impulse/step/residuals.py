@@ -30,7 +30,8 @@ from sharnir.kernels.vector_ops import row_dot
 
 @wp.func
 def evaluate_end_pose(ctx: StepContext, with_gaps: int, dt: real, w: int):
-    """Evaluate the end configuration q ⊕ dt v_next: poses, scalar positions and, if with_gaps, errors of loop joints."""
+    """Evaluate the end configuration q ⊕ dt v_next: poses, scalar positions and, if with_gaps, errors of loop
+    joints."""
     integrate_positions(ctx.tree, ctx.state.q, ctx.state.v_next, dt, ctx.state.q_next, w)
     poses(ctx.tree, ctx.there, ctx.state.q_next, ctx.state.q_next, w)
     if with_gaps == 1:
@@ -139,7 +140,8 @@ def set_scalar_targets(ctx: StepContext, z: array2, dt: real, w: int):
 
 @wp.func
 def compute_chord_residual(ctx: StepContext, dt: real, w: int):
-    """z_residual ← residual of the momentum balance over the step, ρ = z_momentum + Wᵀp − zc(v) (M-33); returns |ρ|²."""
+    """z_residual ← residual of the momentum balance over the step, ρ = z_momentum + Wᵀp − zc(v) (M-33);
+    returns |ρ|²."""
     chord_momenta(ctx.tree, ctx.here, ctx.state.v_next, dt, w)
     d = int(0)
     while d < ctx.layout.dofs:

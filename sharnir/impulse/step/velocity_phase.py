@@ -156,7 +156,8 @@ def evaluate(ctx: StepContext, end: wp.float64, w: int):
 
 @wp.func
 def evaluate_motion(ctx: StepContext, end: wp.float64, w: int):
-    """Velocities and momenta that the impulses lead to; in ITERATE also the squared residual of the momentum balance."""
+    """Velocities and momenta that the impulses lead to; in ITERATE also the squared residual of the momentum
+    balance."""
     phase = get_int(ctx.work.status, Status.PHASE, w)
     if phase != Phase.DONE:
         dt = ctx.state.settings[Setting.DT, 0]

@@ -70,7 +70,8 @@ def put3_at(target: array2, at: int, value: vec3, w: int):
 
 @wp.func
 def contact_velocity_along(work: Scratch, c: int, alpha: real, w: int):
-    """Velocity of contact c minus its target at z + alpha · direction, with the slip lift μ|s_t| on its normal (M-62)."""
+    """Velocity of contact c minus its target at z + alpha · direction, with the slip lift μ|s_t| on its normal
+    (M-62)."""
     at = IslandVelocity.SIZE * c
     s = vec3(
         get(work.island_velocity, at, w), get(work.island_velocity, at + 1, w), get(work.island_velocity, at + 2, w)

@@ -61,7 +61,8 @@ def root_of_scalar(plan: Layout, l: int, k: int):
 
 @wp.func
 def build_islands(plan: Layout, state: State, work: Scratch, w: int):
-    """Build the islands: union of trees over contacts and scalar rows, and the number of velocity coordinates of each."""
+    """Build the islands: union of trees over contacts and scalar rows, and the number of velocity coordinates
+    of each."""
     i = int(0)
     while i < plan.links:
         put_int(work.island_parent, i, w, i)
@@ -95,7 +96,8 @@ def find_contact_island(plan: Layout, state: State, work: Scratch, c: int, w: in
 
 @wp.func
 def skip_large_islands(plan: Layout, state: State, work: Scratch, w: int):
-    """Mark the contacts of islands larger than MAX_ISLAND_DOFS coordinates as handled, by zeroing their impulse change."""
+    """Mark the contacts of islands larger than MAX_ISLAND_DOFS coordinates as handled, by zeroing their
+    impulse change."""
     c = int(0)
     while c < contact_count(work, w):
         if get_int(work.island_size, find_contact_island(plan, state, work, c, w), w) > MAX_ISLAND_DOFS:
