@@ -21,7 +21,7 @@ from sharnir.collision.broad_phase import (
     upload_broad_phase,
 )
 from sharnir.collision.filters import CollisionFilter
-from sharnir.enums import BOX, HALF_SPACE
+from sharnir.enums import ShapeKind
 from sharnir.kernels.types import KERNEL_OPTIONS, np_real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
@@ -77,7 +77,7 @@ def measure(boxes: np.ndarray, shake: float) -> tuple[float, float, int]:
     moves = np.random.default_rng(1).normal(0.0, shake, (VARIANTS, count, 1, 3))
     variants = (boxes + moves).astype(np_real)
     ones = np.ones(count, dtype=int)
-    kind = np.where(np.arange(count) == 0, HALF_SPACE, BOX)
+    kind = np.where(np.arange(count) == 0, ShapeKind.HALF_SPACE, ShapeKind.BOX)
     broad = upload_broad_phase(kind, CollisionFilter(np.arange(count) - 1, ones, ones), "cpu")
     work = allocate_broad_phase_scratch(count, 30 * count, 1, "cpu")
     out = wp.zeros(1, dtype=int)

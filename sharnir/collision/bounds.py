@@ -5,7 +5,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collision.shapes import Geometry
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL
+from sharnir.enums import ShapeKind
 from sharnir.kernels.types import column, mat33, real, vec3
 
 
@@ -22,15 +22,15 @@ def aabb_half_extents(geo: Geometry, s: int, R: mat33, rounds_only: bool):
     kind = geo.kind[s]
     size = geo.size[s]
     out = vec3(geo.bounding_radius[s], geo.bounding_radius[s], geo.bounding_radius[s])
-    if not rounds_only and (kind == BOX or kind == CYLINDER or kind == HULL):
+    if not rounds_only and (kind == ShapeKind.BOX or kind == ShapeKind.CYLINDER or kind == ShapeKind.HULL):
         k = int(0)
         while k < 3:
             out[k] = box_extent_along(geo.box_half[s], R[k, 0], R[k, 1], R[k, 2])
             k += 1
-    elif kind == CAPSULE:
+    elif kind == ShapeKind.CAPSULE:
         z = column(R, 2) * size[1]
         out = vec3(wp.abs(z[0]), wp.abs(z[1]), wp.abs(z[2])) + vec3(size[0], size[0], size[0])
-    elif kind == HALF_SPACE:
+    elif kind == ShapeKind.HALF_SPACE:
         out = vec3(real(wp.inf), real(wp.inf), real(wp.inf))
     return out
 
@@ -38,7 +38,7 @@ def aabb_half_extents(geo: Geometry, s: int, R: mat33, rounds_only: bool):
 @wp.func
 def has_tight_box(kind: int):
     """Whether a shape has an oriented bounding box tighter than its bounding sphere: box, cylinder or hull."""
-    return kind == BOX or kind == CYLINDER or kind == HULL
+    return kind == ShapeKind.BOX or kind == ShapeKind.CYLINDER or kind == ShapeKind.HULL
 
 
 @wp.func

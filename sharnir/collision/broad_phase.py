@@ -29,7 +29,7 @@ from sharnir.collision.broad_phase_native import (
     word_array2,
 )
 from sharnir.collision.filters import CollisionFilter
-from sharnir.enums import HALF_SPACE, HEIGHT_FIELD, MESH
+from sharnir.enums import ShapeKind
 from sharnir.kernels.columns import ints2
 from sharnir.kernels.types import array2, real, vec3
 from sharnir.kernels.vector_ops import indices
@@ -123,7 +123,7 @@ def _build_filter_rows(collision_filter: CollisionFilter) -> tuple[np.ndarray, n
 def _choose_slab_sample(kind: np.ndarray, link: np.ndarray) -> np.ndarray:
     """Shapes whose AABBs define the slabs, some twice if there are few: moving ones if there are any, and none of
     unbounded kinds. A fixed random choice: a regular one could see a single layer of a regular pile."""
-    huge = np.isin(kind, (HALF_SPACE, HEIGHT_FIELD, MESH))
+    huge = np.isin(kind, (ShapeKind.HALF_SPACE, ShapeKind.HEIGHT_FIELD, ShapeKind.MESH))
     for candidates in (~huge & (link >= 0), ~huge, np.ones(len(kind), dtype=bool)):
         chosen = np.flatnonzero(candidates)
         if len(chosen):

@@ -6,13 +6,11 @@ import warp as wp
 
 from sharnir.collision.broad_phase import BroadPhase
 from sharnir.collision.shapes import Geometry
+from sharnir.enums import MaterialProperty
 from sharnir.kernels.types import real, vec3
 from sharnir.kernels.vector_ops import indices
 
-PROPERTIES_PER_PAIR = 6  # of a pair of materials
-SLIDING_FRICTION, STATIC_FRICTION, ROLLING_FRICTION, TORSIONAL_FRICTION, RESTITUTION_FACTOR, RESTITUTION_THRESHOLD = (
-    range(PROPERTIES_PER_PAIR)
-)
+PROPERTIES_PER_PAIR = len(MaterialProperty)
 
 
 @wp.struct

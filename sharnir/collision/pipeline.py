@@ -3,6 +3,7 @@ order."""
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any
 
 import warp as wp
@@ -21,7 +22,7 @@ from sharnir.dynamics.forces import pivot_of
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import link_velocities
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.enums import HALF_SPACE, HEIGHT_FIELD
+from sharnir.enums import ShapeKind
 from sharnir.kernels.columns import (
     get,
     get3,
@@ -42,8 +43,13 @@ COLLISION_MODULE_OPTIONS = {
     "cpu_compiler_flags": "-march=native -mllvm=-inline-threshold=20000",
 }
 
-# sphere, capsule, half-space; all convex shapes; all kinds
-ROUND_SHAPES, CONVEX_SHAPES, ALL_SHAPES = range(3)
+
+class ShapeFamily(IntEnum):
+    """Which shapes a collision kernel is compiled for."""
+
+    ROUND = 0  # sphere, capsule, half-space
+    CONVEX = 1  # all convex shapes
+    ALL = 2
 
 
 def _make_update_shapes(name: str, rounds_only: bool) -> Any:
@@ -121,11 +127,13 @@ def is_bounds_overlapping(model: ContactModel, scratch: CollisionScratch, a: int
     offset = get3(scratch.x, b, w) - get3(scratch.x, a, w)
     reach = model.geo.bounding_radius[a] + model.geo.bounding_radius[b] + margin
     overlapping = wp.dot(offset, offset) < reach * reach
-    if model.geo.kind[a] == HALF_SPACE:
+    if model.geo.kind[a] == ShapeKind.HALF_SPACE:
         overlapping = not is_above_half_space(model, scratch, a, b, margin, w)
-    elif model.geo.kind[b] == HALF_SPACE:
+    elif model.geo.kind[b] == ShapeKind.HALF_SPACE:
         overlapping = not is_above_half_space(model, scratch, b, a, margin, w)
-    elif model.geo.kind[a] == HEIGHT_FIELD or model.geo.kind[b] == HEIGHT_FIELD:  # solid however deep
+    elif (
+        model.geo.kind[a] == ShapeKind.HEIGHT_FIELD or model.geo.kind[b] == ShapeKind.HEIGHT_FIELD
+    ):  # solid however deep
         overlapping = bool(True)
     elif overlapping and (has_tight_box(model.geo.kind[a]) or has_tight_box(model.geo.kind[b])):
         half_a = model.geo.box_half[a]
@@ -168,9 +176,9 @@ def _make_collide_pair(family: int) -> Any:
     """Make the function that appends the contacts of a pair that is not round, unless the separating-axis cache shows
     that they are separated. Without such shapes it appends none, so that these kernels need not be recompiled when the
     rest changes."""
-    if family == ROUND_SHAPES:
+    if family == ShapeFamily.ROUND:
         return append_nothing
-    append_contacts = collide_convex if family == CONVEX_SHAPES else collide_shapes
+    append_contacts = collide_convex if family == ShapeFamily.CONVEX else collide_shapes
 
     def collide_pair(model: ContactModel, scratch: CollisionScratch, pair: ShapePair, n: int, w: int):
         """Append the contacts of a pair, unless they are separated as they were; returns how many there are then."""
@@ -197,7 +205,7 @@ def _make_find_contacts(name: str, family: int) -> Any:
     model needs. It returns their number, which may exceed the room there is, or minus the number of pairs if these
     exceed theirs."""
     update_shapes, collide_pair = (
-        _make_update_shapes(f"update_shapes_for_{name}", family == ROUND_SHAPES),
+        _make_update_shapes(f"update_shapes_for_{name}", family == ShapeFamily.ROUND),
         _make_collide_pair(family),
     )
 
@@ -222,9 +230,9 @@ def _make_find_contacts(name: str, family: int) -> Any:
                 ctx = make_narrow_phase_context(model.geo, scratch.contacts, margin, w)
                 if is_round(A) and is_round(B):
                     n = collide_capsules(ctx, A, B, n)
-                elif A.kind == HALF_SPACE and is_round(B):
+                elif A.kind == ShapeKind.HALF_SPACE and is_round(B):
                     n = collide_half_space_round(ctx, A, B, n)
-                elif B.kind == HALF_SPACE and is_round(A):
+                elif B.kind == ShapeKind.HALF_SPACE and is_round(A):
                     ctx.flip = real(-1.0)
                     n = collide_half_space_round(ctx, B, A, n)
                 else:
@@ -243,7 +251,7 @@ def _make_find_contacts(name: str, family: int) -> Any:
     return wp.func(find_contacts)
 
 
-find_round_contacts = _make_find_contacts("find_round_contacts", ROUND_SHAPES)
+find_round_contacts = _make_find_contacts("find_round_contacts", ShapeFamily.ROUND)
 
 
 @wp.func
@@ -267,7 +275,7 @@ def _make_kernel(name: str, family: int) -> Any:
     """Make the kernel that finds the contacts of every world at positions q, within a step at velocities v."""
     find_contacts = (
         find_round_contacts
-        if family == ROUND_SHAPES
+        if family == ShapeFamily.ROUND
         else _make_find_contacts(name.replace("kernel", "find_contacts"), family)
     )
 
@@ -286,7 +294,7 @@ def _make_kernel(name: str, family: int) -> Any:
         poses(tree, ws, q, q, w)
         link_velocities(tree, ws, v, w)
         needed = find_contacts(tree, ws, model, scratch, dt[0, 0], w)
-        if wp.static(family != ROUND_SHAPES):
+        if wp.static(family != ShapeFamily.ROUND):
             if needed > 0 and needed <= scratch.contacts.capacity:
                 ctx = make_collision_context(tree, ws, model, scratch, dt[0, 0])
                 needed = cull_speculative(ctx, needed, w)
@@ -296,6 +304,6 @@ def _make_kernel(name: str, family: int) -> Any:
     return wp.kernel(collide_kernel, module="unique", module_options=COLLISION_MODULE_OPTIONS)
 
 
-collide_round_kernel = _make_kernel("collide_round_kernel", ROUND_SHAPES)
-collide_convex_kernel = _make_kernel("collide_convex_kernel", CONVEX_SHAPES)
-collide_all_kernel = _make_kernel("collide_all_kernel", ALL_SHAPES)
+collide_round_kernel = _make_kernel("collide_round_kernel", ShapeFamily.ROUND)
+collide_convex_kernel = _make_kernel("collide_convex_kernel", ShapeFamily.CONVEX)
+collide_all_kernel = _make_kernel("collide_all_kernel", ShapeFamily.ALL)

@@ -18,7 +18,7 @@ class Geometry:
     """The shapes of a model with the hulls, height fields and meshes they refer to."""
 
     count: int
-    kind: indices  # [shape] SPHERE, … of sharnir.enums
+    kind: indices  # [shape] ShapeKind
     link: indices  # [shape] −1 for the world
     rot: wp.array(dtype=mat33)  # [shape] axes in the link frame
     pos: wp.array(dtype=vec3)  # [shape] origin in the link frame, m

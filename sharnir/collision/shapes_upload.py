@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 
 from sharnir.collision.shapes import Geometry
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HEIGHT_FIELD, HULL, MESH, SPHERE
+from sharnir.enums import ShapeKind
 from sharnir.geometry.convex_hull import build_vertex_faces
 from sharnir.geometry.support_table import build_support_table
 from sharnir.kernels.types import mat33, np_real, real, vec3
@@ -31,9 +31,9 @@ def upload_geometry(model: Model, device: str) -> Geometry:
 def compute_half_sizes(model: Model) -> Reals:
     """[shapes, 3] m, as `Geometry.size`: half the edges of boxes, radius and half length, half the extent of fields."""
     size = model.shape_size.copy()
-    halved = np.isin(model.shape_kind, (BOX, HEIGHT_FIELD))
+    halved = np.isin(model.shape_kind, (ShapeKind.BOX, ShapeKind.HEIGHT_FIELD))
     size[halved] /= 2
-    size[np.isin(model.shape_kind, (CYLINDER, CAPSULE)), 1] /= 2
+    size[np.isin(model.shape_kind, (ShapeKind.CYLINDER, ShapeKind.CAPSULE)), 1] /= 2
     return size
 
 
@@ -43,21 +43,21 @@ def compute_bounding_radii(model: Model) -> Reals:
     out = np.zeros(len(model.shape_kind))
     for k, (kind, size) in enumerate(zip(model.shape_kind.tolist(), compute_half_sizes(model), strict=True)):
         data = int(model.shape_data[k])
-        if kind == SPHERE:
+        if kind == ShapeKind.SPHERE:
             out[k] = size[0]
-        elif kind == BOX:
+        elif kind == ShapeKind.BOX:
             out[k] = np.linalg.norm(size)
-        elif kind == CYLINDER:
+        elif kind == ShapeKind.CYLINDER:
             out[k] = np.hypot(size[0], size[1])
-        elif kind == CAPSULE:
+        elif kind == ShapeKind.CAPSULE:
             out[k] = size[0] + size[1]
-        elif kind == HULL:
+        elif kind == ShapeKind.HULL:
             points = model.hull_vertex[model.hull_vertex_start[data] : model.hull_vertex_start[data + 1]]
             out[k] = np.linalg.norm(points, axis=1).max()
-        elif kind == HEIGHT_FIELD:
+        elif kind == ShapeKind.HEIGHT_FIELD:
             heights = model.field_height[model.field_start[data] : model.field_start[data + 1]]
             out[k] = np.linalg.norm([size[0], size[1], np.abs(heights).max()])
-        elif kind == MESH:
+        elif kind == ShapeKind.MESH:
             corners = model.mesh_corner[model.mesh_triangle_start[data] : model.mesh_triangle_start[data + 1]]
             out[k] = np.linalg.norm(model.mesh_vertex[corners], axis=2).max()
     return out * (1 + BOUNDS_PADDING)
@@ -68,13 +68,13 @@ def compute_bounding_boxes(model: Model) -> tuple[Reals, Reals]:
     bounding sphere for height fields and meshes, 0 for half-spaces."""
     middle, half = np.zeros((len(model.shape_kind), 3)), np.repeat(compute_bounding_radii(model)[:, None], 3, axis=1)
     for k, (kind, size) in enumerate(zip(model.shape_kind.tolist(), compute_half_sizes(model), strict=True)):
-        if kind == BOX:
+        if kind == ShapeKind.BOX:
             half[k] = size
-        elif kind == CYLINDER:
+        elif kind == ShapeKind.CYLINDER:
             half[k] = size[0], size[0], size[1]
-        elif kind == CAPSULE:
+        elif kind == ShapeKind.CAPSULE:
             half[k] = size[0], size[0], size[0] + size[1]
-        elif kind == HULL:
+        elif kind == ShapeKind.HULL:
             first, last = model.hull_vertex_start[model.shape_data[k] : model.shape_data[k] + 2]
             low, high = (end(model.hull_vertex[first:last], axis=0) for end in (np.min, np.max))
             middle[k], half[k] = (low + high) / 2, (high - low) / 2

@@ -8,17 +8,10 @@ import numpy as np
 import warp as wp
 
 from sharnir.collision.broad_phase import upload_broad_phase
-from sharnir.collision.contact_model import (
-    RESTITUTION_FACTOR,
-    ROLLING_FRICTION,
-    SLIDING_FRICTION,
-    STATIC_FRICTION,
-    TORSIONAL_FRICTION,
-    ContactModel,
-)
+from sharnir.collision.contact_model import ContactModel
 from sharnir.collision.filters import build_collision_filter
 from sharnir.collision.shapes_upload import upload_geometry
-from sharnir.enums import CAPSULE, HALF_SPACE, HEIGHT_FIELD, MESH, SPHERE
+from sharnir.enums import MaterialProperty, ShapeKind
 from sharnir.kernels.types import np_real, real, vec3
 
 if TYPE_CHECKING:
@@ -38,10 +31,13 @@ def upload_contact_model(model: Model, device: str) -> tuple[ContactModel, bool]
         len(table),
         real(SPECULATIVE_DISTANCE),
     )
-    out.only_round = int(np.isin(model.shape_kind, (SPHERE, CAPSULE, HALF_SPACE)).all())
-    out.only_convex = int(not np.isin(model.shape_kind, (HEIGHT_FIELD, MESH)).any())
+    out.only_round = int(np.isin(model.shape_kind, (ShapeKind.SPHERE, ShapeKind.CAPSULE, ShapeKind.HALF_SPACE)).all())
+    out.only_convex = int(not np.isin(model.shape_kind, (ShapeKind.HEIGHT_FIELD, ShapeKind.MESH)).any())
     out.needs_velocity_before = int(
-        ((table[:, :, RESTITUTION_FACTOR] > 0) | (table[:, :, STATIC_FRICTION] > table[:, :, SLIDING_FRICTION])).any()
+        (
+            (table[:, :, MaterialProperty.RESTITUTION] > 0)
+            | (table[:, :, MaterialProperty.STATIC_FRICTION] > table[:, :, MaterialProperty.SLIDING_FRICTION])
+        ).any()
     )
     out.broad_phase = upload_broad_phase(model.shape_kind, collision_filter, device)
     out.material = wp.array(model.shape_material, dtype=int, device=device)
@@ -49,4 +45,4 @@ def upload_contact_model(model: Model, device: str) -> tuple[ContactModel, bool]
     out.sprocket = wp.array(model.shape_sprocket, dtype=int, device=device)
     out.belt_lever = wp.array(model.shape_run.astype(np_real), dtype=vec3, device=device)
     out.surface_velocity = wp.array(model.shape_drift.astype(np_real), dtype=vec3, device=device)
-    return out, bool((table[:, :, [ROLLING_FRICTION, TORSIONAL_FRICTION]] > 0).any())
+    return out, bool((table[:, :, [MaterialProperty.ROLLING_FRICTION, MaterialProperty.TORSIONAL_FRICTION]] > 0).any())

@@ -27,7 +27,7 @@ from sharnir.compiler.sensors import check_cameras, check_sensors
 from sharnir.compiler.shapes import dimensions, shape_arrays
 from sharnir.compiler.spanning import Link, SpanningTree, build_spanning_tree, check_names
 from sharnir.compiler.velocities import consistent_velocities
-from sharnir.enums import ADD, CARRY, DROP, STORE
+from sharnir.enums import InertiaHandoff
 from sharnir.errors import ModelError, described, fail, of_file, shown
 from sharnir.model.kinematics import link_poses
 from sharnir.model.model import Model
@@ -252,16 +252,16 @@ def plan_inertia_handoff(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """How the inward pass passes each link's articulated inertia to its parent [nb] (InertiaHandoff), and 1 [nb] where
     a link has children other than the next one. parent: [nb]."""
     nb = len(parent)
-    handoff = np.full(nb, DROP, dtype=np.int32)
+    handoff = np.full(nb, InertiaHandoff.DROP, dtype=np.int32)
     has_branches = np.zeros(nb, dtype=np.int32)
     for i in reversed(range(nb)):
         lam = parent[i]
         if lam < 0:
             continue
         if lam == i - 1:
-            handoff[i] = CARRY
+            handoff[i] = InertiaHandoff.CARRY
         else:
-            handoff[i] = ADD if has_branches[lam] else STORE
+            handoff[i] = InertiaHandoff.ADD if has_branches[lam] else InertiaHandoff.STORE
             has_branches[lam] = 1
     return handoff, has_branches
 

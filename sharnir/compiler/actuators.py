@@ -8,7 +8,7 @@ import numpy as np
 
 from sharnir.checks import is_number, number, vector
 from sharnir.compiler.limits import check_bounds
-from sharnir.enums import POSITION, VELOCITY
+from sharnir.enums import MotorMode
 from sharnir.errors import fail, shown
 from sharnir.model.model import check_index
 from sharnir.spec.actuators import Actuator, Coupling, Motor
@@ -78,9 +78,9 @@ def _motor(motor: Motor, coordinates: CoordinateFinder) -> tuple[int, int, dict[
     if (motor.velocity is None) == (motor.position is None):
         given = "neither" if motor.velocity is None else "both"
         raise fail(element, "has not exactly one target", given, "velocity or position")
-    mode = VELOCITY if motor.position is None else POSITION
-    field = "velocity" if mode == VELOCITY else "position"
-    find = coordinates.find if mode == VELOCITY else coordinates.find_scalar
+    mode = MotorMode.VELOCITY if motor.position is None else MotorMode.POSITION
+    field = "velocity" if mode == MotorMode.VELOCITY else "position"
+    find = coordinates.find if mode == MotorMode.VELOCITY else coordinates.find_scalar
     c = find(element, "coordinate", motor.joint, motor.coordinate)
     values = {"target": number(element, field, getattr(motor, field))}
     for name in ("max_force", "max_speed"):

@@ -9,7 +9,7 @@ import numpy as np
 from sharnir.checks import MAX_MAGNITUDE, is_number, per_coordinate, quaternion, vector
 from sharnir.compiler.limits import joint_limits
 from sharnir.compiler.motions import elementary_motions
-from sharnir.enums import BALL
+from sharnir.enums import MotionKind
 from sharnir.errors import fail
 from sharnir.model.poses import MOTION_COORDINATES, Pose
 from sharnir.rotations import Array, matrix_to_quat
@@ -31,7 +31,7 @@ def zero_coordinates(joint: Joint) -> Array:
     """Coordinates of the reference configuration."""
     q = np.zeros(joint.nq)
     for m in elementary_motions(joint):
-        if m.kind == BALL:
+        if m.kind == MotionKind.BALL:
             q[m.q + 3] = 1.0
     return q
 
@@ -70,7 +70,7 @@ def joint_properties(joint: Joint, frames: tuple[Pose, Pose], reference: dict[st
         v0 = per_coordinate(element, "velocity", joint.velocity, joint.nv)
     stiffness = per_coordinate(element, "stiffness", joint.stiffness, joint.nv, least=0)
     for m in elementary_motions(joint):
-        if m.kind == BALL and np.ptp(stiffness[m.v : m.v + 3]) > 0:
+        if m.kind == MotionKind.BALL and np.ptp(stiffness[m.v : m.v + 3]) > 0:
             given = stiffness[m.v : m.v + 3].tolist()
             raise fail(element, "stiffness of a quaternion differs between axes", given, "one value for the three")
     return {
@@ -86,12 +86,12 @@ def joint_properties(joint: Joint, frames: tuple[Pose, Pose], reference: dict[st
 def check_positions(element: str, field: str, joint: Joint, value: Any) -> Array:
     """Position coordinates of a joint, quaternions made unit."""
     most = (
-        np.inf if any(m.kind == BALL for m in elementary_motions(joint)) else MAX_MAGNITUDE
+        np.inf if any(m.kind == MotionKind.BALL for m in elementary_motions(joint)) else MAX_MAGNITUDE
     )  # a quaternion may have any length
     values = (value,) if joint.nq == 1 and is_number(value) else value
     q = vector(element, field, values, joint.nq, most=most)
     for m in elementary_motions(joint):
-        if m.kind == BALL:
-            n = MOTION_COORDINATES[BALL][0]
+        if m.kind == MotionKind.BALL:
+            n = MOTION_COORDINATES[MotionKind.BALL][0]
             q[m.q : m.q + n] = quaternion(element, f"{field} quaternion", tuple(q[m.q : m.q + n].tolist()))
     return q

@@ -8,24 +8,29 @@ from typing import Any
 import numpy as np
 
 from sharnir.checks import is_number, number
-from sharnir.enums import ANGLE_LIMIT, CONE_LIMIT, EULER_LIMIT, NO_LIMIT, PLAIN_LIMIT, TWIST_LIMIT
+from sharnir.enums import LimitKind
 from sharnir.errors import ModelError, fail, shown, unknown
 from sharnir.rotations import Array
 from sharnir.spec.joints import Free, Joint, Spherical
 
-ANGLE_LIMIT_KINDS = {"twist": TWIST_LIMIT, "euler": EULER_LIMIT, "cone": CONE_LIMIT, "angle": ANGLE_LIMIT}
+ANGLE_LIMIT_KINDS = {
+    "twist": LimitKind.TWIST,
+    "euler": LimitKind.EULER,
+    "cone": LimitKind.CONE,
+    "angle": LimitKind.ANGLE,
+}
 
 
 def joint_limits(element: str, joint: Joint) -> dict[str, Any]:
     """Lower and upper bounds [nv], infinite where there are none, and their kinds [nv] (sharnir.enums)."""
     bounds = check_limit_pairs(element, joint)
-    kinds = np.where(np.isfinite(bounds).any(axis=1), PLAIN_LIMIT, NO_LIMIT).astype(np.int32)
+    kinds = np.where(np.isfinite(bounds).any(axis=1), LimitKind.COORDINATE, LimitKind.NONE).astype(np.int32)
     meaning = check_angle_limit_kind(element, joint)
     if isinstance(joint, (Spherical, Free)):
         if kinds[-3:].any():
             kinds[-3:] = meaning
             check_angles(element, bounds[-3:], meaning)
-    elif meaning != TWIST_LIMIT:
+    elif meaning != LimitKind.TWIST:
         allowed = "no limit_angles; those of a Spherical or Free joint"
         raise fail(element, "limit_angles means nothing here", shown(joint.limit_angles), allowed)
     return {"limit_lower": bounds[:, 0], "limit_upper": bounds[:, 1], "limit_angles": kinds}
@@ -68,15 +73,15 @@ def check_bounds(element: str, pair: Any, field: str = "limits") -> tuple[float,
 
 def check_angles(element: str, bounds: Array, meaning: int) -> None:
     """The three pairs of a rotation must be within the range of the angles they bound."""
-    if meaning == ANGLE_LIMIT and not (np.ptp(np.abs(bounds)) == 0 and 0 < bounds[0, 1] == -bounds[0, 0] < np.pi):
+    if meaning == LimitKind.ANGLE and not (np.ptp(np.abs(bounds)) == 0 and 0 < bounds[0, 1] == -bounds[0, 0] < np.pi):
         raise fail(element, "limits are no angle", shown(bounds.tolist()), "three pairs (-s, s) of one s, 0 < s < π")
     for k, axis in enumerate("xyz"):
         given = f"{axis} pair {shown(tuple(bounds[k].tolist()))}"
-        if meaning == CONE_LIMIT and k < 2:
+        if meaning == LimitKind.CONE and k < 2:
             if bounds[k, 0] != -bounds[k, 1] or not 0 < bounds[k, 1] < np.pi:
                 raise fail(element, "limits are no cone", given, "x and y pairs (-s, s) with 0 < s < π")
             continue
-        most = np.nextafter(np.pi / 2, 0) if meaning == EULER_LIMIT and k == 1 else np.pi
+        most = np.nextafter(np.pi / 2, 0) if meaning == LimitKind.EULER and k == 1 else np.pi
         if np.abs(bounds[k][np.isfinite(bounds[k])]).max(initial=0.0) > most:
             allowed = "bounds between -π/2 and π/2" if most < 2 else "bounds from -π to π"
             raise fail(element, "limits of an angle are out of range", given, f"{allowed}, or none: -inf and inf")

@@ -10,13 +10,17 @@ import numpy as np
 
 from sharnir.checks import inertia_matrix, number, vector
 from sharnir.compiler.shapes import SHAPES, dimensions, hull_of, shape_kind, shape_pose
-from sharnir.enums import BOX, CYLINDER, HALF_SPACE, HEIGHT_FIELD, MESH, SPHERE
+from sharnir.enums import ShapeKind
 from sharnir.errors import fail, shown
 from sharnir.geometry.convex_hull import Hull
 from sharnir.rotations import Array
 from sharnir.spec.elements import Body, ConvexHull, Shape
 
-WORLD_ONLY_SHAPES = {HALF_SPACE: "half-space", HEIGHT_FIELD: "height field", MESH: "mesh"}  # shapes of the world only
+WORLD_ONLY_SHAPES: dict[int, str] = {
+    ShapeKind.HALF_SPACE: "half-space",
+    ShapeKind.HEIGHT_FIELD: "height field",
+    ShapeKind.MESH: "mesh",
+}  # shapes of the world only
 
 
 class MassProperties(NamedTuple):
@@ -59,16 +63,16 @@ def solid_properties(element: str, shape: Shape) -> tuple[float, Array, Hull | N
 
 def primitive_properties(kind: int, size: Array) -> tuple[float, Array]:
     """Volume (m³) and principal moments per unit density about the centre (m⁵), shape axes."""
-    if kind == BOX:
+    if kind == ShapeKind.BOX:
         volume = float(np.prod(size))
         return volume, volume / 12 * (size @ size - size**2)
     r, length, _ = size.tolist()
-    if kind == SPHERE:
+    if kind == ShapeKind.SPHERE:
         volume = 4 / 3 * np.pi * r**3
         return volume, volume * np.full(3, 0.4 * r * r)
     tube = np.pi * r * r * length
     across, along = tube * (3 * r * r + length * length) / 12, tube * r * r / 2
-    if kind == CYLINDER:
+    if kind == ShapeKind.CYLINDER:
         return tube, np.array([across, across, along])
     # two half-balls whose centres of mass lie 3/8 r beyond the ends
     balls = 4 / 3 * np.pi * r**3

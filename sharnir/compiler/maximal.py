@@ -10,7 +10,7 @@ import numpy as np
 from sharnir.compiler.regularity import MIN_INERTIA_RATIO
 from sharnir.compiler.spanning import free_joint_name
 from sharnir.compiler.velocities import link_jacobians
-from sharnir.enums import BALL, COMPOUND, DROP, FREE, NO_LIMIT, SHIFT
+from sharnir.enums import InertiaHandoff, JointType, LimitKind, MotionKind
 from sharnir.errors import described, fail
 from sharnir.model.kinematics import link_poses, tree_pivots
 from sharnir.model.model import Ints, Model, Reals
@@ -61,7 +61,7 @@ def check_bodies(model: Model) -> None:
 def check_joints(model: Model) -> None:
     """A joint between free bodies is a set of rows; those of a compound joint are not known."""
     for name, kind in zip(model.joint_names, model.joint_kind, strict=True):
-        if kind == COMPOUND:
+        if kind == JointType.COMPOUND:
             allowed = f"joints of one kind in maximal coordinates, {OR_GENERALISED}"
             raise fail(f"joint {name!r}", "is a compound of several motions", "Compound", allowed)
 
@@ -75,10 +75,10 @@ def free_link_fields(model: Model, old_in_new: list[Pose]) -> dict[str, Any]:
     body = [pose @ Pose(R, x) for pose, R, x in zip(old_in_new, model.body_rot, model.body_pos, strict=True)]
     return {
         "parent": np.full(nb, -1, dtype=np.int32), "tree": first, "implicit_free": np.ones(nb, dtype=np.int32),
-        "hand": np.full(nb, DROP, dtype=np.int32), "gathers": np.zeros(nb, dtype=np.int32),
+        "hand": np.full(nb, InertiaHandoff.DROP, dtype=np.int32), "gathers": np.zeros(nb, dtype=np.int32),
         "q_start": 7 * np.arange(nb + 1, dtype=np.int32), "dof_start": 6 * np.arange(nb + 1, dtype=np.int32),
         "part_start": 2 * np.arange(nb + 1, dtype=np.int32),
-        "part_kind": np.tile(np.array([SHIFT, BALL], dtype=np.int32), nb),
+        "part_kind": np.tile(np.array([MotionKind.SHIFT, MotionKind.BALL], dtype=np.int32), nb),
         "part_q": (7 * first[:, None] + np.array([0, 3], dtype=np.int32)).reshape(-1),
         "part_v": (6 * first[:, None] + np.array([0, 3], dtype=np.int32)).reshape(-1),
         "part_sign": np.ones(2 * nb), "part_rot": np.tile(np.eye(3), (2 * nb, 1, 1)),
@@ -114,7 +114,7 @@ def joint_fields(model: Model, kept_joints: Ints, old_in_new: list[Pose]) -> dic
     return {
         "joint_names": (*(free_joint_name(body, names) for body in model.body_names), *names),
         "joint_types": (*["free"] * nb, *(model.joint_types[k] for k in kept_joints)),
-        "joint_kind": np.concatenate([np.full(nb, FREE, dtype=np.int32), kind]),
+        "joint_kind": np.concatenate([np.full(nb, JointType.FREE, dtype=np.int32), kind]),
         "joint_link": np.concatenate([free_link, link]),
         "joint_rot": np.concatenate([np.tile(np.eye(3), (nb, 2, 1, 1)), rot]),
         "joint_pos": np.concatenate([np.zeros((nb, 2, 3)), pos]),
@@ -134,7 +134,7 @@ def coordinate_fields(model: Model, kept_joints: Ints) -> dict[str, Any]:
         out[f"loop_{name}"] = tree_then_loops(model, name)[q]
     for name, default in (("limit_lower", -np.inf), ("limit_upper", np.inf), ("friction", 0.0)):
         out[name] = np.concatenate([np.full(6 * model.nb, default), getattr(model, name)[v]])
-    no_limits = np.full(6 * model.nb, NO_LIMIT, dtype=np.int32)
+    no_limits = np.full(6 * model.nb, LimitKind.NONE, dtype=np.int32)
     for name in ("drive_max_force", "drive_max_speed"):
         out[name] = np.concatenate([np.full(6 * model.nb, np.inf), getattr(model, name)[v]])
     out["limit_angles"] = np.concatenate([no_limits, model.limit_angles[v]])

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from sharnir.checks import direction, number, vector
-from sharnir.enums import BALL, SCREW, SHIFT, SLIDE, STILL
+from sharnir.enums import MotionKind
 from sharnir.errors import ModelError, fail, shown, unknown
 from sharnir.model.poses import IDENTITY_POSE, ElementaryMotion, Pose
 from sharnir.rotations import Array, frame_matrix
@@ -42,27 +42,36 @@ def _rotated_pose(R: Array) -> Pose:
 
 
 _SEQUENCES: dict[type[Joint], list[ElementaryMotion]] = {
-    Fixed: [ElementaryMotion(IDENTITY_POSE, STILL, 0, 0)],
-    Revolute: [ElementaryMotion(IDENTITY_POSE, SCREW, 0, 0)],
-    Prismatic: [ElementaryMotion(IDENTITY_POSE, SLIDE, 0, 0)],
-    Cylindrical: [ElementaryMotion(IDENTITY_POSE, SLIDE, 0, 0), ElementaryMotion(IDENTITY_POSE, SCREW, 1, 1)],
-    Universal: [ElementaryMotion(IDENTITY_POSE, SCREW, 0, 0), ElementaryMotion(_rotated_pose(Z_TO_X), SCREW, 1, 1)],
-    Spherical: [ElementaryMotion(IDENTITY_POSE, BALL, 0, 0)],
-    Planar: [
-        ElementaryMotion(_rotated_pose(Z_TO_X), SLIDE, 0, 0),
-        ElementaryMotion(_rotated_pose(Z_TO_X.T @ Z_TO_Y), SLIDE, 1, 1),
-        ElementaryMotion(_rotated_pose(Z_TO_Y.T), SCREW, 2, 2),
+    Fixed: [ElementaryMotion(IDENTITY_POSE, MotionKind.STILL, 0, 0)],
+    Revolute: [ElementaryMotion(IDENTITY_POSE, MotionKind.SCREW, 0, 0)],
+    Prismatic: [ElementaryMotion(IDENTITY_POSE, MotionKind.SLIDE, 0, 0)],
+    Cylindrical: [
+        ElementaryMotion(IDENTITY_POSE, MotionKind.SLIDE, 0, 0),
+        ElementaryMotion(IDENTITY_POSE, MotionKind.SCREW, 1, 1),
     ],
-    Free: [ElementaryMotion(IDENTITY_POSE, SHIFT, 0, 0), ElementaryMotion(IDENTITY_POSE, BALL, 3, 3)],
+    Universal: [
+        ElementaryMotion(IDENTITY_POSE, MotionKind.SCREW, 0, 0),
+        ElementaryMotion(_rotated_pose(Z_TO_X), MotionKind.SCREW, 1, 1),
+    ],
+    Spherical: [ElementaryMotion(IDENTITY_POSE, MotionKind.BALL, 0, 0)],
+    Planar: [
+        ElementaryMotion(_rotated_pose(Z_TO_X), MotionKind.SLIDE, 0, 0),
+        ElementaryMotion(_rotated_pose(Z_TO_X.T @ Z_TO_Y), MotionKind.SLIDE, 1, 1),
+        ElementaryMotion(_rotated_pose(Z_TO_Y.T), MotionKind.SCREW, 2, 2),
+    ],
+    Free: [
+        ElementaryMotion(IDENTITY_POSE, MotionKind.SHIFT, 0, 0),
+        ElementaryMotion(IDENTITY_POSE, MotionKind.BALL, 3, 3),
+    ],
 }
-STEP_KINDS = {"hinge": SCREW, "slide": SLIDE}
+STEP_KINDS = {"hinge": MotionKind.SCREW, "slide": MotionKind.SLIDE}
 
 
 def elementary_motions(joint: Joint) -> list[ElementaryMotion]:
     """Elementary motions of a joint, from parent to child."""
     if isinstance(joint, Helical):
         pitch = number(f"joint {joint.name!r}", "pitch", joint.pitch)
-        return [ElementaryMotion(IDENTITY_POSE, SCREW, 0, 0, pitch / (2 * np.pi))]
+        return [ElementaryMotion(IDENTITY_POSE, MotionKind.SCREW, 0, 0, pitch / (2 * np.pi))]
     if isinstance(joint, Compound):
         return compound_motions(joint)
     return _SEQUENCES[type(joint)]

@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sharnir.errors import fail
-from sharnir.model.joint_rows import (
-    CONSTRAINT_COUNT,
-    JOINT_ROW_TABLE,
-    ROW_ABOUT_C,
-    ROW_ALONG,
-    ROW_HELIX,
-    ROW_PERPENDICULAR,
-)
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, RowForm
 from sharnir.model.kinematics import link_axes, spatial_inertia, tree_pivots
 from sharnir.model.model import Model
 from sharnir.model.poses import IDENTITY_POSE, Pose
@@ -106,13 +99,13 @@ def loop_row(model: Model, poses: list[Pose], jacobians: Array, r: int) -> Array
     form, first, second = JOINT_ROW_TABLE[model.loop_kind[k], r % 6]
     e = P.R[:, first]
     force, torque = np.zeros(3), np.zeros(3)
-    if form in (ROW_ALONG, ROW_HELIX):
+    if form in (RowForm.ALONG, RowForm.HELIX):
         force = e
-        torque = -model.loop_pitch[k] * e if form == ROW_HELIX else torque
-    elif form == ROW_PERPENDICULAR:
+        torque = -model.loop_pitch[k] * e if form == RowForm.HELIX else torque
+    elif form == RowForm.PERPENDICULAR:
         torque = np.cross(C.R[:, second], e)
     else:
-        torque = C.R[:, first] if form == ROW_ABOUT_C else e
+        torque = C.R[:, first] if form == RowForm.ABOUT_C else e
     row = np.zeros(model.nv)
     pivots = tree_pivots(model, poses)
     for link, sign in ((a, -1.0), (b, 1.0)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from sharnir.checks import number
 from sharnir.compiler import compile
-from sharnir.enums import BALL, SCREW
+from sharnir.enums import MotionKind
 from sharnir.errors import described, fail
 from sharnir.model.model import Model, Reals
 from sharnir.simulation.joint_map import joint_map, scene_state
@@ -66,8 +66,8 @@ def hinges(model: Model) -> Any:
     """[nv] whether a coordinate turns, other than that of a free body."""
     out = np.zeros(model.nv, dtype=bool)
     for kind, v in zip(model.part_kind, model.part_v, strict=True):
-        if kind in (SCREW, BALL):
-            out[v : v + (3 if kind == BALL else 1)] = True
+        if kind in (MotionKind.SCREW, MotionKind.BALL):
+            out[v : v + (3 if kind == MotionKind.BALL else 1)] = True
     for link in np.flatnonzero([t == "free" for t in model.joint_types[: model.nb]]):
         out[model.dof_start[link] : model.dof_start[link + 1]] = False
     return out

@@ -14,7 +14,7 @@ from sharnir.control.hierarchy import Bounds, Level, prioritised
 from sharnir.control.kinematics import Kinematics, LinkFrame
 from sharnir.control.posture import PostureTask, tree_coordinates
 from sharnir.control.tasks import AxisTask, CenterOfMassTask, OrientationTask, PoseTask, PositionTask, Task
-from sharnir.enums import PLAIN_LIMIT
+from sharnir.enums import LimitKind
 from sharnir.errors import described, fail
 from sharnir.model.model import Model, Reals
 
@@ -93,11 +93,11 @@ class InverseKinematics:
     def _limits(self, margin: float) -> None:
         """Positions that bounded coordinates may have; those of loop joints by their rows."""
         m = self.model
-        plain = m.limit_angles == PLAIN_LIMIT
+        plain = m.limit_angles == LimitKind.COORDINATE
         lower, upper = np.where(plain, m.limit_lower, -np.inf) + margin, np.where(plain, m.limit_upper, np.inf) - margin
         narrow = lower > upper
         lower[narrow] = upper[narrow] = 0.5 * (m.limit_lower[narrow] + m.limit_upper[narrow])
-        of_balls = [c for c in self._columns if m.limit_angles[c] > PLAIN_LIMIT]
+        of_balls = [c for c in self._columns if m.limit_angles[c] > LimitKind.COORDINATE]
         if of_balls:
             name = m.joint_of(of_balls[0])
             raise fail(

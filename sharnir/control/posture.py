@@ -9,7 +9,7 @@ import numpy as np
 
 from sharnir.control.kinematics import Kinematics
 from sharnir.control.tasks import Task
-from sharnir.enums import BALL
+from sharnir.enums import MotionKind
 from sharnir.errors import fail
 from sharnir.model.model import Model, Reals
 from sharnir.rotations import turn_between
@@ -58,7 +58,7 @@ class PostureTask(Task):
         self._J[np.arange(self.rows), coordinates] = 1.0
         self._plain = np.array([k for k, c in enumerate(coordinates) if q[c] >= 0], dtype=int)
         self._plain_q = np.array([q[c] for c in coordinates if q[c] >= 0], dtype=int)
-        ball = model.part_kind == BALL
+        ball = model.part_kind == MotionKind.BALL
         starts = zip(model.part_q[ball].tolist(), model.part_v[ball].tolist(), strict=True)
         self._balls = [(coordinates.index(v), first) for first, v in starts if v in coordinates]
 

@@ -10,7 +10,7 @@ import numpy as np
 from sharnir.drawing.meshes import ball_mesh, box_mesh, capsule_mesh, cylinder_mesh
 from sharnir.drawing.pieces import Piece, Poses, extent, pieces
 from sharnir.drawing.visuals import seen_pieces, shown_by_visuals
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE
+from sharnir.enums import ShapeKind
 from sharnir.model.model import Ints, Model
 from sharnir.rotations import Array, matrix_to_quat
 
@@ -61,7 +61,7 @@ def drawing(model: Model, poses: Poses) -> Drawing:
     hidden = shown_by_visuals(shapes, visuals)
     seen = [*(p for p in shapes if p.link not in hidden), *visuals]
     center, radius = extent(seen, poses)
-    grounds = [Ground(p.pose.x, wxyz(p.pose.R)) for p in seen if p.kind == HALF_SPACE]
+    grounds = [Ground(p.pose.x, wxyz(p.pose.R)) for p in seen if p.kind == ShapeKind.HALF_SPACE]
     return Drawing(batches(seen), batches(shapes), grounds, center, radius, notes)
 
 
@@ -69,7 +69,7 @@ def batches(drawn: list[Piece]) -> list[Batch]:
     """Pieces by form and opacity."""
     groups: dict[Any, list[tuple[Piece, Array]]] = defaultdict(list)
     for piece in drawn:
-        if piece.kind != HALF_SPACE:
+        if piece.kind != ShapeKind.HALF_SPACE:
             form, scale = form_of(piece)
             groups[form, round(piece.opacity, 3)].append((piece, scale))
     return [batch(members) for members in groups.values()]
@@ -80,20 +80,20 @@ def form_of(piece: Piece) -> tuple[Any, Array]:
     radius, length, _ = (float(x) for x in piece.size)
     if piece.surface is not None:
         return tuple(array.tobytes() for array in piece.surface), np.ones(3)
-    if piece.kind == BOX:
-        return BOX, piece.size
-    if piece.kind == SPHERE:
-        return SPHERE, np.full(3, radius)
-    if piece.kind == CYLINDER:
-        return CYLINDER, np.array([radius, radius, length])
-    return (CAPSULE, round(length / radius, DIGITS)), np.full(3, radius)
+    if piece.kind == ShapeKind.BOX:
+        return ShapeKind.BOX, piece.size
+    if piece.kind == ShapeKind.SPHERE:
+        return ShapeKind.SPHERE, np.full(3, radius)
+    if piece.kind == ShapeKind.CYLINDER:
+        return ShapeKind.CYLINDER, np.array([radius, radius, length])
+    return (ShapeKind.CAPSULE, round(length / radius, DIGITS)), np.full(3, radius)
 
 
 def batch(members: list[tuple[Piece, Array]]) -> Batch:
     piece = members[0][0]
     vertices, faces = surface_of(piece)
     return Batch(
-        vertices, faces, piece.surface is not None or piece.kind == BOX,
+        vertices, faces, piece.surface is not None or piece.kind == ShapeKind.BOX,
         np.array([p.link for p, _ in members], dtype=np.int32), np.array([p.pose.x for p, _ in members]),
         np.array([wxyz(p.pose.R) for p, _ in members]), np.array([scale for _, scale in members]),
         np.array([p.color for p, _ in members], dtype=np.uint8), piece.opacity,
@@ -104,9 +104,15 @@ def surface_of(piece: Piece) -> tuple[Array, Ints]:
     """Of a piece's form at scale 1."""
     if piece.surface is not None:
         return piece.surface
-    if piece.kind == CAPSULE:
+    if piece.kind == ShapeKind.CAPSULE:
         return capsule_mesh(1.0, float(piece.size[1] / piece.size[0]))
-    return {BOX: box_mesh, SPHERE: ball_mesh, CYLINDER: cylinder_mesh}[piece.kind]()
+    meshes: dict[int, Any] = {
+        ShapeKind.BOX: box_mesh,
+        ShapeKind.SPHERE: ball_mesh,
+        ShapeKind.CYLINDER: cylinder_mesh,
+    }
+    mesh: tuple[Array, Ints] = meshes[piece.kind]()
+    return mesh
 
 
 def wxyz(R: Array) -> Array:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sharnir.enums import BOX, CYLINDER, FREE, HALF_SPACE, HEIGHT_FIELD, HULL, MESH, SPHERE
+from sharnir.enums import JointType, ShapeKind
 from sharnir.model.model import Ints, Model
 from sharnir.model.poses import Pose
 from sharnir.rotations import Array, frame_matrix
@@ -27,7 +27,7 @@ class Piece(NamedTuple):
     """A shape at a pose in a body's frame, or in the world's."""
 
     link: int  # -1 for the world
-    kind: int  # SPHERE, … of sharnir.enums
+    kind: int  # ShapeKind
     size: Array  # [3] m, as Model.shape_size
     pose: Pose
     color: Color
@@ -51,7 +51,7 @@ def pieces(model: Model) -> list[Piece]:
         pose = Pose(model.shape_rot[k], model.shape_pos[k])
         in_body = body[link] @ pose if link >= 0 else pose
         kind, size = int(model.shape_kind[k]), model.shape_size[k]
-        clear = WALL if link < 0 and kind not in (HALF_SPACE, HEIGHT_FIELD, MESH) else 1.0
+        clear = WALL if link < 0 and kind not in (ShapeKind.HALF_SPACE, ShapeKind.HEIGHT_FIELD, ShapeKind.MESH) else 1.0
         out.append(Piece(link, kind, size, in_body, color_of(link), surface_of(model, k), clear))
     shown = {*model.shape_link.tolist(), *(link for link, _ in model.visuals)}
     for link in sorted(set(range(model.nb)) - shown):
@@ -62,14 +62,14 @@ def pieces(model: Model) -> list[Piece]:
 def surface_of(model: Model, shape: int) -> tuple[Array, Ints] | None:
     """Vertices and triangles, seen from outside, of a hull, height field or mesh in its own frame; None of others."""
     kind, data = model.shape_kind[shape], int(model.shape_data[shape])
-    if kind == HULL:
+    if kind == ShapeKind.HULL:
         first, end = model.hull_vertex_start[data : data + 2]
         faces = range(*model.hull_face_start[data : data + 2])
         return model.hull_vertex[first:end], np.concatenate([fan(model, face) for face in faces]) - first
-    if kind == HEIGHT_FIELD:
+    if kind == ShapeKind.HEIGHT_FIELD:
         heights = model.field_height[model.field_start[data] : model.field_start[data + 1]]
         return grid(heights.reshape(model.field_shape[data]), model.shape_size[shape])
-    if kind == MESH:
+    if kind == ShapeKind.MESH:
         used, corners = np.unique(
             model.mesh_corner[slice(*model.mesh_triangle_start[data : data + 2])], return_inverse=True
         )
@@ -106,19 +106,19 @@ def stand_in(model: Model, link: int, body: Pose) -> list[Piece]:
     longest = max((float(np.linalg.norm(arm)) for arm in arms), default=0.0)
     radius = BALL_OF_ARM * longest or LONE
     ball = Pose(np.eye(3), center)
-    out = [Piece(link, SPHERE, np.array([radius, 0.0, 0.0]), body @ ball, color_of(link))]
+    out = [Piece(link, ShapeKind.SPHERE, np.array([radius, 0.0, 0.0]), body @ ball, color_of(link))]
     for arm in arms:
         length = float(np.linalg.norm(arm))
         if length > radius:
             size = np.array([ROD_OF_ARM * longest, length, 0.0])
             rod = Pose(frame_matrix(arm, None), center + arm / 2)
-            out.append(Piece(link, CYLINDER, size, body @ rod, color_of(link)))
+            out.append(Piece(link, ShapeKind.CYLINDER, size, body @ rod, color_of(link)))
     return out
 
 
 def joint_points(model: Model, link: int) -> list[Array]:
     """Where a body's joints are, m, link frame; a free joint is nowhere."""
-    held = model.joint_kind != FREE
+    held = model.joint_kind != JointType.FREE
     return [model.joint_pos[k, side] for k, side in np.argwhere((model.joint_link == link) & held[:, None])]
 
 
@@ -134,14 +134,14 @@ def reach(piece: Piece) -> float:
     radius, length, _ = piece.size
     if piece.surface is not None:
         return float(np.linalg.norm(piece.surface[0], axis=1).max())
-    if piece.kind == BOX:
+    if piece.kind == ShapeKind.BOX:
         return float(np.linalg.norm(piece.size)) / 2
     return float(radius + length / 2)
 
 
 def extent(drawn: list[Piece], poses: Poses) -> tuple[Array, float]:
     """A point and a radius, m, to look at: about all that moves, with some of what it stands in."""
-    ended = [p for p in drawn if p.kind != HALF_SPACE]
+    ended = [p for p in drawn if p.kind != ShapeKind.HALF_SPACE]
     moving = [p for p in ended if p.link >= 0] or ended
     if not ended:
         return np.zeros(3), 1.0

@@ -18,7 +18,7 @@ from sharnir.checks import vector
 from sharnir.dynamics.energy import TOTALS_SIZE, Total
 from sharnir.dynamics.evaluator import Dynamics, require_model
 from sharnir.dynamics.tree import cast_to_precision
-from sharnir.enums import NOTHING, SPRINGS, WRENCHES
+from sharnir.enums import ExternalForces
 from sharnir.errors import fail, shown
 from sharnir.model.model import Model, Reals
 from sharnir.spec.elements import plain
@@ -99,8 +99,8 @@ def _external_forces(evaluator: Dynamics, f_ext: Any, springs: bool) -> int:
     if f_ext is None and springs:
         evaluator.f_ext.zero_()
     if springs:
-        return SPRINGS
-    return NOTHING if f_ext is None else WRENCHES
+        return ExternalForces.WRENCHES_AND_SPRINGS
+    return ExternalForces.NONE if f_ext is None else ExternalForces.WRENCHES
 
 
 def rnea(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.tree import DenseRow, Tree, Workspace, Wrench
-from sharnir.enums import ADD, CARRY, STORE
+from sharnir.enums import InertiaHandoff
 from sharnir.kernels.columns import get, get3, get6, get33, item, put, put3, put6, put33
 from sharnir.kernels.types import C_REAL, array2, mat33, real, sym_mul, sym_outer, sym_rotate, vec3, vec6
 
@@ -132,11 +132,11 @@ def inward(tree: Tree, ws: Workspace, tau: array2, loaded: int, w: int):
             d -= 1
         handoff = tree.hand[i]
         is_carried = 0
-        if handoff == CARRY:
+        if handoff == InertiaHandoff.CARRY:
             is_carried = 1
-        elif handoff == STORE:
+        elif handoff == InertiaHandoff.STORE:
             store_articulated(articulated, ws, tree.parent[i], w)
-        elif handoff == ADD:
+        elif handoff == InertiaHandoff.ADD:
             store_articulated(add_children(articulated, ws, tree.parent[i], w), ws, tree.parent[i], w)
         i -= 1
 

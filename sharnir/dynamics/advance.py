@@ -6,7 +6,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.tree import Tree
-from sharnir.enums import BALL, SHIFT, STILL
+from sharnir.enums import MotionKind
 from sharnir.kernels.columns import item, item3, set_item
 from sharnir.kernels.types import QUAT_W, array2, cos_sin, quat, real
 
@@ -20,7 +20,7 @@ def integrate_positions(tree: Tree, q: array2, v: array2, dt: real, out: array2,
         i = tree.part_q[e]
         d = tree.part_v[e]
         kind = tree.kind[e]
-        if kind == BALL:
+        if kind == MotionKind.BALL:
             t = item3(v, d, w) * dt
             angle = wp.length(t)
             c, s = cos_sin(half * angle)
@@ -33,10 +33,10 @@ def integrate_positions(tree: Tree, q: array2, v: array2, dt: real, out: array2,
             set_item(out, i + 1, w, new[1])
             set_item(out, i + 2, w, new[2])
             set_item(out, i + QUAT_W, w, new[QUAT_W])
-        elif kind == SHIFT:
+        elif kind == MotionKind.SHIFT:
             set_item(out, i, w, item(q, i, w) + dt * item(v, d, w))
             set_item(out, i + 1, w, item(q, i + 1, w) + dt * item(v, d + 1, w))
             set_item(out, i + 2, w, item(q, i + 2, w) + dt * item(v, d + 2, w))
-        elif kind != STILL:
+        elif kind != MotionKind.STILL:
             set_item(out, i, w, item(q, i, w) + dt * item(v, d, w))
         e += 1

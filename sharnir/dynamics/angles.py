@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.enums import SCREW
+from sharnir.enums import MotionKind
 from sharnir.kernels.types import C_REAL, DOUBLE, SIMD4_NATIVE, array2
 from sharnir.kernels.vector_ops import indices
 
@@ -69,7 +69,7 @@ _SIMD4_NATIVE = """
     const REAL* position = q.data + (long long)(w) * q.shape[0];
     {_SIMD4_NATIVE if DOUBLE else "const long long n = 1; w = 0;" + _SCALAR_NATIVE}
 #endif
-""".replace("SCREW", str(SCREW))
+""".replace("SCREW", str(MotionKind.SCREW))
     .replace("FARTHEST", MAX_REDUCED_ANGLE)
     .replace("FOUR", SIMD4_NATIVE)
     .replace("REAL", C_REAL)

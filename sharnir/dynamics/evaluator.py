@@ -10,7 +10,7 @@ import warp as wp
 from sharnir.dynamics import kernels
 from sharnir.dynamics.energy import TOTALS_SIZE
 from sharnir.dynamics.tree import allocate_workspace, upload_tree
-from sharnir.enums import NOTHING
+from sharnir.enums import ExternalForces
 from sharnir.errors import fail, shown, unknown
 from sharnir.kernels.columns import allocate_columns
 from sharnir.kernels.launch import Graphs
@@ -75,14 +75,14 @@ class Dynamics:
         """Run a kernel over all worlds from a captured graph."""
         self._graphs.launch(key, kernel, self.worlds, arguments)
 
-    def aba(self, loaded: int = NOTHING) -> wp.array:
-        """q̈ [nv] from q, v, tau; `loaded` (NOTHING, WRENCHES, SPRINGS of sharnir.enums) says what else acts. Leaves the
+    def aba(self, loaded: int = ExternalForces.NONE) -> wp.array:
+        """q̈ [nv] from q, v, tau; `loaded` (an ExternalForces) says what else acts. Leaves the
         factor of M⁻¹ in the workspace."""
         args = [self.tree, self.workspace, self.q, self.v, self.tau, self.f_ext, loaded, self.a]
         self.launch(("aba", loaded), kernels.aba_kernel, args)
         return self.a
 
-    def rnea(self, loaded: int = NOTHING) -> wp.array:
+    def rnea(self, loaded: int = ExternalForces.NONE) -> wp.array:
         """tau [nv] from q, v, a, loaded as in `aba`; also leaves the joints' wrenches."""
         args = [self.tree, self.workspace, self.q, self.v, self.a, self.f_ext, loaded, self.tau, self.wrench]
         self.launch(("rnea", loaded), kernels.rnea_kernel, args)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.enums import BALL, SHIFT, STILL
+from sharnir.enums import MotionKind
 from sharnir.kernels.columns import get3, get33, item, item3, put3, set_item
 from sharnir.kernels.types import ANGULAR, QUAT_W, SPATIAL, array2, real, vec3
 
@@ -41,7 +41,7 @@ def passive_forces(tree: Tree, q: array2, v: array2, tau: array2, w: int):
         d = tree.part_v[e]
         kind = tree.kind[e]
         n = int(1)
-        if kind == BALL:
+        if kind == MotionKind.BALL:
             t = rotation_from_rest(q, tree.rest, qi, w)
             set_item(tau, d, w, tree.effort[d] - tree.damping[d] * item(v, d, w) - tree.stiffness[d] * t[0])
             set_item(
@@ -50,8 +50,8 @@ def passive_forces(tree: Tree, q: array2, v: array2, tau: array2, w: int):
             set_item(
                 tau, d + 2, w, tree.effort[d + 2] - tree.damping[d + 2] * item(v, d + 2, w) - tree.stiffness[d] * t[2]
             )
-        elif kind != STILL:
-            if kind == SHIFT:
+        elif kind != MotionKind.STILL:
+            if kind == MotionKind.SHIFT:
                 n = 3
             k = int(0)
             while k < n:
@@ -76,12 +76,12 @@ def spring_energy(tree: Tree, ws: Workspace, q: array2, w: int):
         qi = tree.part_q[e]
         d = tree.part_v[e]
         kind = tree.kind[e]
-        if kind == BALL:
+        if kind == MotionKind.BALL:
             t = rotation_from_rest(q, tree.rest, qi, w)
             energy = energy + half * tree.stiffness[d] * wp.dot(t, t)
-        elif kind != STILL:
+        elif kind != MotionKind.STILL:
             n = int(1)
-            if kind == SHIFT:
+            if kind == MotionKind.SHIFT:
                 n = 3
             k = int(0)
             while k < n:

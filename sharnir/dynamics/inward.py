@@ -10,7 +10,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.enums import ADD, CARRY, DROP
+from sharnir.enums import InertiaHandoff
 from sharnir.kernels.types import C_REAL, DOUBLE, SIMD4_NATIVE, array2, real
 
 DIVISION_GUARD = 1.0e-300 if DOUBLE else 1.0e-37  # added to a denominator that may be 0
@@ -196,9 +196,9 @@ def damping_implicitness(c: real, D: real) -> real:
     }
 """.replace("SPRING_LEAN", SPRING_IMPLICITNESS_NATIVE)
     .replace("DAMPING_SHARE", DAMPING_IMPLICITNESS_NATIVE)
-    .replace("CARRY", str(CARRY))
-    .replace("DROP", str(DROP))
-    .replace("ADD", str(ADD))
+    .replace("CARRY", str(InertiaHandoff.CARRY))
+    .replace("DROP", str(InertiaHandoff.DROP))
+    .replace("ADD", str(InertiaHandoff.ADD))
     .replace("FOUR", SIMD4_NATIVE)
     .replace("REAL", C_REAL)
 )

@@ -12,7 +12,7 @@ from sharnir.dynamics.jacobian import point_jacobian
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.rnea import accelerate, joint_forces, link_forces, subtree_forces
 from sharnir.dynamics.tree import Tree, Workspace, make_row
-from sharnir.enums import SPRINGS
+from sharnir.enums import ExternalForces
 from sharnir.kernels.columns import get3, get33, set_item3
 from sharnir.kernels.types import ANGULAR, KERNEL_OPTIONS, MAT33, MAT33_ROW1, MAT33_ROW2, SPATIAL, VEC3, array2, vec3
 
@@ -26,7 +26,7 @@ def aba_kernel(tree: Tree, ws: Workspace, q: array2, v: array2, tau: array2, f_e
     kinematics(tree, ws, q, v, w)
     if loaded > 0:
         set_applied_wrenches(tree, ws, f_ext, w)
-    if loaded == SPRINGS:
+    if loaded == ExternalForces.WRENCHES_AND_SPRINGS:
         add_spring_wrenches(tree, ws, w)
     inward(tree, ws, tau, loaded, w)
     outward(tree, ws, qdd, w)
@@ -43,7 +43,7 @@ def rnea_kernel(
     kinematics(tree, ws, q, v, w)
     if loaded > 0:
         set_applied_wrenches(tree, ws, f_ext, w)
-    if loaded == SPRINGS:
+    if loaded == ExternalForces.WRENCHES_AND_SPRINGS:
         add_spring_wrenches(tree, ws, w)
     accelerate(tree, ws, qdd, w)
     link_forces(tree, ws, loaded, w)

@@ -11,7 +11,7 @@ import warp as wp
 
 from sharnir.dynamics.angles import hinge_cos_sin
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.enums import BALL, SCREW, SHIFT, SLIDE
+from sharnir.enums import MotionKind
 from sharnir.kernels.columns import get, get3, get33, item, item3, put3, put33
 from sharnir.kernels.types import QUAT_W, array2, column, identity33, matrix_from_quat, real, rotate_z, vec3
 
@@ -70,7 +70,7 @@ def _outward_pass(name: str, moving: bool) -> Any:
                 kind = tree.kind[e]
                 qi = tree.part_q[e]
                 d = tree.part_v[e]
-                if kind == SCREW:
+                if kind == MotionKind.SCREW:
                     sign = tree.sign[e]
                     R = rotate_z(R, get(ws.turn, 2 * d, w), sign * get(ws.turn, 2 * d + 1, w))
                     axis = column(R, 2) * sign
@@ -90,7 +90,7 @@ def _outward_pass(name: str, moving: bool) -> Any:
                         alp = alp + wp.cross(om, dw)
                         vel = vel + dv
                         om = om + dw
-                elif kind == SLIDE:
+                elif kind == MotionKind.SLIDE:
                     axis = column(R, 2) * tree.sign[e]
                     x = x + axis * item(q, qi, w)
                     store_axis(ws, d, w, axis, vec3())
@@ -98,7 +98,7 @@ def _outward_pass(name: str, moving: bool) -> Any:
                         dv = axis * item(v, d, w)
                         acc = acc + wp.cross(om, dv)
                         vel = vel + dv
-                elif kind == SHIFT:
+                elif kind == MotionKind.SHIFT:
                     B = R * tree.sign[e]
                     x = x + B * item3(q, qi, w)
                     store_axis(ws, d, w, column(B, 0), vec3())
@@ -108,7 +108,7 @@ def _outward_pass(name: str, moving: bool) -> Any:
                         dv = B * item3(v, d, w)
                         acc = acc + wp.cross(om, dv)
                         vel = vel + dv
-                elif kind == BALL:
+                elif kind == MotionKind.BALL:
                     if pivot_set == 0:
                         O = O + x
                         x = vec3()

@@ -10,18 +10,10 @@ import warp as wp
 from sharnir.dynamics.aba import whiten
 from sharnir.dynamics.forces import pivot_of, point_velocity
 from sharnir.dynamics.tree import Tree, Workspace, ints, make_row, make_wrench
-from sharnir.enums import CYLINDRICAL, FREE, HELICAL, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL, UNIVERSAL
+from sharnir.enums import JointType
 from sharnir.kernels.columns import allocate_columns, get3, get33, item, put3, set_item
 from sharnir.kernels.types import QUAT_W, SPATIAL, VEC3, array2, column, mat33, np_real, real, vec3
-from sharnir.model.joint_rows import (
-    CONSTRAINT_COUNT,
-    JOINT_ROW_TABLE,
-    ROW_ABOUT_C,
-    ROW_ABOUT_P,
-    ROW_ALONG,
-    ROW_HELIX,
-    ROW_PERPENDICULAR,
-)
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, RowForm
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model
@@ -38,7 +30,7 @@ class LoopJoints:
 
     count: int  # loop joints
     dofs: int  # nv of the tree
-    kind: ints  # [loop] joint type
+    kind: ints  # [loop] JointType
     link: ints  # [2 loop] a, b; -1 for the world
     rot: wp.array(dtype=mat33)  # [2 loop] frames P, C in their links
     pos: wp.array(dtype=vec3)  # [2 loop] m
@@ -147,22 +139,22 @@ def evaluate_row(loops: LoopJoints, s: LoopFrames, k: int, t: int):
     g = real(0.0)
     force = vec3()
     torque = e
-    if form == ROW_ALONG or form == ROW_HELIX:
+    if form == RowForm.ALONG or form == RowForm.HELIX:
         g = wp.dot(e, s.d)
         force = e
         torque = vec3()
-        if form == ROW_HELIX:
+        if form == RowForm.HELIX:
             pitch = loops.pitch[k]
             angle = loop_angle(s)
             if pitch != real(0.0):
                 angle = unwrap_angle(angle, g / pitch)
             g = g - pitch * angle
             torque = e * (-pitch)
-    elif form == ROW_PERPENDICULAR:
+    elif form == RowForm.PERPENDICULAR:
         c = column(s.C, loops.row_table[t + 2])
         g = wp.dot(e, c)
         torque = wp.cross(c, e)
-    elif form == ROW_ABOUT_C:
+    elif form == RowForm.ABOUT_C:
         torque = column(s.C, loops.row_table[t + 1])
     return g, force, torque
 
@@ -188,16 +180,16 @@ def evaluate_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopR
             e = column(s.P, loops.row_table[t + 1])
             g, force, torque = evaluate_row(loops, s, k, t)
             bias = real(0.0)
-            if form == ROW_ALONG or form == ROW_HELIX:
+            if form == RowForm.ALONG or form == RowForm.HELIX:
                 bias = wp.dot(e, wp.cross(dw, vb)) + wp.dot(wp.cross(wa, e), dv)
-                if form == ROW_HELIX:
+                if form == RowForm.HELIX:
                     bias = bias - loops.pitch[k] * wp.dot(wp.cross(wa, e), dw)
-            elif form == ROW_PERPENDICULAR:
+            elif form == RowForm.PERPENDICULAR:
                 c = column(s.C, loops.row_table[t + 2])
                 bias = wp.dot(wp.cross(wp.cross(wb, c), e) + wp.cross(c, wp.cross(wa, e)), dw)
-            elif form == ROW_ABOUT_P:
+            elif form == RowForm.ABOUT_P:
                 bias = wp.dot(wp.cross(wa, e), dw)
-            elif form == ROW_ABOUT_C:
+            elif form == RowForm.ABOUT_C:
                 bias = wp.dot(wp.cross(wb, torque), dw)
             store_loop_row(rows, r, s, force, torque, w)
             if j >= loops.constraint_count[kind]:
@@ -217,24 +209,24 @@ def measure_joint_coordinates(loops: LoopJoints, out: array2, reference: array2,
     q = loops.q_start[k]
     R = wp.transpose(s.P) * s.C
     d = wp.transpose(s.P) * s.d
-    if kind == REVOLUTE or kind == HELICAL:
+    if kind == JointType.REVOLUTE or kind == JointType.HELICAL:
         set_item(out, q, w, unwrap_angle(loop_angle(s), item(reference, q, w)))
-        if kind == HELICAL and loops.pitch[k] != real(0.0):
+        if kind == JointType.HELICAL and loops.pitch[k] != real(0.0):
             set_item(out, q, w, d[2] / loops.pitch[k])
-    elif kind == PRISMATIC:
+    elif kind == JointType.PRISMATIC:
         set_item(out, q, w, d[2])
-    elif kind == CYLINDRICAL:
+    elif kind == JointType.CYLINDRICAL:
         set_item(out, q, w, d[2])
         set_item(out, q + 1, w, unwrap_angle(loop_angle(s), item(reference, q + 1, w)))
-    elif kind == UNIVERSAL:
+    elif kind == JointType.UNIVERSAL:
         set_item(out, q, w, unwrap_angle(wp.atan2(R[1, 2], R[0, 2]), item(reference, q, w)))
         set_item(out, q + 1, w, unwrap_angle(wp.atan2(R[2, 0], R[2, 1]), item(reference, q + 1, w)))
-    elif kind == PLANAR:
+    elif kind == JointType.PLANAR:
         set_item(out, q, w, d[0])
         set_item(out, q + 1, w, d[1])
         set_item(out, q + 2, w, unwrap_angle(loop_angle(s), item(reference, q + 2, w)))
-    elif kind == SPHERICAL or kind == FREE:
-        if kind == FREE:
+    elif kind == JointType.SPHERICAL or kind == JointType.FREE:
+        if kind == JointType.FREE:
             set_item(out, q, w, d[0])
             set_item(out, q + 1, w, d[1])
             set_item(out, q + 2, w, d[2])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.enums import ADD, BALL, CARRY, DROP, STILL
+from sharnir.enums import InertiaHandoff, MotionKind
 from sharnir.kernels.columns import get, get3, get6, item, put, put3
 from sharnir.kernels.types import C_REAL, array2, real, sym_mul, vec3
 from sharnir.kernels.vector_ops import indices
@@ -108,8 +108,8 @@ def _series(coefficients: tuple[float, ...]) -> str:
     .replace("HALF_COS", _series(HALF_COS))
     .replace("SINC_LACK", _series(SINC_REMAINDER))
     .replace("SMALL_ANGLE2", str(SMALL_ANGLE2))
-    .replace("STILL", str(STILL))
-    .replace("BALL", str(BALL))
+    .replace("STILL", str(MotionKind.STILL))
+    .replace("BALL", str(MotionKind.BALL))
     .replace("REAL", C_REAL)
 )
 def link_displacements(
@@ -238,9 +238,9 @@ def tangent_momenta(tree: Tree, ws: Workspace, w: int):
         REAL* to = ws.p.data + (long long)(6*tree.parent.data[i])*n + w;
         for (int k = 0; k < 6; ++k) to[k*n] = p[k] - u[k]*y + (hand == ADD ? to[k*n] : (REAL)0);
     }
-""".replace("CARRY", str(CARRY))
-    .replace("DROP", str(DROP))
-    .replace("ADD", str(ADD))
+""".replace("CARRY", str(InertiaHandoff.CARRY))
+    .replace("DROP", str(InertiaHandoff.DROP))
+    .replace("ADD", str(InertiaHandoff.ADD))
     .replace("REAL", C_REAL)
 )
 def whitened_momentum(tree: Tree, ws: Workspace, tau: array2, z: array2, w: int):

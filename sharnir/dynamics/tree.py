@@ -33,9 +33,9 @@ class Tree:
     root: ints  # [link] number of the tree the link belongs to
     dof: ints  # [link + 1] first velocity coordinate
     part: ints  # [link + 1] first elementary motion
-    hand: ints  # [link] CARRY, STORE, ADD or DROP
+    hand: ints  # [link] InertiaHandoff
     gathers: ints  # [link] 1 if children other than the next link exist
-    kind: ints  # [part]
+    kind: ints  # [part] MotionKind
     part_q: ints  # [part] first position coordinate
     part_v: ints  # [part] first velocity coordinate
     rot: wp.array(dtype=mat33)  # [part] frame of the motion in the previous frame

@@ -25,7 +25,7 @@ from sharnir.dynamics.loop_joints import (
 )
 from sharnir.dynamics.rnea import link_forces, subtree_forces
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.enums import BALL, FREE, SHIFT, SPHERICAL, SPRINGS, STILL
+from sharnir.enums import ExternalForces, JointType, MotionKind
 from sharnir.kernels.columns import get, get3, put, set_item3
 from sharnir.kernels.types import ANGULAR, KERNEL_OPTIONS, QUAT_W, SPATIAL, array2, real, vec3
 
@@ -45,7 +45,7 @@ def apply_loop_forces(ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
         d = loops.v_start[k]
         ball = int(JOINT_ROWS)  # first row of a quaternion
         turn = vec3()
-        if kind == SPHERICAL or kind == FREE:
+        if kind == JointType.SPHERICAL or kind == JointType.FREE:
             ball = 3
             turn = rotation_from_rest(rows.q, loops.rest, q + ball - fixed, w)
         j = int(fixed)
@@ -74,7 +74,7 @@ def position_rates(tree: Tree, q: array2, v: array2, dq: array2, w: int):
         i = tree.part_q[e]
         d = tree.part_v[e]
         kind = tree.kind[e]
-        if kind == BALL:
+        if kind == MotionKind.BALL:
             r = vec3(q[i, w], q[i + 1, w], q[i + 2, w])
             s = q[i + QUAT_W, w]
             om = vec3(v[d, w], v[d + 1, w], v[d + 2, w])
@@ -83,11 +83,11 @@ def position_rates(tree: Tree, q: array2, v: array2, dq: array2, w: int):
             dq[i + 1, w] = dr[1]
             dq[i + 2, w] = dr[2]
             dq[i + QUAT_W, w] = -half * wp.dot(r, om)
-        elif kind == SHIFT:
+        elif kind == MotionKind.SHIFT:
             dq[i, w] = v[d, w]
             dq[i + 1, w] = v[d + 1, w]
             dq[i + 2, w] = v[d + 2, w]
-        elif kind != STILL:
+        elif kind != MotionKind.STILL:
             dq[i, w] = v[d, w]
         e += 1
 
@@ -113,7 +113,7 @@ def motion_kernel(
     if loops.count > 0:
         evaluate_loop_rows(tree, ws, loops, rows, w)
         work = work + apply_loop_forces(ws, loops, rows, w)
-    inward(tree, ws, tau, SPRINGS, w)
+    inward(tree, ws, tau, ExternalForces.WRENCHES_AND_SPRINGS, w)
     outward(tree, ws, qdd, w)
     if loops.count > 0:
         add_row_accelerations(tree, ws, loops, rows, w)
@@ -152,7 +152,7 @@ def reactions_kernel(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRow
     while r < JOINT_ROWS * loops.count:
         apply_row_force(ws, loops, rows, r, lam[r, w], w)
         r += 1
-    link_forces(tree, ws, SPRINGS, w)
+    link_forces(tree, ws, ExternalForces.WRENCHES_AND_SPRINGS, w)
     subtree_forces(tree, ws, w)
     i = int(0)
     while i < tree.links:

@@ -11,11 +11,11 @@ import numpy as np
 from sharnir.dynamics.energy import Total
 from sharnir.dynamics.evaluator import Dynamics
 from sharnir.dynamics.loop_joints import allocate_loop_rows, upload_loop_joints
-from sharnir.enums import FREE, SPHERICAL
+from sharnir.enums import JointType
 from sharnir.errors import ModelError, SimulationError, fail
 from sharnir.exact import kernels
 from sharnir.exact.least_norm import LeastNormSolver
-from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, ROW_ABOUT_C, ROW_ABOUT_P
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, RowForm
 from sharnir.model.model import Model, Reals
 from sharnir.precision import get_precision
 from sharnir.rotations import turn_between
@@ -107,8 +107,12 @@ class System:
         self._coordinate = np.flatnonzero(free)
         self._held = np.flatnonzero(~free | (armature > 0))
         rotor = np.flatnonzero(armature[self._held] > 0)
-        turning = np.isin(JOINT_ROW_TABLE[:, :, 0][model.loop_kind].reshape(-1), (ROW_ABOUT_P, ROW_ABOUT_C))
-        ball = np.isin(model.loop_kind, (SPHERICAL, FREE))[loop] if model.loops else np.zeros(0, dtype=bool)
+        turning = np.isin(JOINT_ROW_TABLE[:, :, 0][model.loop_kind].reshape(-1), (RowForm.ABOUT_P, RowForm.ABOUT_C))
+        ball = (
+            np.isin(model.loop_kind, (JointType.SPHERICAL, JointType.FREE))[loop]
+            if model.loops
+            else np.zeros(0, dtype=bool)
+        )
         self._angle_rows = np.flatnonzero(free & turning & ~ball)
         self._angles = model.loop_q_start[loop[self._angle_rows]] + (position - fixed)[self._angle_rows]
         self._is_constraint = ~free[self._held]

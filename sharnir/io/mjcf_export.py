@@ -98,7 +98,7 @@ def body_frame(model: Model, i: int) -> Pose:
     """The body's own frame where coordinates allow it: those of a ball are in the axes of the link frame."""
     own = Pose(model.body_rot[i], model.body_pos[i])
     parts = slice(int(model.part_start[i]), int(model.part_start[i + 1]))
-    ball = kinds.BALL in model.part_kind[parts]
+    ball = kinds.MotionKind.BALL in model.part_kind[parts]
     return Pose(np.eye(3), own.x) if ball and not twin.is_free(model, i) else own
 
 
@@ -146,11 +146,11 @@ def add_shapes(model: Model, spec: Any, bodies: dict[int, Any], frames: dict[int
         facts |= {"contype": 0, "conaffinity": 0}
         if kind in twin.GEOMS:
             facts |= {"type": twin.GEOMS[kind], "size": twin.half_size(kind, model.shape_size[k])}
-        elif kind == kinds.HULL:
+        elif kind == kinds.ShapeKind.HULL:
             first, last = model.hull_vertex_start[data : data + 2]
             spec.add_mesh(name=f"hull{k}", uservert=model.hull_vertex[first:last].reshape(-1).tolist())
             facts |= {"type": GEOM.mjGEOM_MESH, "meshname": f"hull{k}"}
-        elif kind == kinds.HEIGHT_FIELD:
+        elif kind == kinds.ShapeKind.HEIGHT_FIELD:
             facts |= _height_field(model, spec, k, data, at)
         else:
             raise _refuse(model, "a mesh that is not convex")
@@ -215,7 +215,8 @@ def add_springs(model: Model, spec: Any, bodies: dict[int, Any], frames: dict[in
 
 def add_loops(model: Model, spec: Any, bodies: dict[int, Any], frames: dict[int, Pose]) -> None:
     """Balls and fixed joints that close loops, as equalities between sites."""
-    equalities = {kinds.FIXED: mujoco.mjtEq.mjEQ_WELD, kinds.SPHERICAL: mujoco.mjtEq.mjEQ_CONNECT}
+    connect, weld = mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD
+    equalities: dict[int, Any] = {kinds.JointType.FIXED: weld, kinds.JointType.SPHERICAL: connect}
     for k in range(model.loops):
         name, kind = model.joint_names[model.nb + k], int(model.loop_kind[k])
         acts = (model.loop_damping, model.loop_stiffness, model.loop_armature, model.loop_effort)

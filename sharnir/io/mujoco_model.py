@@ -28,10 +28,13 @@ UNBOUNDED = 1e10  # rad or m, for limits on one side
 HINGE_ARM = 0.05  # m along the axis, of the two points that make a hinge of a loop
 MOTOR_GAIN = 3.0  # of a motor: times the inertia it meets, by the step; loops upset a stiffer one
 GEOM = mujoco.mjtGeom
-GEOMS = {
-    kinds.SPHERE: GEOM.mjGEOM_SPHERE, kinds.BOX: GEOM.mjGEOM_BOX, kinds.CYLINDER: GEOM.mjGEOM_CYLINDER,
-    kinds.CAPSULE: GEOM.mjGEOM_CAPSULE, kinds.HALF_SPACE: GEOM.mjGEOM_PLANE,
-}  # fmt: skip
+GEOMS: dict[int, Any] = {
+    kinds.ShapeKind.SPHERE: GEOM.mjGEOM_SPHERE,
+    kinds.ShapeKind.BOX: GEOM.mjGEOM_BOX,
+    kinds.ShapeKind.CYLINDER: GEOM.mjGEOM_CYLINDER,
+    kinds.ShapeKind.CAPSULE: GEOM.mjGEOM_CAPSULE,
+    kinds.ShapeKind.HALF_SPACE: GEOM.mjGEOM_PLANE,
+}
 JOINT = mujoco.mjtJoint
 
 
@@ -96,7 +99,13 @@ def velocity_order(model: Model) -> NDArray[np.intp]:
 
 
 def _order(model: Model, first: Any, ball: tuple[int, ...]) -> NDArray[np.intp]:
-    wanted = {kinds.STILL: (), kinds.SCREW: (0,), kinds.SLIDE: (0,), kinds.SHIFT: (0, 1, 2), kinds.BALL: ball}
+    wanted = {
+        kinds.MotionKind.STILL: (),
+        kinds.MotionKind.SCREW: (0,),
+        kinds.MotionKind.SLIDE: (0,),
+        kinds.MotionKind.SHIFT: (0, 1, 2),
+        kinds.MotionKind.BALL: ball,
+    }
     parts = zip(first.tolist(), model.part_kind.tolist(), strict=True)
     return np.array([at + k for at, kind in parts for k in wanted[kind]], dtype=np.intp)
 
@@ -147,7 +156,11 @@ def _add_link(model: Model, i: int, parent: Any) -> Any:
 def is_free(model: Model, i: int) -> bool:
     """Whether the link flies in the world's own axes, as MuJoCo's free joint does."""
     e, end = model.part_start[i], model.part_start[i + 1]
-    if model.parent[i] >= 0 or model.part_kind[e:end].tolist() != [kinds.SHIFT, kinds.BALL] or model.part_sign[e] < 0:
+    if (
+        model.parent[i] >= 0
+        or model.part_kind[e:end].tolist() != [kinds.MotionKind.SHIFT, kinds.MotionKind.BALL]
+        or model.part_sign[e] < 0
+    ):
         return False
     return not model.part_pos[e:end].any() and np.array_equal(model.part_rot[e:end], [np.eye(3)] * 2)
 
@@ -155,20 +168,28 @@ def is_free(model: Model, i: int) -> bool:
 def add_motion(model: Model, i: int, e: int, place: Pose, body: Any) -> None:
     """An elementary motion as joints; place: its frame in the link frame, at zero coordinates."""
     kind, sign, first = int(model.part_kind[e]), float(model.part_sign[e]), int(model.part_v[e] - model.dof_start[i])
-    if kind == kinds.SCREW and model.part_pitch[e] != 0:
+    if kind == kinds.MotionKind.SCREW and model.part_pitch[e] != 0:
         raise _refuse(model, f"the screw {model.joint_names[i]!r}")
-    if kind == kinds.BALL:
+    if kind == kinds.MotionKind.BALL:
         if sign < 0 or e + 1 < model.part_start[i + 1]:
             raise _refuse(model, f"the rotation of {model.joint_names[i]!r}, crossed from child to parent")
         name, more = _motion_name(model, e, 0), properties(model, i, first, 3)
         body.add_joint(name=name, type=JOINT.mjJNT_BALL, pos=place.x, **more)
         return
-    columns = {kinds.STILL: (), kinds.SCREW: (2,), kinds.SLIDE: (2,), kinds.SHIFT: (0, 1, 2)}[kind]
-    for k, column in enumerate(columns):
+    by_kind: dict[int, tuple[int, ...]] = {
+        kinds.MotionKind.STILL: (),
+        kinds.MotionKind.SCREW: (2,),
+        kinds.MotionKind.SLIDE: (2,),
+        kinds.MotionKind.SHIFT: (0, 1, 2),
+    }
+    for k, column in enumerate(by_kind[kind]):
         body.add_joint(
-            name=_motion_name(model, e, k), type=JOINT.mjJNT_HINGE if kind == kinds.SCREW else JOINT.mjJNT_SLIDE,
-            pos=place.x, axis=sign * place.R[:, column], **properties(model, i, first + k, 1),
-        )  # fmt: skip
+            name=_motion_name(model, e, k),
+            type=JOINT.mjJNT_HINGE if kind == kinds.MotionKind.SCREW else JOINT.mjJNT_SLIDE,
+            pos=place.x,
+            axis=sign * place.R[:, column],
+            **properties(model, i, first + k, 1),
+        )
 
 
 def _motion_name(model: Model, e: int, k: int) -> str:
@@ -186,10 +207,10 @@ def properties(model: Model, i: int, first: int, size: int) -> dict[str, Any]:
         values[name] = float(getattr(model, name)[d][0])
     out: dict[str, Any] = {"armature": values["armature"], "frictionloss": values["friction"]}
     out |= {name: [values[name], 0.0, 0.0] for name in ("stiffness", "damping")}
-    if size == 3 and (model.limit_angles[d] == kinds.ANGLE_LIMIT).all():
+    if size == 3 and (model.limit_angles[d] == kinds.LimitKind.ANGLE).all():
         out |= {"limited": mujoco.mjtLimited.mjLIMITED_TRUE, "range": [0.0, float(model.limit_upper[d][0])]}
     elif model.limit_angles[d].any():
-        if size > 1 or model.limit_angles[d][0] != kinds.PLAIN_LIMIT:
+        if size > 1 or model.limit_angles[d][0] != kinds.LimitKind.COORDINATE:
             raise _refuse(model, f"limits of the rotation of {model.joint_names[i]!r}")
         bounds = np.array([model.limit_lower[d][0], model.limit_upper[d][0]])
         out |= {"limited": mujoco.mjtLimited.mjLIMITED_TRUE, "range": np.clip(bounds, -UNBOUNDED, UNBOUNDED)}
@@ -226,9 +247,9 @@ def _add_shapes(model: Model, bodies: dict[int, Any]) -> None:
 
 
 def half_size(kind: int, size: Array) -> Array:
-    if kind == kinds.HALF_SPACE:
+    if kind == kinds.ShapeKind.HALF_SPACE:
         return np.array([0.0, 0.0, 1.0])  # without end
-    return size / 2 if kind == kinds.BOX else size * [1.0, 0.5, 0.0]
+    return size / 2 if kind == kinds.ShapeKind.BOX else size * [1.0, 0.5, 0.0]
 
 
 def _site(body: Any, name: str, place: Array, R: Array | None = None) -> str:
@@ -254,16 +275,16 @@ def _add_loops(model: Model, spec: Any, bodies: dict[int, Any], hinge_points: in
     connect, weld = mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD
     for k in range(model.loops):
         name, kind = model.joint_names[model.nb + k], int(model.loop_kind[k])
-        if kind not in (kinds.FIXED, kinds.REVOLUTE, kinds.SPHERICAL):
+        if kind not in (kinds.JointType.FIXED, kinds.JointType.REVOLUTE, kinds.JointType.SPHERICAL):
             raise _refuse(model, f"the joint {name!r} that closes a loop")
-        offsets = (-HINGE_ARM, HINGE_ARM) if kind == kinds.REVOLUTE and hinge_points == 2 else (0.0,)
+        offsets = (-HINGE_ARM, HINGE_ARM) if kind == kinds.JointType.REVOLUTE and hinge_points == 2 else (0.0,)
         for n, offset in enumerate(offsets):
             sites = [
                 _site(bodies[link], f"{name}:{n}{end}", model.loop_pos[k, end] + offset * R[:, 2], R)
                 for end, (link, R) in enumerate(zip(model.loop_link[k].tolist(), model.loop_rot[k], strict=True))
             ]
             spec.add_equality(
-                name=f"{name}:{n}", type=weld if kind == kinds.FIXED else connect,
+                name=f"{name}:{n}", type=weld if kind == kinds.JointType.FIXED else connect,
                 objtype=mujoco.mjtObj.mjOBJ_SITE, name1=sites[0], name2=sites[1],
             )  # fmt: skip
 
@@ -289,7 +310,7 @@ def _add_motors(model: Model, spec: Any) -> None:
     for k, name in enumerate(model.motor_names):
         joint = _scalar_joint(model, int(model.motor_coordinate[k]), f"motor {name!r}")
         actuator = spec.add_actuator(name=name, trntype=mujoco.mjtTrn.mjTRN_JOINT, target=joint)
-        if model.motor_mode[k] == kinds.POSITION:
+        if model.motor_mode[k] == kinds.MotorMode.POSITION:
             actuator.set_to_position(1.0, kv=1.0)
         else:
             actuator.set_to_velocity(1.0)
@@ -304,6 +325,6 @@ def _set_motor_gains(model: Model, peer: mujoco.MjModel) -> None:
     for k in range(len(model.motor_names)):
         dof = peer.jnt_dofadr[peer.actuator_trnid[k, 0]]
         kv = MOTOR_GAIN * peer.dof_M0[dof] / dt
-        kp = kv / max(model.motor_response[k], dt) if model.motor_mode[k] == kinds.POSITION else 0.0
+        kp = kv / max(model.motor_response[k], dt) if model.motor_mode[k] == kinds.MotorMode.POSITION else 0.0
         peer.actuator_gainprm[k, 0] = kp or kv
         peer.actuator_biasprm[k, :3] = [0.0, -kp, -kv]

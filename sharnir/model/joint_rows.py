@@ -7,20 +7,27 @@ must stay zero, followed by n rows that are its velocity coordinates.
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import numpy as np
 
-ROW_ALONG = 0  # e·(x_C − x_P), e an axis of P
-ROW_PERPENDICULAR = 1  # n_P·n_C, axes of P and C
-ROW_ABOUT_P = 2  # rotation about an axis of P
-ROW_ABOUT_C = 3  # rotation about an axis of C
-ROW_HELIX = 4  # e·(x_C − x_P) − pitch·angle, about and along z
+
+class RowForm(IntEnum):
+    """What a row measures of frames P and C of a joint."""
+
+    ALONG = 0  # e·(x_C − x_P), e an axis of P
+    PERPENDICULAR = 1  # n_P·n_C, axes of P and C
+    ABOUT_P = 2  # rotation about an axis of P
+    ABOUT_C = 3  # rotation about an axis of C
+    HELIX = 4  # e·(x_C − x_P) − pitch·angle, about and along z
+
 
 X, Y, Z = 0, 1, 2
-_POINT = [(ROW_ALONG, X, 0), (ROW_ALONG, Y, 0), (ROW_ALONG, Z, 0)]
-_ALIGNED = [(ROW_PERPENDICULAR, X, Z), (ROW_PERPENDICULAR, Y, Z)]  # z of C along z of P
-_PARALLEL = [(ROW_PERPENDICULAR, Y, Z), (ROW_PERPENDICULAR, Z, X), (ROW_PERPENDICULAR, X, Y)]  # all axes
-_ROTATION_Z = [(ROW_ABOUT_P, Z, 0)]
-_ROTATION_XYZ = [(ROW_ABOUT_C, X, 0), (ROW_ABOUT_C, Y, 0), (ROW_ABOUT_C, Z, 0)]
+_POINT = [(RowForm.ALONG, X, 0), (RowForm.ALONG, Y, 0), (RowForm.ALONG, Z, 0)]
+_ALIGNED = [(RowForm.PERPENDICULAR, X, Z), (RowForm.PERPENDICULAR, Y, Z)]  # z of C along z of P
+_PARALLEL = [(RowForm.PERPENDICULAR, Y, Z), (RowForm.PERPENDICULAR, Z, X), (RowForm.PERPENDICULAR, X, Y)]  # all axes
+_ROTATION_Z = [(RowForm.ABOUT_P, Z, 0)]
+_ROTATION_XYZ = [(RowForm.ABOUT_C, X, 0), (RowForm.ABOUT_C, Y, 0), (RowForm.ABOUT_C, Z, 0)]
 
 # [joint type, row] kind of row and its axes of P and C
 JOINT_ROW_TABLE = np.array(
@@ -28,9 +35,9 @@ JOINT_ROW_TABLE = np.array(
         _POINT + _PARALLEL,
         _POINT + _ALIGNED + _ROTATION_Z,
         _POINT[:2] + _PARALLEL + _POINT[2:],
-        _POINT[:2] + _ALIGNED + [(ROW_HELIX, Z, 0)] + _ROTATION_Z,
+        _POINT[:2] + _ALIGNED + [(RowForm.HELIX, Z, 0)] + _ROTATION_Z,
         _POINT[:2] + _ALIGNED + _POINT[2:] + _ROTATION_Z,
-        [*_POINT, (ROW_PERPENDICULAR, Z, Z), (ROW_ABOUT_P, Z, 0), (ROW_ABOUT_C, Z, 0)],
+        [*_POINT, (RowForm.PERPENDICULAR, Z, Z), (RowForm.ABOUT_P, Z, 0), (RowForm.ABOUT_C, Z, 0)],
         _POINT + _ROTATION_XYZ,
         _POINT[2:] + _ALIGNED + _POINT[:2] + _ROTATION_Z,
         _POINT + _ROTATION_XYZ,

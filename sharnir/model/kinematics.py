@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sharnir.enums import BALL, SCREW, SLIDE
+from sharnir.enums import MotionKind
 from sharnir.model.model import Model
 from sharnir.model.poses import IDENTITY_POSE, MOTION_COORDINATES, ElementaryMotion, Pose
 from sharnir.rotations import Array
@@ -36,8 +36,8 @@ def link_axes(model: Model, i: int, poses: list[Pose], origin: Array) -> dict[in
         pose = before @ m.pose(model.q0)
         R = before.R if m.sign < 0 else pose.R
         for k in range(MOTION_COORDINATES[m.kind][1]):
-            a = m.sign * R[:, 2 if m.kind in (SCREW, SLIDE) else k]
-            turns = m.kind in (SCREW, BALL)
+            a = m.sign * R[:, 2 if m.kind in (MotionKind.SCREW, MotionKind.SLIDE) else k]
+            turns = m.kind in (MotionKind.SCREW, MotionKind.BALL)
             linear = np.cross(pose.x - origin, a) + m.pitch * a if turns else a
             axes[m.v + k] = np.concatenate([linear, a if turns else np.zeros(3)])
     return axes

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sharnir.enums import BALL
+from sharnir.enums import MotionKind
 from sharnir.errors import fail, shown, unknown
 from sharnir.spec.elements import Visual
 from sharnir.spec.sensors import Camera, Sensor
@@ -64,7 +64,7 @@ class Model:
     q_start: Ints  # [nb + 1] first position coordinate
     dof_start: Ints  # [nb + 1] first velocity coordinate
     part_start: Ints  # [nb + 1] first elementary motion
-    hand: Ints  # [nb] how the inward pass hands a link over (sharnir.enums)
+    hand: Ints  # [nb] how the inward pass hands a link over: InertiaHandoff
     gathers: Ints  # [nb] 1 if children other than the next link exist
 
     part_kind: Ints  # [ne]
@@ -99,12 +99,12 @@ class Model:
     # By coordinate c: velocity coordinates of the tree, then of the joints that close loops, nc in all.
     limit_lower: Reals  # [nc] m or rad, -inf for none
     limit_upper: Reals  # [nc] m or rad, inf for none
-    limit_angles: Ints  # [nc] what is bounded: NO_LIMIT, PLAIN_LIMIT, … of sharnir.enums
+    limit_angles: Ints  # [nc] what is bounded: LimitKind
     friction: Reals  # [nc] N or N m, dry
 
     motor_names: tuple[str, ...]
     motor_coordinate: Ints  # [motors] c
-    motor_mode: Ints  # [motors] VELOCITY or POSITION of sharnir.enums
+    motor_mode: Ints  # [motors] MotorMode
     motor_target: Reals  # [motors] rad/s or m/s, or rad or m
     motor_max_force: Reals  # [motors] N or N m
     motor_max_speed: Reals  # [motors] rad/s or m/s
@@ -136,7 +136,7 @@ class Model:
 
     belt_names: tuple[str, ...]
 
-    shape_kind: Ints  # [shapes] SPHERE, … of sharnir.enums; those of bodies by link, then those of the world
+    shape_kind: Ints  # [shapes] ShapeKind; those of bodies by link, then those of the world
     shape_link: Ints  # [shapes] -1 for the world
     shape_rot: Reals  # [shapes, 3, 3] in the link frame
     shape_pos: Reals  # [shapes, 3] m
@@ -268,7 +268,7 @@ class Model:
     @cached_property
     def quaternions(self) -> Ints:
         """[k] first coordinate of every quaternion in q."""
-        first = self.part_q[self.part_kind == BALL]
+        first = self.part_q[self.part_kind == MotionKind.BALL]
         first.setflags(write=False)
         return first
 

@@ -6,10 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sharnir.enums import BALL, SCREW, SHIFT, SLIDE, STILL
+from sharnir.enums import MotionKind
 from sharnir.rotations import Array, quat_to_matrix, rotation_z
 
-MOTION_COORDINATES = {STILL: (0, 0), SCREW: (1, 1), SLIDE: (1, 1), BALL: (4, 3), SHIFT: (3, 3)}
+MOTION_COORDINATES: dict[int, tuple[int, int]] = {
+    MotionKind.STILL: (0, 0),
+    MotionKind.SCREW: (1, 1),
+    MotionKind.SLIDE: (1, 1),
+    MotionKind.BALL: (4, 3),
+    MotionKind.SHIFT: (3, 3),
+}
 
 
 IDENTITY3 = np.eye(3)
@@ -44,11 +50,11 @@ class ElementaryMotion(NamedTuple):
     def pose(self, q: Array) -> Pose:
         """The motion at joint coordinates q."""
         c = self.sign * q[self.q : self.q + MOTION_COORDINATES[self.kind][0]]
-        if self.kind == SCREW:
+        if self.kind == MotionKind.SCREW:
             return Pose(rotation_z(c[0]), np.array([0.0, 0.0, self.pitch * c[0]]))
-        if self.kind == SLIDE:
+        if self.kind == MotionKind.SLIDE:
             return Pose(IDENTITY3, np.array([0.0, 0.0, c[0]]))
-        if self.kind == BALL:
+        if self.kind == MotionKind.BALL:
             R = quat_to_matrix(c)
             return Pose(R if self.sign > 0 else R.T, np.zeros(3))
-        return Pose(IDENTITY3, c) if self.kind == SHIFT else IDENTITY_POSE
+        return Pose(IDENTITY3, c) if self.kind == MotionKind.SHIFT else IDENTITY_POSE

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sharnir.enums import HELICAL
+from sharnir.enums import JointType
 from sharnir.errors import fail
-from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, ROW_ABOUT_C, ROW_ABOUT_P, ROW_ALONG
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, RowForm
 from sharnir.rotations import Array, cross, matrix_to_quat, quat_to_matrix
 from sharnir.spec.elements import Box, Capsule, Cylinder, Shape, Sphere
 from sharnir.spec.scene import WORLD
@@ -98,11 +98,11 @@ def generalized_force(sim: Simulation, joint: str, coordinate: int) -> float:
     P, C = joint_frame(sim, k, 0), joint_frame(sim, k, 1)
     force, torque = joint_wrench_on_child(sim, joint, C.x)
     form, axis, _ = JOINT_ROW_TABLE[kind, CONSTRAINT_COUNT[kind] + coordinate]
-    e = (C if form == ROW_ABOUT_C else P).R[:, axis]
-    if form == ROW_ALONG:
+    e = (C if form == RowForm.ABOUT_C else P).R[:, axis]
+    if form == RowForm.ALONG:
         return float(e @ force)
-    assert form in (ROW_ABOUT_P, ROW_ABOUT_C)
-    return float(e @ torque + (model.joint_pitch[k] * (e @ force) if kind == HELICAL else 0.0))
+    assert form in (RowForm.ABOUT_P, RowForm.ABOUT_C)
+    return float(e @ torque + (model.joint_pitch[k] * (e @ force) if kind == JointType.HELICAL else 0.0))
 
 
 def body_reading(sim: Simulation, sensor: Sensor) -> Any:

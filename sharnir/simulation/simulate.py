@@ -11,7 +11,7 @@ import numpy as np
 
 from sharnir.checks import number
 from sharnir.compiler import compile
-from sharnir.enums import NO_LIMIT
+from sharnir.enums import LimitKind
 from sharnir.errors import SimulationError, fail, shown, unknown
 from sharnir.model.model import Model, Reals
 from sharnir.progress import bar
@@ -152,7 +152,7 @@ def check_exact_supports(model: Model) -> None:
     refused, not ignored."""
     from sharnir.collision.filters import build_collision_filter
 
-    limited = np.flatnonzero(model.limit_angles != NO_LIMIT)
+    limited = np.flatnonzero(model.limit_angles != LimitKind.NONE)
     with_friction = np.flatnonzero(model.friction > 0)
     can_touch = build_collision_filter(model).any()
     has = [("limits", len(limited) > 0), ("dry friction", len(with_friction) > 0),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sharnir.enums import TURN
+from sharnir.enums import ScalarSource
 from sharnir.errors import fail, shown
 from sharnir.impulse.row_kinds import BOUND_ROW, FRICTION_ROW, MOTOR_ROW, SCALAR_IMPULSES
 from sharnir.impulse.slots import PrevStep
@@ -125,7 +125,7 @@ class JointView:
         lines = self._simulation.impulses.scalars
         if act == BOUND_ROW and self._simulation.inner.coordinate_positions[c] < 0:
             for l, row in enumerate(lines.rows):
-                if row["kind"] == TURN and row["of"][0] <= c == row["of"][0] + row["of"][1] % 3:
+                if row["kind"] == ScalarSource.BALL_ANGLE and row["of"][0] <= c == row["of"][0] + row["of"][1] % 3:
                     return l
             return None
         return lines.scalar_of_coordinate.get(c)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sharnir.enums import COMPOUND, FREE, POSITION, SHIFT, SLIDE
-from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, ROW_ALONG
+from sharnir.enums import JointType, MotionKind, MotorMode
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, RowForm
 from sharnir.model.model import Ints, Model
 
 WIDE = np.pi  # m or rad, of a position without limits
@@ -88,7 +88,7 @@ def readouts(model: Model) -> Readouts:
 
 def scalars(model: Model, joint: int) -> list[int]:
     """Coordinates c of a joint that have a position of their own; none of free joints."""
-    if model.joint_kind[joint] == FREE:
+    if model.joint_kind[joint] == JointType.FREE:
         return []
     where = model.joint(model.joint_names[joint])
     first = model.nv if where.closes_loop else 0
@@ -110,18 +110,18 @@ def coordinate(model: Model, c: int, joint: int, weight: float) -> Coordinate:
 def unit_of(model: Model, c: int, joint: int) -> str:
     """Of a coordinate's position."""
     kind = int(model.joint_kind[joint])
-    if kind == COMPOUND:
+    if kind == JointType.COMPOUND:
         part = int(np.searchsorted(model.part_v, c, side="right")) - 1
-        return "m" if model.part_kind[part] in (SLIDE, SHIFT) else "rad"
+        return "m" if model.part_kind[part] in (MotionKind.SLIDE, MotionKind.SHIFT) else "rad"
     where = model.joint(model.joint_names[joint])
     row = CONSTRAINT_COUNT[kind] + c - where.v.start - (model.nv if where.closes_loop else 0)
-    return "m" if JOINT_ROW_TABLE[kind, row, 0] == ROW_ALONG else "rad"
+    return "m" if JOINT_ROW_TABLE[kind, row, 0] == RowForm.ALONG else "rad"
 
 
 def motor(model: Model, number: int, owner: dict[int, int]) -> Drive:
     c = int(model.motor_coordinate[number])
     start, fastest = float(model.motor_target[number]), float(model.motor_max_speed[number])
-    if model.motor_mode[number] == POSITION:
+    if model.motor_mode[number] == MotorMode.POSITION:
         low, high = span(float(model.limit_lower[c]), float(model.limit_upper[c]))
         unit = "position"
     else:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sharnir.drawing.batches import Drawing, drawing
 from sharnir.drawing.pieces import Poses
-from sharnir.enums import COMPOUND, FIXED, FREE, PLAIN_LIMIT, REVOLUTE, UNIVERSAL
+from sharnir.enums import JointType, LimitKind
 from sharnir.model.model import Ints, Model
 from sharnir.model.poses import Pose
 from sharnir.rotations import Array, quat_to_matrix
@@ -108,20 +108,20 @@ def joint_strokes(model: Model, radius: float) -> Strokes:
     """Axes of joints, the range of hinges and slides with limits, and where a hinge stands in it."""
     out: list[tuple[int, Array, tuple[int, int, int]]] = []
     for k, kind in enumerate(model.joint_kind.tolist()):
-        if kind in (FREE, FIXED, COMPOUND):
+        if kind in (JointType.FREE, JointType.FIXED, JointType.COMPOUND):
             continue
         parent, child = (in_body(model, k, side) for side in (0, 1))
         carriers = model.joint_link[k].tolist()
         reach = LENGTH * radius * np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]])
         out.append((carriers[0], moved(parent, reach), (31, 119, 180)))
-        if kind == UNIVERSAL:
+        if kind == JointType.UNIVERSAL:
             out.append((carriers[1], moved(child, reach), (31, 119, 180)))
         where = model.joint(model.joint_names[k])
         c = where.v.start + (model.nv if where.closes_loop else 0)
-        if where.v.stop - where.v.start != 1 or model.limit_angles[c] != PLAIN_LIMIT:
+        if where.v.stop - where.v.start != 1 or model.limit_angles[c] != LimitKind.COORDINATE:
             continue
         low, high = float(model.limit_lower[c]), float(model.limit_upper[c])
-        if kind == REVOLUTE:
+        if kind == JointType.REVOLUTE:
             hand = np.array([[0.0, 0.0, 0.0], [1.2, 0.0, 0.0]]) * SWEEP * radius
             out += [(carriers[0], moved(parent, s), (255, 127, 14)) for s in arc(low, high, SWEEP * radius)]
             out.append((carriers[1], moved(child, hand), (44, 160, 44)))

@@ -7,9 +7,16 @@ import numpy as np
 from narrow_pairs import Hulls, Shapes
 from scipy.optimize import minimize
 
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE, TRIANGLE
+from sharnir.enums import ShapeKind
 
-NAMES = {SPHERE: "sphere", CAPSULE: "capsule", BOX: "box", CYLINDER: "cylinder", HULL: "hull", HALF_SPACE: "half-space"}
+NAMES = {
+    ShapeKind.SPHERE: "sphere",
+    ShapeKind.CAPSULE: "capsule",
+    ShapeKind.BOX: "box",
+    ShapeKind.CYLINDER: "cylinder",
+    ShapeKind.HULL: "hull",
+    ShapeKind.HALF_SPACE: "half-space",
+}
 HULLS = 40  # different ones in a test
 
 
@@ -37,7 +44,7 @@ def random_hulls(rng: np.random.Generator) -> Hulls:
 def random_shapes(rng: np.random.Generator, kind: int, n: int) -> Shapes:
     """About 1 m large, anywhere within 1 m, turned anyhow."""
     size = rng.uniform(0.2, 1.0, size=(n, 3))
-    data = rng.integers(0, HULLS, size=n) if kind == HULL else np.zeros(n, dtype=int)
+    data = rng.integers(0, HULLS, size=n) if kind == ShapeKind.HULL else np.zeros(n, dtype=int)
     return Shapes.of(kind, size, rotations(rng, n), rng.uniform(-1, 1, size=(n, 3)), data)
 
 
@@ -60,15 +67,15 @@ class Coal:
     def shape(self, S: Shapes, k: int) -> coal.CollisionGeometry:
         a, b, c = S.size[k]
         kind = S.kind[k]
-        if kind == SPHERE:
+        if kind == ShapeKind.SPHERE:
             return coal.Sphere(a)
-        if kind == CAPSULE:
+        if kind == ShapeKind.CAPSULE:
             return coal.Capsule(a, 2 * b)
-        if kind == BOX:
+        if kind == ShapeKind.BOX:
             return coal.Box(2 * a, 2 * b, 2 * c)
-        if kind == CYLINDER:
+        if kind == ShapeKind.CYLINDER:
             return coal.Cylinder(a, 2 * b)
-        if kind == HULL:
+        if kind == ShapeKind.HULL:
             return self.convex[S.data[k]]
         return coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
 
@@ -90,17 +97,17 @@ def support(S: Shapes, hulls: Hulls | None, k: int, d: np.ndarray) -> float:
     a, b, _ = S.size[k]
     kind = S.kind[k]
     base = float(S.x[k] @ d)
-    if kind == TRIANGLE:
+    if kind == ShapeKind.TRIANGLE:
         return base + float(e.max())
-    if kind == SPHERE:
+    if kind == ShapeKind.SPHERE:
         return base + a
-    if kind == CAPSULE:
+    if kind == ShapeKind.CAPSULE:
         return base + a + b * abs(e[2])
-    if kind == BOX:
+    if kind == ShapeKind.BOX:
         return base + float(S.size[k] @ np.abs(e))
-    if kind == CYLINDER:
+    if kind == ShapeKind.CYLINDER:
         return base + a * float(np.hypot(e[0], e[1])) + b * abs(e[2])
-    if kind == HULL:
+    if kind == ShapeKind.HULL:
         return base + float((hulls.points[S.data[k]] @ e).max())
     return base if e[2] > 1 - 1e-9 else np.inf
 
@@ -110,15 +117,15 @@ def outside(S: Shapes, hulls: Hulls, k: int, x: np.ndarray) -> np.ndarray:
     p = (x - S.x[k]) @ S.R[k]
     a, b, _ = S.size[k]
     kind = S.kind[k]
-    if kind == SPHERE:
+    if kind == ShapeKind.SPHERE:
         return np.linalg.norm(p, axis=1) - a
-    if kind == CAPSULE:
+    if kind == ShapeKind.CAPSULE:
         return np.linalg.norm(p - np.clip(p[:, 2:], -b, b) * [[0, 0, 1]], axis=1) - a
-    if kind == BOX:
+    if kind == ShapeKind.BOX:
         return (np.abs(p) - S.size[k]).max(axis=1)
-    if kind == CYLINDER:
+    if kind == ShapeKind.CYLINDER:
         return np.maximum(np.hypot(p[:, 0], p[:, 1]) - a, np.abs(p[:, 2]) - b)
-    if kind == HULL:
+    if kind == ShapeKind.HULL:
         faces = slice(hulls.faces_of[S.data[k]], hulls.faces_of[S.data[k] + 1])
         normals = np.array(hulls.face_normal[faces])
         reach = (hulls.points[S.data[k]] @ normals.T).max(axis=0)
@@ -159,9 +166,9 @@ def random_pairs(
     B.x[:deep] = A.x[:deep] + rng.uniform(-0.3, 0.3, size=(deep, 3))
     for k in range(deep, n):
         out = _unit(rng.normal(size=3))
-        if kind_a == HALF_SPACE:
+        if kind_a == ShapeKind.HALF_SPACE:
             out = A.R[k] @ np.array([0.0, 0.0, 1.0])
-        elif kind_b == HALF_SPACE:
+        elif kind_b == ShapeKind.HALF_SPACE:
             out = -B.R[k] @ np.array([0.0, 0.0, 1.0])
         B.x[k] = A.x[k] + 6.0 * out
         d, normal = reference.pair(A, B, k)

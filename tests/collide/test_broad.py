@@ -16,7 +16,7 @@ from sharnir.collision.broad_phase import (
     upload_broad_phase,
 )
 from sharnir.collision.filters import CollisionFilter
-from sharnir.enums import BOX, HALF_SPACE
+from sharnir.enums import ShapeKind
 from sharnir.kernels.columns import get_int, ints2
 from sharnir.kernels.types import KERNEL_OPTIONS, np_real, vec3
 
@@ -69,7 +69,7 @@ class Finder:
         self.excluded, self.pairs, self.touch = excluded, pairs, touch
         self.worlds, self.device = worlds, device
         capacity = count * (count - 1) // 2 if capacity is None else capacity
-        kind = BOX * ones if kind is None else kind
+        kind = ShapeKind.BOX * ones if kind is None else kind
         self.broad = upload_broad_phase(
             kind, CollisionFilter(self.link, self.group, self.mask, excluded, pairs, touch), device
         )
@@ -185,7 +185,14 @@ def in_a_bin(count, rng):
     extra = np.array(planes + walls)
     lower, upper = np.concatenate([lower, extra[:, 0]]), np.concatenate([upper, extra[:, 1]])
     link = np.concatenate([np.arange(count), np.full(6, -1)])
-    return lower, upper, link, np.concatenate([np.full(count, BOX), [HALF_SPACE, HALF_SPACE], np.full(4, BOX)])
+    return (
+        lower,
+        upper,
+        link,
+        np.concatenate(
+            [np.full(count, ShapeKind.BOX), [ShapeKind.HALF_SPACE, ShapeKind.HALF_SPACE], np.full(4, ShapeKind.BOX)]
+        ),
+    )
 
 
 @pytest.mark.parametrize("device", DEVICES)

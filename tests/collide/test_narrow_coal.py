@@ -18,10 +18,10 @@ import pytest
 from narrow_pairs import Hulls, Points, Shapes, touch_all
 from narrow_reference import HULLS, NAMES, Coal, gap_along, greatest_gap, outside, random_hulls, random_pairs
 
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
+from sharnir.enums import ShapeKind
 
-KINDS = [SPHERE, CAPSULE, BOX, CYLINDER, HULL, HALF_SPACE]
-PAIRS = [(a, b) for i, a in enumerate(KINDS) for b in KINDS[i:] if a != HALF_SPACE]
+KINDS = [ShapeKind.SPHERE, ShapeKind.CAPSULE, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.HULL, ShapeKind.HALF_SPACE]
+PAIRS = [(a, b) for i, a in enumerate(KINDS) for b in KINDS[i:] if a != ShapeKind.HALF_SPACE]
 MARGIN = 0.1
 BRUTE = 6  # pairs for brute force, the worst ones
 
@@ -50,15 +50,15 @@ def _check(pair: tuple[int, int], n: int, seed: int, hulls: Hulls | None = None)
     hulls = hulls or random_hulls(rng)
     coal = Coal(hulls)
     A, B = random_pairs(rng, *pair, n, hulls, coal)
-    tolerance = 4e-7 if set(pair) <= {BOX, HULL} else 1e-8
-    if CYLINDER in pair and SPHERE not in pair:
+    tolerance = 4e-7 if set(pair) <= {ShapeKind.BOX, ShapeKind.HULL} else 1e-8
+    if ShapeKind.CYLINDER in pair and ShapeKind.SPHERE not in pair:
         tolerance = 4e-6
     slack = tolerance
     points = touch_all(hulls, A, B, MARGIN)
     d, normals = coal.all(A, B)
     ours = points.least()
     found = points.count > 0
-    if pair in ((CYLINDER, CYLINDER), (CAPSULE, CYLINDER)):
+    if pair in ((ShapeKind.CYLINDER, ShapeKind.CYLINDER), (ShapeKind.CAPSULE, ShapeKind.CYLINDER)):
         slack = tolerance + 2e-4 * np.maximum(0.0, -ours)
     theirs = np.array([gap_along(A, B, hulls, k, normals[k]) for k in range(n)])
     assert np.all(found | (theirs > MARGIN - tolerance)), "near pairs without points"
@@ -82,7 +82,7 @@ def test_distance_is_that_of_coal_or_better(pair: tuple[int, int]) -> None:
     _check(pair, 450, 1)
 
 
-@pytest.mark.parametrize("pair", [pair for pair in PAIRS if HULL in pair], ids=_id)
+@pytest.mark.parametrize("pair", [pair for pair in PAIRS if ShapeKind.HULL in pair], ids=_id)
 def test_large_hulls(pair: tuple[int, int]) -> None:
     """Hulls whose vertices are sought by cells of directions, and faces with more corners than are kept."""
     rng = np.random.default_rng(5)
@@ -94,12 +94,12 @@ def test_large_hulls(pair: tuple[int, int]) -> None:
     _check(pair, 300, 3, Hulls(round_ones + prisms))
 
 
-@pytest.mark.parametrize("kind", [BOX, CYLINDER, HULL], ids=NAMES.get)
+@pytest.mark.parametrize("kind", [ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.HULL], ids=NAMES.get)
 def test_a_single_point_on_a_rim_has_the_gap_of_its_normal(kind: int) -> None:
     """Where nothing stays put for a small tilt: to 2e-8 m, also across gaps of 1e-5 m, where walks end in slivers."""
     rng = np.random.default_rng(6)
     hulls = random_hulls(rng)
-    A, B = random_pairs(rng, CYLINDER, kind, 900, hulls, Coal(hulls))
+    A, B = random_pairs(rng, ShapeKind.CYLINDER, kind, 900, hulls, Coal(hulls))
     points = touch_all(hulls, A, B, MARGIN)
     alone = [k for k in range(600, 900) if points.count[k] == 1]
     own = np.array([gap_along(A, B, hulls, k, points.normal[k, 0]) for k in alone])

@@ -7,13 +7,26 @@ import pytest
 from narrow_pairs import Hulls, Points, Shapes, touch_all
 from narrow_reference import random_hulls, random_shapes, rotations
 
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE, TRIANGLE
+from sharnir.enums import ShapeKind
 
 UP = np.eye(3)
 CUBE = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 GROUND = np.array([[4.0, -2.0, -2.0], [0.0, 3.0, -3.0], [0.0, 0.0, 0.0]])  # corners as columns, front up
-KINDS = [SPHERE, CAPSULE, BOX, CYLINDER, HULL, HALF_SPACE, TRIANGLE]
-HALF_SIZE = {SPHERE: [0.5, 0, 0], CAPSULE: [0.3, 0.5, 0], BOX: [0.5, 0.5, 0.5], CYLINDER: [0.5, 0.5, 0]}
+KINDS = [
+    ShapeKind.SPHERE,
+    ShapeKind.CAPSULE,
+    ShapeKind.BOX,
+    ShapeKind.CYLINDER,
+    ShapeKind.HULL,
+    ShapeKind.HALF_SPACE,
+    ShapeKind.TRIANGLE,
+]
+HALF_SIZE = {
+    ShapeKind.SPHERE: [0.5, 0, 0],
+    ShapeKind.CAPSULE: [0.3, 0.5, 0],
+    ShapeKind.BOX: [0.5, 0.5, 0.5],
+    ShapeKind.CYLINDER: [0.5, 0.5, 0],
+}
 
 
 def turn(axis: int, angle: float) -> np.ndarray:
@@ -22,7 +35,7 @@ def turn(axis: int, angle: float) -> np.ndarray:
 
 
 def one(kind: int, x: object, R: np.ndarray = UP, size: object = None) -> Shapes:
-    if kind == TRIANGLE:
+    if kind == ShapeKind.TRIANGLE:
         R = R @ GROUND
     return Shapes.of(kind, HALF_SIZE.get(kind, [0, 0, 0]) if size is None else size, R, [x])
 
@@ -34,17 +47,17 @@ def meet(A: Shapes, B: Shapes, margin: float = 0.01) -> tuple[np.ndarray, np.nda
 LYING = turn(0, np.pi / 2)
 # on a floor (top at z = 0, kind given) lies a shape at a height: how many points, how far they spread along x and y
 RESTING = [
-    (SPHERE, UP, 0.5, 1, 0, 0),
-    (CAPSULE, UP, 0.8, 1, 0, 0),
-    (CAPSULE, LYING, 0.3, 2, 0, 1),
-    (BOX, UP, 0.5, 4, 1, 1),
-    (BOX, turn(0, np.pi / 4), np.sqrt(0.5), 2, 1, 0),
-    (CYLINDER, UP, 0.5, 4, 1, 1),
-    (CYLINDER, LYING, 0.5, 2, 0, 1),
-    (HULL, UP, 0.5, 4, 1, 1),
-    (HULL, turn(0, np.pi / 4), np.sqrt(0.5), 2, 1, 0),
+    (ShapeKind.SPHERE, UP, 0.5, 1, 0, 0),
+    (ShapeKind.CAPSULE, UP, 0.8, 1, 0, 0),
+    (ShapeKind.CAPSULE, LYING, 0.3, 2, 0, 1),
+    (ShapeKind.BOX, UP, 0.5, 4, 1, 1),
+    (ShapeKind.BOX, turn(0, np.pi / 4), np.sqrt(0.5), 2, 1, 0),
+    (ShapeKind.CYLINDER, UP, 0.5, 4, 1, 1),
+    (ShapeKind.CYLINDER, LYING, 0.5, 2, 0, 1),
+    (ShapeKind.HULL, UP, 0.5, 4, 1, 1),
+    (ShapeKind.HULL, turn(0, np.pi / 4), np.sqrt(0.5), 2, 1, 0),
 ]
-FLOORS = [(HALF_SPACE, None, 0.0), (BOX, [2.0, 2.0, 1.0], -1.0), (TRIANGLE, None, 0.0)]
+FLOORS = [(ShapeKind.HALF_SPACE, None, 0.0), (ShapeKind.BOX, [2.0, 2.0, 1.0], -1.0), (ShapeKind.TRIANGLE, None, 0.0)]
 
 
 @pytest.mark.parametrize("gap", [-0.003, 0.004])
@@ -64,30 +77,30 @@ def test_points_of_a_shape_on_a_floor(case: tuple, floor: tuple, gap: float) -> 
 
 
 def test_a_box_on_a_turned_box_keeps_four_points_that_span_the_overlap() -> None:
-    _, x, gap, _ = meet(one(BOX, [0, 0, 0]), one(BOX, [0, 0, 0.999], turn(2, np.pi / 4)))
+    _, x, gap, _ = meet(one(ShapeKind.BOX, [0, 0, 0]), one(ShapeKind.BOX, [0, 0, 0.999], turn(2, np.pi / 4)))
     assert len(gap) == 4 and np.allclose(gap, -0.001)
     area = 0.5 * np.linalg.norm(np.cross(x[2] - x[3], x[0] - x[1]))
     assert area > 0.55  # the octagon has 0.828
 
 
 def test_overhanging_box_has_points_at_the_rim_of_the_overlap() -> None:
-    _, x, gap, _ = meet(one(BOX, [0, 0, 0]), one(BOX, [0.7, 0, 0.999]))
+    _, x, gap, _ = meet(one(ShapeKind.BOX, [0, 0, 0]), one(ShapeKind.BOX, [0.7, 0, 0.999]))
     assert len(gap) == 4
     assert np.allclose(sorted(x[:, 0]), [0.2, 0.2, 0.5, 0.5], atol=1e-6)
 
 
 def test_crossed_edges_have_one_point() -> None:
-    A = one(BOX, [0, 0, 0], turn(0, np.pi / 4))
-    B = one(BOX, [0.1, 0.05, 2 * np.sqrt(0.5) - 0.01], turn(1, np.pi / 4))
+    A = one(ShapeKind.BOX, [0, 0, 0], turn(0, np.pi / 4))
+    B = one(ShapeKind.BOX, [0.1, 0.05, 2 * np.sqrt(0.5) - 0.01], turn(1, np.pi / 4))
     normal, x, gap, _ = meet(A, B)
     assert len(gap) == 1 and np.isclose(gap[0], -0.01)
     assert np.allclose(normal, [[0, 0, 1]]) and np.allclose(x[0, :2], [0.1, 0], atol=1e-9)
 
 
 def test_crossed_capsules_have_one_point_and_parallel_ones_two() -> None:
-    A = one(CAPSULE, [0, 0, 0], LYING)
-    assert len(meet(A, one(CAPSULE, [0, 0, 0.59], turn(1, np.pi / 2)))[2]) == 1
-    _, x, gap, _ = meet(A, one(CAPSULE, [0, 0.4, 0.59], LYING))
+    A = one(ShapeKind.CAPSULE, [0, 0, 0], LYING)
+    assert len(meet(A, one(ShapeKind.CAPSULE, [0, 0, 0.59], turn(1, np.pi / 2)))[2]) == 1
+    _, x, gap, _ = meet(A, one(ShapeKind.CAPSULE, [0, 0.4, 0.59], LYING))
     assert len(gap) == 2 and np.allclose(gap, -0.01)
     assert np.allclose(sorted(x[:, 1]), [-0.1, 0.5])
 
@@ -96,15 +109,15 @@ def test_crossed_capsules_have_one_point_and_parallel_ones_two() -> None:
 @pytest.mark.parametrize("b", KINDS)
 def test_degenerate_positions_give_finite_answers(a: int, b: int) -> None:
     """Centres that coincide; one inside the other; faces, edges and corners that just touch, aligned."""
-    if a == b and a in (HALF_SPACE, TRIANGLE):
+    if a == b and a in (ShapeKind.HALF_SPACE, ShapeKind.TRIANGLE):
         return
     spots = [[0, 0, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 0, 0.5], [0.5, 0.5, 0.5], [1e-12, 0, 1e-9], [0, 0, 0.8]]
     turns = [UP, turn(2, np.pi / 4), turn(0, np.pi / 4), LYING, turn(0, 1e-9), turn(1, 1e-5)]
     x = np.repeat(np.array(spots, dtype=float), len(turns), axis=0)
     R = np.tile(np.array(turns), (len(spots), 1, 1))
     n = len(x)
-    A = Shapes.of(a, HALF_SIZE.get(a, [0, 0, 0]), GROUND if a == TRIANGLE else UP, np.zeros((n, 3)))
-    B = Shapes.of(b, HALF_SIZE.get(b, [0, 0, 0]), R @ GROUND if b == TRIANGLE else R, x)
+    A = Shapes.of(a, HALF_SIZE.get(a, [0, 0, 0]), GROUND if a == ShapeKind.TRIANGLE else UP, np.zeros((n, 3)))
+    B = Shapes.of(b, HALF_SIZE.get(b, [0, 0, 0]), R @ GROUND if b == ShapeKind.TRIANGLE else R, x)
     points = touch_all(Hulls([CUBE]), A, B, 0.05)
     for k in range(n):
         normal, at, gap, feature = points.of(k)
@@ -112,17 +125,17 @@ def test_degenerate_positions_give_finite_answers(a: int, b: int) -> None:
         assert np.allclose(np.linalg.norm(normal, axis=1), 1)
         assert np.all(gap < 0.05) and np.all(gap > -5)
         assert len(gap) <= 4 and len(set(feature)) == len(feature)
-    assert points.count[:6].min() > 0 or TRIANGLE in (a, b)
+    assert points.count[:6].min() > 0 or ShapeKind.TRIANGLE in (a, b)
 
 
-@pytest.mark.parametrize("inner", [SPHERE, CAPSULE, BOX, CYLINDER])
-@pytest.mark.parametrize("outer", [SPHERE, BOX, CYLINDER])
+@pytest.mark.parametrize("inner", [ShapeKind.SPHERE, ShapeKind.CAPSULE, ShapeKind.BOX, ShapeKind.CYLINDER])
+@pytest.mark.parametrize("outer", [ShapeKind.SPHERE, ShapeKind.BOX, ShapeKind.CYLINDER])
 def test_a_shape_inside_another_goes_out_the_short_way(inner: int, outer: int) -> None:
     size = np.array([0.2, 0.1, 0.1])
-    reach = {SPHERE: 0.2, CAPSULE: 0.3, BOX: 0.1, CYLINDER: 0.1}[inner]
-    big = [2.0, 2.0, 1.0] if outer == BOX else [2.0, 1.0, 0.0]
+    reach = {ShapeKind.SPHERE: 0.2, ShapeKind.CAPSULE: 0.3, ShapeKind.BOX: 0.1, ShapeKind.CYLINDER: 0.1}[inner]
+    big = [2.0, 2.0, 1.0] if outer == ShapeKind.BOX else [2.0, 1.0, 0.0]
     normal, _, gap, _ = meet(one(outer, [0, 0, 0], size=big), one(inner, [0, 0, 0.4], size=size))
-    if outer == SPHERE:
+    if outer == ShapeKind.SPHERE:
         assert gap.min() > -(1.6 + reach) - 1e-9
     else:
         assert np.allclose(normal, [0, 0, 1]) and np.isclose(gap.min(), -(0.6 + reach))
@@ -133,7 +146,7 @@ def _random(a: int, b: int, n: int, seed: int) -> tuple[Hulls, Shapes, Shapes]:
     hulls = random_hulls(rng)
     A, B = random_shapes(rng, a, n), random_shapes(rng, b, n)
     for S, kind in ((A, a), (B, b)):
-        if kind == TRIANGLE:
+        if kind == ShapeKind.TRIANGLE:
             S.R[:] = rng.uniform(-1, 1, size=(n, 3, 3))
     return hulls, A, B
 
@@ -149,7 +162,7 @@ def _same_set(P: Points, Q: Points, k: int, move: np.ndarray, shift: np.ndarray,
         assert apart.min(axis=1).max() < 1e-4, k
 
 
-PAIRS = [(a, b) for a in KINDS for b in KINDS if a != b or a not in (HALF_SPACE, TRIANGLE)]
+PAIRS = [(a, b) for a in KINDS for b in KINDS if a != b or a not in (ShapeKind.HALF_SPACE, ShapeKind.TRIANGLE)]
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
@@ -179,7 +192,10 @@ def test_features_and_points_stay_under_small_motions(case: tuple, floor: tuple)
     rng = np.random.default_rng(4)
     n = 50
     A = Shapes.of(
-        floor[0], floor[1] or [0, 0, 0], GROUND if floor[0] == TRIANGLE else UP, np.tile([0, 0, floor[2]], (n, 1))
+        floor[0],
+        floor[1] or [0, 0, 0],
+        GROUND if floor[0] == ShapeKind.TRIANGLE else UP,
+        np.tile([0, 0, floor[2]], (n, 1)),
     )
     small = rng.uniform(-1e-7, 1e-7, size=(n, 3))
     tilt = np.array([turn(0, a) @ turn(1, b) @ turn(2, c) for a, b, c in small])
@@ -194,7 +210,12 @@ def test_features_and_points_stay_under_small_motions(case: tuple, floor: tuple)
 
 
 def test_the_same_input_gives_the_same_bits() -> None:
-    for pair in [(BOX, BOX), (CYLINDER, CYLINDER), (HULL, HULL), (CAPSULE, CYLINDER)]:
+    for pair in [
+        (ShapeKind.BOX, ShapeKind.BOX),
+        (ShapeKind.CYLINDER, ShapeKind.CYLINDER),
+        (ShapeKind.HULL, ShapeKind.HULL),
+        (ShapeKind.CAPSULE, ShapeKind.CYLINDER),
+    ]:
         hulls, A, B = _random(*pair, 200, 8)
         P, Q = touch_all(hulls, A, B, 0.05), touch_all(hulls, A, B, 0.05)
         for name in ("count", "normal", "point", "gap", "feature"):
@@ -203,7 +224,7 @@ def test_the_same_input_gives_the_same_bits() -> None:
 
 def test_features_do_not_depend_on_the_place_in_a_launch() -> None:
     """The workspace column is shared on the CPU: what one pair leaves there must not reach the next."""
-    hulls, A, B = _random(HULL, BOX, 100, 9)
+    hulls, A, B = _random(ShapeKind.HULL, ShapeKind.BOX, 100, 9)
     P = touch_all(hulls, A, B, 0.05)
     back = np.arange(100)[::-1]
     Q = touch_all(hulls, A.pick(back), B.pick(back), 0.05)

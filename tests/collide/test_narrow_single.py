@@ -12,9 +12,9 @@ import pytest
 from narrow_pairs import touch_all
 from narrow_reference import random_hulls, random_shapes
 
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
+from sharnir.enums import ShapeKind
 
-KINDS = [SPHERE, CAPSULE, BOX, CYLINDER, HULL, HALF_SPACE]
+KINDS = [ShapeKind.SPHERE, ShapeKind.CAPSULE, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.HULL, ShapeKind.HALF_SPACE]
 N, MARGIN = 300, 0.05
 
 

@@ -7,16 +7,21 @@ import pytest
 from narrow_pairs import Hulls, Shapes, touch_all
 from narrow_reference import gap_along, outside, random_hulls, random_shapes
 
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HULL, SPHERE, TRIANGLE
+from sharnir.enums import ShapeKind
 
-SOLIDS = [SPHERE, CAPSULE, BOX, CYLINDER, HULL]
-SIZE = {SPHERE: [0.1, 0, 0], CAPSULE: [0.1, 0.1, 0], BOX: [0.1, 0.1, 0.1], CYLINDER: [0.1, 0.1, 0]}
+SOLIDS = [ShapeKind.SPHERE, ShapeKind.CAPSULE, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.HULL]
+SIZE = {
+    ShapeKind.SPHERE: [0.1, 0, 0],
+    ShapeKind.CAPSULE: [0.1, 0.1, 0],
+    ShapeKind.BOX: [0.1, 0.1, 0.1],
+    ShapeKind.CYLINDER: [0.1, 0.1, 0],
+}
 # a corner at the origin, the others along x and y; edges: 0 along x, 1 the long one, 2 along y
 FLAT = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
 
 
 def triangles(corners: np.ndarray, n: int = 1, data: int = 0) -> Shapes:
-    return Shapes.of(TRIANGLE, [0, 0, 0], corners, np.zeros((n, 3)), np.full(n, data))
+    return Shapes.of(ShapeKind.TRIANGLE, [0, 0, 0], corners, np.zeros((n, 3)), np.full(n, data))
 
 
 def ball(kind: int, x: object) -> Shapes:
@@ -29,7 +34,10 @@ def test_distance_of_shapes_apart_is_certain(kind: int) -> None:
     rng = np.random.default_rng(kind)
     hulls = random_hulls(rng)
     n = 1000
-    A, B = Shapes.of(TRIANGLE, [0, 0, 0], rng.uniform(-1, 1, (n, 3, 3)), np.zeros((n, 3))), random_shapes(rng, kind, n)
+    A, B = (
+        Shapes.of(ShapeKind.TRIANGLE, [0, 0, 0], rng.uniform(-1, 1, (n, 3, 3)), np.zeros((n, 3))),
+        random_shapes(rng, kind, n),
+    )
     B.x *= 2
     points = touch_all(hulls, A, B, 1.0)
     apart = np.flatnonzero((points.count > 0) & (points.least() > 1e-6))
@@ -58,7 +66,9 @@ def test_normals_point_to_the_side_of_the_centre(kind: int) -> None:
     assert np.all(points.normal[found, 0, 2] * side[found] > -1e-3 - 1e-9)
 
 
-@pytest.mark.parametrize("kind", [SPHERE, CAPSULE, BOX, CYLINDER, HULL])
+@pytest.mark.parametrize(
+    "kind", [ShapeKind.SPHERE, ShapeKind.CAPSULE, ShapeKind.BOX, ShapeKind.CYLINDER, ShapeKind.HULL]
+)
 def test_nothing_leans_over_an_edge_where_the_surface_goes_on(kind: int) -> None:
     """Beside edge 0, half over it: pushed sideways if the triangle ends there, upwards or not at all if it goes on."""
     hulls = Hulls([np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)])])
@@ -67,7 +77,7 @@ def test_nothing_leans_over_an_edge_where_the_surface_goes_on(kind: int) -> None
     assert ends.count[0] > 0 and ends.normal[0, 0, 1] < -0.5
     goes_on = touch_all(hulls, triangles(FLAT, data=1), B, 0.01)
     normal = goes_on.of(0)[0]
-    assert np.allclose(normal, [0, 0, 1]) and (len(normal) > 0 or kind in (SPHERE, CAPSULE))
+    assert np.allclose(normal, [0, 0, 1]) and (len(normal) > 0 or kind in (ShapeKind.SPHERE, ShapeKind.CAPSULE))
     other_edge = touch_all(hulls, triangles(FLAT, data=6), B, 0.01)
     assert np.array_equal(other_edge.normal, ends.normal)
 
@@ -77,8 +87,8 @@ def test_two_triangles_of_a_square_carry_a_box_like_one_floor() -> None:
     R = np.array(
         [np.column_stack([[0, 0, 0], [1, 0, 0], [1, 1, 0]]), np.column_stack([[0, 0, 0], [1, 1, 0], [0, 1, 0]])]
     )
-    A = Shapes.of(TRIANGLE, [0, 0, 0], R, np.zeros((2, 3)), [4, 1])
-    B = Shapes.of(BOX, [0.2, 0.2, 0.2], np.eye(3), [[0.5, 0.5, 0.199]] * 2)
+    A = Shapes.of(ShapeKind.TRIANGLE, [0, 0, 0], R, np.zeros((2, 3)), [4, 1])
+    B = Shapes.of(ShapeKind.BOX, [0.2, 0.2, 0.2], np.eye(3), [[0.5, 0.5, 0.199]] * 2)
     points = touch_all(None, A, B, 0.01)
     assert np.all(points.count >= 3)
     x = np.vstack([points.of(k)[1] for k in range(2)])

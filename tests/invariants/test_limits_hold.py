@@ -11,7 +11,7 @@ import warp as wp
 from scipy.spatial.transform import Rotation
 
 import sharnir as sh
-from sharnir.enums import ANGLE_LIMIT, CONE_LIMIT, EULER_LIMIT, TWIST_LIMIT
+from sharnir.enums import LimitKind
 from sharnir.impulse.row_kinds import BOUND_ROW, SCALAR_IMPULSES
 from sharnir.impulse.rows.ball_angles import ball_angle
 from sharnir.kernels.types import array2, real
@@ -376,7 +376,7 @@ def test_angles_and_their_gradients_agree_with_finite_differences(kind, axis):
     rng = np.random.default_rng(5)
     q = rng.normal(size=(4, 300))
     q /= np.linalg.norm(q, axis=0)
-    code = {"twist": TWIST_LIMIT, "euler": EULER_LIMIT, "cone": CONE_LIMIT, "angle": ANGLE_LIMIT}[kind]
+    code = {"twist": LimitKind.TWIST, "euler": LimitKind.EULER, "cone": LimitKind.CONE, "angle": LimitKind.ANGLE}[kind]
     cone = ((-0.4, 0.4), (-2.5, 2.5))
     out = wp.zeros((4, 300), dtype=real, device="cpu")
     wp.launch(

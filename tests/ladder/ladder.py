@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sharnir
-from sharnir.model.joint_rows import JOINT_ROW_TABLE, ROW_ABOUT_C, ROW_ABOUT_P, ROW_ALONG, ROW_HELIX, ROW_PERPENDICULAR
+from sharnir.model.joint_rows import JOINT_ROW_TABLE, RowForm
 from sharnir.model.kinematics import link_poses
 from sharnir.model.poses import Pose
 from sharnir.rotations import turn_between
@@ -85,13 +85,13 @@ def row_wrench(model: sharnir.Model, k: int, P: Array, C: Array, forces: Array) 
     """Wrench on the child about its joint frame, of forces along a joint's six rows (docs/method.md, M-20..M-24)."""
     f, torque = np.zeros(3), np.zeros(3)
     for (kind, first, second), lam in zip(JOINT_ROW_TABLE[model.joint_kind[k]], forces, strict=True):
-        if kind in (ROW_ALONG, ROW_HELIX):
+        if kind in (RowForm.ALONG, RowForm.HELIX):
             f += lam * P[:, first]
-            torque -= lam * model.joint_pitch[k] * P[:, first] if kind == ROW_HELIX else 0.0
-        elif kind == ROW_PERPENDICULAR:
+            torque -= lam * model.joint_pitch[k] * P[:, first] if kind == RowForm.HELIX else 0.0
+        elif kind == RowForm.PERPENDICULAR:
             torque += lam * np.cross(C[:, second], P[:, first])
-        elif kind in (ROW_ABOUT_P, ROW_ABOUT_C):
-            torque += lam * (P if kind == ROW_ABOUT_P else C)[:, first]
+        elif kind in (RowForm.ABOUT_P, RowForm.ABOUT_C):
+            torque += lam * (P if kind == RowForm.ABOUT_P else C)[:, first]
     return np.concatenate([f, torque])
 
 

@@ -71,7 +71,7 @@ def test_what_is_added_to_the_world_touches_all_links_of_a_fixed_robot(tmp_path)
     assert set(listed(scene)) == {"base and thigh"}
     scene.add(sh.HalfSpace(position=(0.0, 0.0, -1.0)))
     model = sh.compile(scene)
-    ground, may = model.shape_kind.tolist().index(kinds.HALF_SPACE), build_collision_filter(model)
+    ground, may = model.shape_kind.tolist().index(kinds.ShapeKind.HALF_SPACE), build_collision_filter(model)
     touched = {model.body_names[model.shape_link[k]] for k in range(len(model.shape_link)) if may.row(ground)[k]}
     assert touched == {"hip", "thigh", "shank", "foot"}
 

@@ -19,7 +19,7 @@ from sharnir import (
     Spherical,
     compile,
 )
-from sharnir.enums import POSITION, VELOCITY
+from sharnir.enums import MotorMode
 
 INF, NAN = np.inf, np.nan
 
@@ -85,7 +85,7 @@ def test_motors_as_arrays():
     assert model.motor_names == ("a", "b", "c", "d")
     expected = [("slide", 0), ("tube", 1), ("ball", 2), ("fly", 2)]
     assert model.motor_coordinate.tolist() == [model.coordinate(*c) for c in expected]
-    assert model.motor_mode.tolist() == [VELOCITY, POSITION, VELOCITY, POSITION]
+    assert model.motor_mode.tolist() == [MotorMode.VELOCITY, MotorMode.POSITION, MotorMode.VELOCITY, MotorMode.POSITION]
     assert model.motor_target.tolist() == [2.0, -0.5, 1.0, 7.0]
     assert model.motor_max_force.tolist() == [3.0, INF, INF, INF]
     assert model.motor_max_speed.tolist() == [INF, 4.0, INF, INF]

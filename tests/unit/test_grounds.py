@@ -6,7 +6,7 @@ from refusal import refused
 
 from sharnir import Body, ConvexHull, HeightField, Mesh, Scene, compile
 from sharnir.drawing.pieces import pieces, reach
-from sharnir.enums import HEIGHT_FIELD, MESH
+from sharnir.enums import ShapeKind
 from sharnir.geometry.mesh_bvh import MAX_LEAF_TRIANGLES, build_bvh, build_surface_mesh
 
 SQUARE = {"vertices": [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], "faces": [[0, 1, 2], [0, 2, 3]]}
@@ -17,7 +17,7 @@ def test_height_fields_and_meshes_are_arrays_of_the_model():
     scene = Scene(shapes=[HeightField(heights=heights, size=(1, 2)), Mesh(**SQUARE), Mesh(**SQUARE)])
     scene.add(HeightField(heights=-heights.T, size=(3, 4)))
     model = compile(scene)
-    assert model.shape_kind.tolist() == [HEIGHT_FIELD, MESH, MESH, HEIGHT_FIELD]
+    assert model.shape_kind.tolist() == [ShapeKind.HEIGHT_FIELD, ShapeKind.MESH, ShapeKind.MESH, ShapeKind.HEIGHT_FIELD]
     assert model.shape_data.tolist() == [0, 0, 1, 1]
     assert model.shape_size.tolist() == [[1, 2, 0], [0, 0, 0], [0, 0, 0], [3, 4, 0]]
     assert model.field_start.tolist() == [0, 6, 12]

@@ -5,7 +5,7 @@ import pytest
 from refusal import refused
 
 from sharnir import Body, Box, ConvexHull, Revolute, Scene, compile
-from sharnir.enums import HULL
+from sharnir.enums import ShapeKind
 from sharnir.geometry.convex_hull import build_vertex_faces, convex_hull
 from sharnir.rotations import quat_to_matrix
 
@@ -98,7 +98,7 @@ def test_hulls_are_arrays_of_the_model():
     scene.add(Revolute(name="hinge", parent="world", child="a"))
     model = compile(scene)
     assert model.shape_data.tolist() == [-1, 0, 1]
-    assert model.shape_kind[1:].tolist() == [HULL, HULL]
+    assert model.shape_kind[1:].tolist() == [ShapeKind.HULL, ShapeKind.HULL]
     assert model.hull_vertex_start.tolist() == [0, 8, 12]
     assert model.hull_face_start.tolist() == [0, 6, 10]
     assert model.hull_corner_start[-1] == len(model.hull_corner) == 24 + 12

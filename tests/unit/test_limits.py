@@ -17,7 +17,7 @@ from sharnir import (
     Universal,
     compile,
 )
-from sharnir.enums import CONE_LIMIT, EULER_LIMIT, NO_LIMIT, PLAIN_LIMIT, TWIST_LIMIT
+from sharnir.enums import LimitKind
 
 INF, NAN, PI = np.inf, np.nan, np.pi
 OPEN = (-INF, INF)
@@ -42,35 +42,37 @@ def limits_of(kind, **joint):
 @pytest.mark.parametrize("kind", [Fixed, Revolute, Cylindrical, Planar, Spherical, Free])
 def test_without_limits_there_are_no_bounds_and_no_friction(kind):
     lower, upper, angles = limits_of(kind)
-    assert (lower, upper, angles) == ([-INF] * kind.nv, [INF] * kind.nv, [NO_LIMIT] * kind.nv)
+    assert (lower, upper, angles) == ([-INF] * kind.nv, [INF] * kind.nv, [LimitKind.NONE] * kind.nv)
     assert compile(on(kind)).friction.tolist() == [0.0] * kind.nv
 
 
 @pytest.mark.parametrize("limits", [(-1, 2), [(-1.0, 2.0)], np.array([-1.0, 2.0]), np.array([[-1.0, 2.0]])], ids=repr)
 def test_one_coordinate_takes_a_bare_pair_or_a_list_of_one(limits):
-    assert limits_of(Revolute, limits=limits) == ([-1.0], [2.0], [PLAIN_LIMIT])
+    assert limits_of(Revolute, limits=limits) == ([-1.0], [2.0], [LimitKind.COORDINATE])
 
 
 def test_every_coordinate_has_its_pair():
-    expected = ([-1.0, -INF], [0.5, INF], [PLAIN_LIMIT, NO_LIMIT])
+    expected = ([-1.0, -INF], [0.5, INF], [LimitKind.COORDINATE, LimitKind.NONE])
     assert limits_of(Cylindrical, limits=((-1.0, 0.5), OPEN)) == expected
-    assert limits_of(Prismatic, limits=(0.0, INF)) == ([0.0], [INF], [PLAIN_LIMIT])
-    assert limits_of(Prismatic, limits=(0.3, 0.3)) == ([0.3], [0.3], [PLAIN_LIMIT])
+    assert limits_of(Prismatic, limits=(0.0, INF)) == ([0.0], [INF], [LimitKind.COORDINATE])
+    assert limits_of(Prismatic, limits=(0.3, 0.3)) == ([0.3], [0.3], [LimitKind.COORDINATE])
 
 
-@pytest.mark.parametrize(("name", "kind"), [("twist", TWIST_LIMIT), ("euler", EULER_LIMIT), ("cone", CONE_LIMIT)])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("twist", LimitKind.TWIST), ("euler", LimitKind.EULER), ("cone", LimitKind.CONE)]
+)
 def test_the_three_of_a_ball_have_one_kind(name, kind):
     pairs = ((-1.0, 1.0), (-0.5, 0.5), OPEN)
     expected = ([-1.0, -0.5, -INF], [1.0, 0.5, INF], [kind] * 3)
     assert limits_of(Spherical, limits=pairs, limit_angles=name) == expected
     lower, upper, angles = limits_of(Free, limits=(OPEN, (0.0, 9.0), OPEN, *pairs), limit_angles=name)
-    assert angles == [NO_LIMIT, PLAIN_LIMIT, NO_LIMIT, kind, kind, kind]
+    assert angles == [LimitKind.NONE, LimitKind.COORDINATE, LimitKind.NONE, kind, kind, kind]
     assert (lower, upper) == ([-INF, 0.0, -INF, *expected[0]], [INF, 9.0, INF, *expected[1]])
 
 
 @pytest.mark.parametrize("name", ["twist", "euler", "cone"])
 def test_a_free_ball_has_no_kind_whatever_its_angles_are_called(name):
-    assert limits_of(Spherical, limits=(OPEN,) * 3, limit_angles=name)[2] == [NO_LIMIT] * 3
+    assert limits_of(Spherical, limits=(OPEN,) * 3, limit_angles=name)[2] == [LimitKind.NONE] * 3
     assert limits_of(Free, limits=(*[(0.0, 1.0)] * 3, *[OPEN] * 3), limit_angles=name)[2] == [1, 1, 1, 0, 0, 0]
 
 
@@ -83,7 +85,12 @@ def test_loop_joints_follow_the_tree():
     assert model.nc == 4
     assert model.limit_lower.tolist() == [-1.0, 0.0, -INF, 2.0]
     assert model.limit_upper.tolist() == [1.0, 1.0, INF, INF]
-    assert model.limit_angles.tolist() == [PLAIN_LIMIT, PLAIN_LIMIT, NO_LIMIT, PLAIN_LIMIT]
+    assert model.limit_angles.tolist() == [
+        LimitKind.COORDINATE,
+        LimitKind.COORDINATE,
+        LimitKind.NONE,
+        LimitKind.COORDINATE,
+    ]
     assert model.friction.tolist() == [0.1, 0.2, 0.3, 0.4]
 
 

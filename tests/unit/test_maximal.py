@@ -25,7 +25,7 @@ from sharnir import (
     scenes,
 )
 from sharnir.compiler.maximal import maximal
-from sharnir.enums import FREE
+from sharnir.enums import JointType
 from sharnir.exact.system import System
 from sharnir.model.kinematics import link_poses
 from sharnir.model.poses import IDENTITY_POSE, Pose
@@ -159,7 +159,7 @@ def test_a_described_free_joint_stays_readable():
     model = compile(scenes.make("free_box"))
     free = maximal(model)
     assert free.joint_names == ("box_free", "flight")
-    assert free.loop_kind.tolist() == [FREE]
+    assert free.loop_kind.tolist() == [JointType.FREE]
     np.testing.assert_array_equal(free.loop_q0, model.q0)
 
 

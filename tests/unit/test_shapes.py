@@ -18,7 +18,7 @@ from sharnir import (
     compile,
     dynamics,
 )
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE
+from sharnir.enums import ShapeKind
 from sharnir.rotations import quat_to_matrix
 
 TURN = (0.1, -0.2, 0.3, 0.9)
@@ -44,7 +44,13 @@ def test_shapes_as_arrays():
     model = compile(shop())
     near, far = model.body("near"), model.body("far")
     assert near < far
-    assert model.shape_kind.tolist() == [SPHERE, CYLINDER, CAPSULE, HALF_SPACE, BOX]
+    assert model.shape_kind.tolist() == [
+        ShapeKind.SPHERE,
+        ShapeKind.CYLINDER,
+        ShapeKind.CAPSULE,
+        ShapeKind.HALF_SPACE,
+        ShapeKind.BOX,
+    ]
     assert model.shape_link.tolist() == [near, near, far, -1, -1]
     sizes = [[0.2, 0, 0], [0.3, 0.4, 0], [0.1, 0.5, 0], [0, 0, 0], [1, 2, 3]]
     assert model.shape_size.tolist() == sizes

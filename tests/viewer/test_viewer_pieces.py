@@ -12,7 +12,7 @@ from sharnir import scenes
 from sharnir.drawing.batches import drawing, multiplied, quaternions, rotated
 from sharnir.drawing.meshes import ball_mesh, box_mesh, capsule_mesh, cylinder_mesh
 from sharnir.drawing.pieces import STILL_COLOR, extent, pieces, placed
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, SPHERE
+from sharnir.enums import ShapeKind
 from sharnir.sensors.support_polygon import convex_hull_2d
 from sharnir.simulation.simulation import Simulation
 from sharnir.viewer.source.live import poses_of
@@ -34,7 +34,13 @@ def test_every_shape_is_drawn_where_it_was_described():
     for solver in ("simgc", "simmc"):
         simulation = Simulation(scene, solver=solver)
         drawn = pieces(simulation.model)
-        assert [p.kind for p in drawn] == [SPHERE, BOX, CYLINDER, CAPSULE, HALF_SPACE]
+        assert [p.kind for p in drawn] == [
+            ShapeKind.SPHERE,
+            ShapeKind.BOX,
+            ShapeKind.CYLINDER,
+            ShapeKind.CAPSULE,
+            ShapeKind.HALF_SPACE,
+        ]
         assert [p.size.tolist() for p in drawn[1:3]] == [[0.1, 0.2, 0.3], [0.1, 0.4, 0.0]]
         for k, piece in enumerate(drawn[:4]):
             pose = placed(piece, poses_of(simulation))
@@ -50,10 +56,12 @@ def test_bodies_without_shapes_are_balls_with_rods_to_their_joints():
     poses = poses_of(simulation)
     drawn = pieces(simulation.model)
     kinds = [[p.kind for p in drawn if p.link == link] for link in range(3)]
-    assert kinds == [[SPHERE, CYLINDER, CYLINDER]] * 2 + [[SPHERE, CYLINDER]]
+    assert kinds == [[ShapeKind.SPHERE, ShapeKind.CYLINDER, ShapeKind.CYLINDER]] * 2 + [
+        [ShapeKind.SPHERE, ShapeKind.CYLINDER]
+    ]
     ends = []
     for piece in drawn:
-        if piece.kind == CYLINDER:
+        if piece.kind == ShapeKind.CYLINDER:
             pose = placed(piece, poses)
             ends.append(pose.x + pose.R[:, 2] * piece.size[1] / 2)
     np.testing.assert_allclose(ends[0], 0.0, atol=1e-12)  # the first hinge is in the origin
@@ -138,7 +146,7 @@ def test_equal_forms_are_one_batch_and_are_placed_with_their_bodies():
     position = np.concatenate([poses.position, np.zeros((1, 3))])
     turn = np.concatenate([quaternions(poses.rotation), [[1.0, 0.0, 0.0, 0.0]]])
     found = np.concatenate([batch.placed(position, turn)[0] for batch in drawn.seen])
-    wanted = np.array([placed(p, poses).x for p in shapes if p.kind != HALF_SPACE])
+    wanted = np.array([placed(p, poses).x for p in shapes if p.kind != ShapeKind.HALF_SPACE])
     assert sorted(map(tuple, found.round(9))) == sorted(map(tuple, wanted.round(9)))
 
 

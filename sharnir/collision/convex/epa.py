@@ -14,7 +14,7 @@ from sharnir.collision.convex.epa_refine import refine_normal
 from sharnir.collision.convex.gjk import LAST_OF_TETRAHEDRON, Simplex, find_closest_on_triangle
 from sharnir.collision.convex.support_mapping import core_support, make_perpendicular
 from sharnir.collision.shapes import Geometry, ShapePose
-from sharnir.enums import CYLINDER
+from sharnir.enums import ShapeKind
 from sharnir.kernels.types import DOUBLE, cos_sin, real, real_array, vec3, vec3_array, vec3i_array
 
 MAX_EPA_VERTICES = wp.constant(64)
@@ -266,6 +266,6 @@ def epa_penetration(geo: Geometry, A: ShapePose, B: ShapePose, simplex: Simplex,
         v, weights = find_closest_on_triangle(first - foot, second - foot, third - foot)
         on_a = polytope.vertex_a[best[0]] * weights[0] + polytope.vertex_a[best[1]] * weights[1]
         on_a = on_a + polytope.vertex_a[best[2]] * weights[2]
-        if A.kind == CYLINDER and B.kind == CYLINDER and count == MAX_EPA_VERTICES:
+        if A.kind == ShapeKind.CYLINDER and B.kind == ShapeKind.CYLINDER and count == MAX_EPA_VERTICES:
             normal, min_depth, on_a = refine_normal(geo, A, B, normal, min_depth, on_a)
     return normal, min_depth, on_a

@@ -7,7 +7,7 @@ import warp as wp
 
 from sharnir.collision.convex.support_mapping import core_support, make_perpendicular
 from sharnir.collision.shapes import Geometry, ShapePose
-from sharnir.enums import CYLINDER
+from sharnir.enums import ShapeKind
 from sharnir.kernels.types import real, vec3
 
 MAX_REFINE_ITERATIONS = wp.constant(8)  # Newton iterations, at most
@@ -18,7 +18,7 @@ def _curvature_direction(S: ShapePose, d: vec3):
     """√c τ, where c τ τᵀ is the Hessian of a core's support function at unit d: c = r/|e_xy| and τ across the axis for
     a cylinder; 0 for polyhedra."""
     curvature = vec3()
-    if S.kind == CYLINDER:
+    if S.kind == ShapeKind.CYLINDER:
         e = wp.transpose(S.R) * d
         across = wp.sqrt(e[0] * e[0] + e[1] * e[1])
         if across > real(1.0e-6):

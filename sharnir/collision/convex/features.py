@@ -11,7 +11,7 @@ import warp as wp
 from sharnir.collision.convex.clip import Polygons
 from sharnir.collision.convex.support_mapping import hull_support
 from sharnir.collision.shapes import Geometry, ShapePose
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HULL, TRIANGLE
+from sharnir.enums import ShapeKind
 from sharnir.kernels.types import column, real, vec3
 
 MAX_FACE_CORNERS = wp.constant(8)  # corners of a face; of larger faces some are left out
@@ -30,7 +30,7 @@ def find_support_face(geo: Geometry, S: ShapePose, d: vec3):
     face = int(-1)
     support_vertex = int(0)
     normal = vec3()
-    if S.kind == BOX:
+    if S.kind == ShapeKind.BOX:
         k = int(0)
         if wp.abs(e[1]) > wp.abs(e[0]):
             k = 1
@@ -38,17 +38,17 @@ def find_support_face(geo: Geometry, S: ShapePose, d: vec3):
             k = 2
         face = 2 * k + wp.where(e[k] > real(0.0), 1, 0)
         normal = column(S.R, k) * wp.sign(e[k])
-    elif S.kind == CYLINDER:
+    elif S.kind == ShapeKind.CYLINDER:
         face = wp.where(e[2] > real(0.0), 1, 0)
         normal = column(S.R, 2) * wp.sign(e[2])
-    elif S.kind == TRIANGLE:
+    elif S.kind == ShapeKind.TRIANGLE:
         a = column(S.R, 0)
         normal = wp.normalize(wp.cross(column(S.R, 1) - a, column(S.R, 2) - a))
         face = 1
         if wp.dot(normal, d) < real(0.0):
             normal = -normal
             face = 0
-    elif S.kind == HULL:
+    elif S.kind == ShapeKind.HULL:
         support_vertex, position = hull_support(geo, S.data, e)
         max_cosine = real(-2.0)
         i = geo.vertex_face_start[support_vertex]
@@ -95,7 +95,7 @@ def write_face_corners(geo: Geometry, S: ShapePose, d: vec3, face: int, polygons
     cylinder that touches with its side, the ends of its support line along d; returns how many."""
     count = int(0)
     k = int(0)
-    if S.kind == BOX:
+    if S.kind == ShapeKind.BOX:
         axis = face >> 1
         up = face & 1
         one = 1 << ((axis + 1) % 3)
@@ -108,7 +108,7 @@ def write_face_corners(geo: Geometry, S: ShapePose, d: vec3, face: int, polygons
             polygons.number[at + k] = bits
             k += 1
         count = 4
-    elif S.kind == HULL:
+    elif S.kind == ShapeKind.HULL:
         first = geo.face_corner_start[face]
         size = geo.face_corner_start[face + 1] - first
         count = wp.min(size, MAX_FACE_CORNERS)
@@ -117,21 +117,21 @@ def write_face_corners(geo: Geometry, S: ShapePose, d: vec3, face: int, polygons
             polygons.corner[at + k] = S.x + S.R * geo.vertex[v]
             polygons.number[at + k] = v - geo.hull_vertex_start[S.data]
             k += 1
-    elif S.kind == TRIANGLE:
+    elif S.kind == ShapeKind.TRIANGLE:
         while k < 3:
             i = wp.where(face == 1, k, 2 - k)
             polygons.corner[at + k] = S.x + column(S.R, i)
             polygons.number[at + k] = i
             k += 1
         count = 3
-    elif S.kind == CYLINDER and wp.abs(wp.dot(column(S.R, 2), d)) > MIN_CAP_COSINE:
+    elif S.kind == ShapeKind.CYLINDER and wp.abs(wp.dot(column(S.R, 2), d)) > MIN_CAP_COSINE:
         while k < MAX_FACE_CORNERS:
             i = wp.where(face == 1, k, (MAX_FACE_CORNERS - k) % MAX_FACE_CORNERS)
             polygons.corner[at + k] = _rim_corner_of(S, i, face)
             polygons.number[at + k] = i + MAX_FACE_CORNERS * face
             k += 1
         count = MAX_FACE_CORNERS
-    elif S.kind == CYLINDER or S.kind == CAPSULE:
+    elif S.kind == ShapeKind.CYLINDER or S.kind == ShapeKind.CAPSULE:
         count = _write_axis_segment(S, d, polygons, at)
     else:
         polygons.corner[at] = S.x
@@ -145,7 +145,7 @@ def _write_axis_segment(S: ShapePose, d: vec3, polygons: Polygons, at: int):
     """Write the two ends of a capsule's axis, or of the side line of a cylinder that is its support along d;
     returns 2."""
     offset = vec3()
-    if S.kind == CYLINDER:
+    if S.kind == ShapeKind.CYLINDER:
         e = wp.transpose(S.R) * d
         scale = S.size[0] / wp.max(wp.sqrt(e[0] * e[0] + e[1] * e[1]), real(1.0e-30))
         offset = S.R * vec3(e[0] * scale, e[1] * scale, real(0.0))
@@ -163,7 +163,7 @@ def write_support_edge(geo: Geometry, S: ShapePose, d: vec3, support_vertex: int
     a point. support_vertex: of a hull, from `find_support_face`."""
     e = wp.transpose(S.R) * d
     count = int(2)
-    if S.kind == BOX:
+    if S.kind == ShapeKind.BOX:
         k = int(0)
         if wp.abs(e[1]) < wp.abs(e[0]):
             k = 1
@@ -175,7 +175,7 @@ def write_support_edge(geo: Geometry, S: ShapePose, d: vec3, support_vertex: int
         polygons.corner[at + 1] = _box_corner_of(S, low + (1 << k))
         polygons.number[at] = low
         polygons.number[at + 1] = low + (1 << k)
-    elif S.kind == HULL:
+    elif S.kind == ShapeKind.HULL:
         other = int(support_vertex)
         min_drop = real(2.0)
         i = geo.vertex_neighbour_start[support_vertex]
@@ -191,7 +191,7 @@ def write_support_edge(geo: Geometry, S: ShapePose, d: vec3, support_vertex: int
         polygons.corner[at + 1] = S.x + S.R * geo.vertex[high]
         polygons.number[at] = low - geo.hull_vertex_start[S.data]
         polygons.number[at + 1] = high - geo.hull_vertex_start[S.data]
-    elif S.kind == TRIANGLE:
+    elif S.kind == ShapeKind.TRIANGLE:
         low = int(0)
         most = real(-1.0e30)
         for k in range(3):  # the edge whose middle is farthest along d
@@ -204,7 +204,7 @@ def write_support_edge(geo: Geometry, S: ShapePose, d: vec3, support_vertex: int
         polygons.corner[at + 1] = S.x + column(S.R, high)
         polygons.number[at] = low
         polygons.number[at + 1] = high
-    elif S.kind == CAPSULE or (S.kind == CYLINDER and wp.abs(e[2]) < MAX_SIDE_COSINE):
+    elif S.kind == ShapeKind.CAPSULE or (S.kind == ShapeKind.CYLINDER and wp.abs(e[2]) < MAX_SIDE_COSINE):
         count = _write_axis_segment(S, d, polygons, at)
     else:
         polygons.corner[at] = S.x

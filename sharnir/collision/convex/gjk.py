@@ -6,15 +6,14 @@ three-dimensional space, IEEE Journal of Robotics and Automation 4(2), 1988.
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import warp as wp
 
 from sharnir.collision.convex.support_mapping import TOL_ZERO_LENGTH, core_center_of, core_support
 from sharnir.collision.shapes import Geometry, ShapePose
 from sharnir.kernels.types import DOUBLE, real, vec3, vec3_array, vec4
 
-GJK_BEYOND_REACH = 0  # farther apart than asked for
-GJK_SEPARATED = 1  # farther apart than rounding
-GJK_OVERLAPPING = 2  # the cores share a point
 LAST_OF_TETRAHEDRON = wp.constant(3)  # index of its fourth vertex
 MAX_GJK_ITERATIONS = wp.constant(64)
 # relative: height of a tetrahedron that spans no volume
@@ -23,6 +22,14 @@ TOL_FLAT_SIMPLEX = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-6))
 SLIVER_SIMPLEX_HEIGHT = wp.constant(real(1.0e-3))
 # of |v|²: duality gap at which iteration ends
 TOL_GJK_DUALITY_GAP = wp.constant(real(1.0e-13 if DOUBLE else 1.0e-6))
+
+
+class GjkStatus(IntEnum):
+    """How two cores lie to each other."""
+
+    BEYOND_REACH = 0  # farther apart than asked for
+    SEPARATED = 1  # farther apart than rounding
+    OVERLAPPING = 2  # the cores share a point
 
 
 @wp.struct
@@ -152,10 +159,10 @@ def _find_closest_on_simplex(simplex: vec3_array, count: int):
 
 @wp.func
 def gjk_distance(geo: Geometry, A: ShapePose, B: ShapePose, reach: real, simplex: Simplex, scale: real):
-    """Distance of the cores of A and B. Returns a status (GJK_BEYOND_REACH, GJK_SEPARATED, GJK_OVERLAPPING); the vector
+    """Distance of the cores of A and B. Returns a GjkStatus; the vector
     v from the closest point of B to that of A; the latter (world, m); and the number of vertices left in `simplex`.
 
-    reach: m, ends with GJK_BEYOND_REACH as soon as the cores are known to be farther apart. scale: m, size of the
+    reach: m, ends with BEYOND_REACH as soon as the cores are known to be farther apart. scale: m, size of the
     shapes; they overlap where they are apart by no more than rounding of it.
     """
     v = core_center_of(A) - core_center_of(B)
@@ -163,7 +170,7 @@ def gjk_distance(geo: Geometry, A: ShapePose, B: ShapePose, reach: real, simplex
         v = vec3(scale, real(0.0), real(0.0))
     on_a = A.x
     count = int(0)
-    status = int(GJK_SEPARATED)
+    status = int(GjkStatus.SEPARATED)
     step = int(0)
     running = int(1)
     while running == 1 and step < MAX_GJK_ITERATIONS:
@@ -172,7 +179,7 @@ def gjk_distance(geo: Geometry, A: ShapePose, B: ShapePose, reach: real, simplex
         along = wp.dot(v, corner)
         v2 = wp.length_sq(v)
         if along > real(0.0) and along * along > reach * reach * v2:
-            status = GJK_BEYOND_REACH
+            status = GjkStatus.BEYOND_REACH
             running = 0
         elif count > 0 and v2 - along <= TOL_GJK_DUALITY_GAP * v2:
             running = 0
@@ -194,7 +201,7 @@ def gjk_distance(geo: Geometry, A: ShapePose, B: ShapePose, reach: real, simplex
                 kept = int(0)
                 if total <= real(0.0):
                     count = count + 1
-                    status = GJK_OVERLAPPING
+                    status = GjkStatus.OVERLAPPING
                     running = 0
                 else:
                     i = int(0)
@@ -212,7 +219,7 @@ def gjk_distance(geo: Geometry, A: ShapePose, B: ShapePose, reach: real, simplex
                     on_a = new_a
                     count = kept
                     if wp.length_sq(v) <= TOL_ZERO_LENGTH * TOL_ZERO_LENGTH * scale * scale:
-                        status = GJK_OVERLAPPING
+                        status = GjkStatus.OVERLAPPING
                         running = 0
         step += 1
     return status, v, on_a, count

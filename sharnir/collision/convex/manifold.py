@@ -3,6 +3,8 @@ point."""
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import warp as wp
 
 from sharnir.collision.convex.clip import (
@@ -24,7 +26,7 @@ from sharnir.collision.convex.features import (
 )
 from sharnir.collision.convex.support_mapping import core_radius, make_perpendicular
 from sharnir.collision.shapes import Geometry, NarrowPhaseContext, ShapePose, append_contact, make_contact
-from sharnir.enums import CYLINDER, HALF_SPACE
+from sharnir.enums import ShapeKind
 from sharnir.kernels.types import DOUBLE, mat33, real, vec3
 
 # cosine between contact normal and face normal (3°) above which the face is clipped
@@ -39,12 +41,17 @@ TOL_MANIFOLD_TIE = wp.constant(real(1.0e-7 if DOUBLE else 1.0e-4))
 TOL_RIM_GAP = wp.constant(real(1.0e-6 if DOUBLE else 1.0e-4))
 
 HALF_EDGE_PADDED = wp.constant(real(0.5 + (1.0e-7 if DOUBLE else 1.0e-5)))  # of an edge, enlarged against rounding
-AXIS_GUESSED = 0  # normal and gap are a hypothesis
-AXIS_WITNESSED = 1  # on_a and on_b are closest points
-AXIS_BOUNDED = 2  # the gap is a lower bound, and there may be no contact
 CORNERS_OF_A = wp.constant(0)  # of ManifoldBuffers.corner: first corner of A's support feature
 CORNERS_OF_B = wp.constant(MAX_FACE_CORNERS)  # and of B's
 MAX_TWO_FACES_CORNERS = wp.constant(2 * MAX_FACE_CORNERS)
+
+
+class Evidence(IntEnum):
+    """What is known of a separation."""
+
+    GUESSED = 0  # normal and gap are a hypothesis
+    WITNESSED = 1  # on_a and on_b are closest points
+    BOUNDED = 2  # the gap is a lower bound, and there may be no contact
 
 
 @wp.struct
@@ -56,7 +63,7 @@ class Separation:
     on_a: vec3  # the witness point of A's core, closest to B or deepest in it, world, m
     on_b: vec3  # that of B's core, world, m
     scale: real  # m, of the two shapes together
-    evidence: int  # AXIS_GUESSED, AXIS_WITNESSED or AXIS_BOUNDED
+    evidence: int  # Evidence
 
 
 @wp.struct
@@ -141,7 +148,7 @@ def _find_candidates(
     polygons = make_polygons(corner, number)
     fa, na, vertex_a = find_support_face(geo, A, sep.normal)
     fb, nb, vertex_b = find_support_face(geo, B, -sep.normal)
-    if A.kind == HALF_SPACE:
+    if A.kind == ShapeKind.HALF_SPACE:
         na = sep.normal
     flush_a = wp.dot(na, sep.normal)
     flush_b = -wp.dot(nb, sep.normal)
@@ -149,13 +156,13 @@ def _find_candidates(
     count = int(0)
     if wp.max(flush_a, flush_b) > MIN_FLUSH_COSINE:
         in_a = int(0)
-        if A.kind != HALF_SPACE:
+        if A.kind != ShapeKind.HALF_SPACE:
             in_a = write_face_corners(geo, A, sep.normal, fa, polygons, CORNERS_OF_A)
         in_b = write_face_corners(geo, B, -sep.normal, fb, polygons, CORNERS_OF_B)
         _project_corners(polygons, frame, CORNERS_OF_A, in_a)
         _project_corners(polygons, frame, CORNERS_OF_B, in_b)
         # the flatter face is the reference; A unless B is clearly better, so that it does not alternate
-        by_a = A.kind == HALF_SPACE or (flush_a >= flush_b - real(1.0e-4) and in_a > 2) or in_b <= 2
+        by_a = A.kind == ShapeKind.HALF_SPACE or (flush_a >= flush_b - real(1.0e-4) and in_a > 2) or in_b <= 2
         polygon_a = wp.vec2i(CORNERS_OF_A, in_a)
         polygon_b = wp.vec2i(CORNERS_OF_B, in_b)
         if by_a:
@@ -164,7 +171,7 @@ def _find_candidates(
             first, count = clip_polygon(polygons, candidates, polygon_b, polygon_a, real(-1.0))
         f = frame.T * wp.where(by_a, na, nb)
         reference = wp.where(by_a, polygons.corner[CORNERS_OF_A], polygons.corner[CORNERS_OF_B])
-        if A.kind == HALF_SPACE:
+        if A.kind == ShapeKind.HALF_SPACE:
             reference = frame.T * (A.x - frame.origin)
         k = int(0)
         while k < count:
@@ -185,7 +192,7 @@ def _find_candidates(
             _project_corners(polygons, frame, CORNERS_OF_A, 2)
             _project_corners(polygons, frame, CORNERS_OF_B, 2)
             # an axis that was guessed is right if the edges cross: nearly parallel ones may also pass beside each other
-            parallel = wp.where(sep.evidence == AXIS_GUESSED, real(0.0), MAX_PARALLEL_EDGE_SINE)
+            parallel = wp.where(sep.evidence == Evidence.GUESSED, real(0.0), MAX_PARALLEL_EDGE_SINE)
             count = _intersect_segments(polygons, candidates, parallel)
     return first, count
 
@@ -241,17 +248,17 @@ def append_manifold(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, sep: Se
     first, found = _find_candidates(ctx.geo, A, B, sep, frame, candidates)
     count, min_gap = _cull_beyond_margin(candidates, first, found, ra + rb, ctx.margin, sep.gap)
     slack = TOL_DEEPEST_GAP
-    if count > 2 and (A.kind == CYLINDER or B.kind == CYLINDER):
+    if count > 2 and (A.kind == ShapeKind.CYLINDER or B.kind == ShapeKind.CYLINDER):
         slack = TOL_RIM_GAP
     is_gap_missed = count == 0 or min_gap > sep.gap + slack * sep.scale
-    if is_gap_missed and sep.evidence == AXIS_WITNESSED:
+    if is_gap_missed and sep.evidence == Evidence.WITNESSED:
         q = frame.T * (sep.on_a - B.x)
         if count == 0:
             first = 0
             candidates.feature[0] = 0
             count = 1
         _move_nearest_to(candidates, first, count, q, sep.gap)
-    if not is_gap_missed or sep.evidence != AXIS_GUESSED:
+    if not is_gap_missed or sep.evidence != Evidence.GUESSED:
         chosen = wp.vec4i(0, 1, 2, 3)
         if count > 4:
             chosen = select_four_contacts(candidates, first, count, wp.max(slack, TOL_MANIFOLD_TIE) * sep.scale)

@@ -10,8 +10,8 @@ import warp as wp
 
 from sharnir.collision.convex.box_sat import find_separating_axis
 from sharnir.collision.convex.epa import epa_penetration
-from sharnir.collision.convex.gjk import GJK_BEYOND_REACH, GJK_OVERLAPPING, gjk_distance, make_simplex
-from sharnir.collision.convex.manifold import AXIS_BOUNDED, AXIS_WITNESSED, Separation, append_manifold
+from sharnir.collision.convex.gjk import GjkStatus, gjk_distance, make_simplex
+from sharnir.collision.convex.manifold import Evidence, Separation, append_manifold
 from sharnir.collision.convex.primitives import (
     collide_capsules,
     collide_half_space_round,
@@ -21,7 +21,7 @@ from sharnir.collision.convex.primitives import (
 from sharnir.collision.convex.support_mapping import core_center_of, core_radius, core_support, find_rim_support
 from sharnir.collision.convex.triangle import MAX_UPRIGHT_SINE, find_facing_normal, is_over_internal_edge
 from sharnir.collision.shapes import Geometry, NarrowPhaseContext, ShapePose
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE, TRIANGLE
+from sharnir.enums import ShapeKind
 from sharnir.kernels.columns import put3
 from sharnir.kernels.types import column, real, vec3
 
@@ -30,11 +30,11 @@ from sharnir.kernels.types import column, real, vec3
 def _shape_rank_of(kind: int):
     """Rank of a shape kind: pairs are ordered by it, so that results do not depend on the order of the arguments."""
     rank = int(3)
-    if kind == HALF_SPACE:
+    if kind == ShapeKind.HALF_SPACE:
         rank = 0
-    elif kind == SPHERE:
+    elif kind == ShapeKind.SPHERE:
         rank = 1
-    elif kind == CAPSULE:
+    elif kind == ShapeKind.CAPSULE:
         rank = 2
     return rank
 
@@ -55,9 +55,9 @@ def _select_shape(second: bool, A: ShapePose, B: ShapePose):
 def _estimate_size(geo: Geometry, S: ShapePose):
     """Characteristic size of a shape, m, as scale of tolerances."""
     e = wp.length(S.size)
-    if S.kind == HULL:
+    if S.kind == ShapeKind.HULL:
         e = wp.length(geo.vertex[geo.hull_vertex_start[S.data]])
-    elif S.kind == TRIANGLE:
+    elif S.kind == ShapeKind.TRIANGLE:
         e = wp.length(column(S.R, 1) - column(S.R, 0)) + wp.length(column(S.R, 2) - column(S.R, 0))
     return e
 
@@ -72,7 +72,7 @@ def _separate_half_space(geo: Geometry, A: ShapePose, B: ShapePose):
     sep.on_a = sep.on_b - sep.normal * sep.gap
     sep.gap = sep.gap - core_radius(B)
     sep.scale = _estimate_size(geo, B)
-    sep.evidence = AXIS_WITNESSED
+    sep.evidence = Evidence.WITNESSED
     return sep
 
 
@@ -82,7 +82,7 @@ def _separate_gjk_epa(geo: Geometry, A: ShapePose, B: ShapePose, margin: real):
     `margin` (m), the gap is 1e30 and `normal` a separating direction."""
     sep = Separation()
     sep.scale = _estimate_size(geo, A) + _estimate_size(geo, B)
-    sep.evidence = AXIS_WITNESSED
+    sep.evidence = Evidence.WITNESSED
     point = wp.zeros(shape=(4,), dtype=vec3)
     point_a = wp.zeros(shape=(4,), dtype=vec3)
     simplex = make_simplex(point, point_a)
@@ -91,8 +91,8 @@ def _separate_gjk_epa(geo: Geometry, A: ShapePose, B: ShapePose, margin: real):
     sep.on_a = on_a
     sep.normal = -v
     sep.gap = real(1.0e30)
-    if status != GJK_BEYOND_REACH:
-        if status == GJK_OVERLAPPING:
+    if status != GjkStatus.BEYOND_REACH:
+        if status == GjkStatus.OVERLAPPING:
             normal, depth_epa, on_a_epa = epa_penetration(geo, A, B, simplex, count, sep.scale)
             sep.normal = normal
             sep.gap = -depth_epa - radii
@@ -131,7 +131,7 @@ def _redirect_through_face(geo: Geometry, A: ShapePose, B: ShapePose, is_b_trian
         lowest = core_support(geo, other, -face_normal)
         sep.normal = face_normal * sign
         sep.gap = wp.dot(face_normal, lowest - triangle.x - column(triangle.R, 0)) - core_radius(other)
-        sep.evidence = AXIS_BOUNDED
+        sep.evidence = Evidence.BOUNDED
     return sep
 
 
@@ -141,11 +141,11 @@ def _collide_solids(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int)
     axis test does not see: then no contact is found along its axis, and GJK runs. Where no contact is found, the normal
     of contact n is left as the direction from A to B along which they were last seen separated."""
     n_before = n
-    is_box_pair = A.kind == BOX and B.kind == BOX
+    is_box_pair = A.kind == ShapeKind.BOX and B.kind == ShapeKind.BOX
     attempt = wp.where(is_box_pair, 0, 1)
     while attempt < 2:
         sep = Separation()
-        if A.kind == HALF_SPACE:
+        if A.kind == ShapeKind.HALF_SPACE:
             sep = _separate_half_space(ctx.geo, A, B)
         elif attempt == 0:
             normal, gap = find_separating_axis(A, B, ctx.margin)
@@ -154,8 +154,8 @@ def _collide_solids(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int)
             sep.scale = wp.length(A.size) + wp.length(B.size)
         else:
             sep = _separate_gjk_epa(ctx.geo, A, B, ctx.margin)
-            if sep.gap < ctx.margin and (A.kind == TRIANGLE or B.kind == TRIANGLE):
-                sep = _redirect_through_face(ctx.geo, A, B, A.kind != TRIANGLE, sep)
+            if sep.gap < ctx.margin and (A.kind == ShapeKind.TRIANGLE or B.kind == ShapeKind.TRIANGLE):
+                sep = _redirect_through_face(ctx.geo, A, B, A.kind != ShapeKind.TRIANGLE, sep)
         attempt += 1
         if sep.gap < ctx.margin:
             n = append_manifold(ctx, A, B, sep, n)
@@ -182,11 +182,13 @@ def collide_convex(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
     ctx.flip = wp.where(is_swapped, real(-1.0), real(1.0))
     if is_round(P) and is_round(Q):
         n = collide_capsules(ctx, P, Q, n)
-    elif P.kind == HALF_SPACE and is_round(Q):
+    elif P.kind == ShapeKind.HALF_SPACE and is_round(Q):
         n = collide_half_space_round(ctx, P, Q, n)
-    elif P.kind == SPHERE and (Q.kind == BOX or Q.kind == CYLINDER or Q.kind == TRIANGLE):
+    elif P.kind == ShapeKind.SPHERE and (
+        Q.kind == ShapeKind.BOX or Q.kind == ShapeKind.CYLINDER or Q.kind == ShapeKind.TRIANGLE
+    ):
         n = collide_sphere_solid(ctx, P, Q, n)
-    elif Q.kind != HALF_SPACE:
+    elif Q.kind != ShapeKind.HALF_SPACE:
         ctx.origin = P.x  # far from the world's, coordinates about it keep more digits
         Q.x = Q.x - P.x
         P.x = vec3()

@@ -16,7 +16,7 @@ from sharnir.collision.shapes import (
     make_contact,
     make_sphere,
 )
-from sharnir.enums import BOX, CAPSULE, SPHERE, TRIANGLE
+from sharnir.enums import ShapeKind
 from sharnir.kernels.types import column, real, vec3
 
 # sine of the angle between two capsule axes below which they get two contacts
@@ -38,7 +38,7 @@ def append_sphere_contact(ctx: NarrowPhaseContext, a: WorldSphere, b: WorldSpher
 @wp.func
 def is_round(S: ShapePose):
     """Whether a shape is a sphere or a capsule."""
-    return S.kind == SPHERE or S.kind == CAPSULE
+    return S.kind == ShapeKind.SPHERE or S.kind == ShapeKind.CAPSULE
 
 
 @wp.func
@@ -48,7 +48,7 @@ def collide_half_space_round(ctx: NarrowPhaseContext, P: ShapePose, Q: ShapePose
     normal = column(P.R, 2)
     half = vec3()
     ends = int(1)
-    if Q.kind == CAPSULE:
+    if Q.kind == ShapeKind.CAPSULE:
         half = column(Q.R, 2) * Q.size[1]
         ends = 2
     k = int(0)
@@ -105,7 +105,7 @@ def _find_closest_on_surface(B: ShapePose, x: vec3):
     closest = vec3()
     normal = vec3()
     inside = int(0)
-    if B.kind == TRIANGLE:
+    if B.kind == ShapeKind.TRIANGLE:
         a = column(B.R, 0) + B.x - x
         b = column(B.R, 1) + B.x - x
         inside_point = column(B.R, 2) + B.x - x
@@ -121,7 +121,7 @@ def _find_closest_on_surface(B: ShapePose, x: vec3):
         p = wp.transpose(B.R) * (x - B.x)
         inside_point = p
         size = B.size[0]
-        if B.kind == BOX:
+        if B.kind == ShapeKind.BOX:
             inside_point = vec3(
                 wp.clamp(p[0], -B.size[0], B.size[0]),
                 wp.clamp(p[1], -B.size[1], B.size[1]),
@@ -151,7 +151,7 @@ def collide_sphere_solid(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n:
     if inside == 0:
         normal = wp.normalize(closest - A.x)
     is_neighbours = int(0)
-    if B.kind == TRIANGLE:
+    if B.kind == ShapeKind.TRIANGLE:
         if is_over_internal_edge(B, -normal):
             is_neighbours = 1
     if is_neighbours == 0:
@@ -184,12 +184,12 @@ def collide_capsules(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int
     are nearly parallel. Returns the number of contacts."""
     ra = A.size[0]
     rb = B.size[0]
-    ha = wp.where(A.kind == CAPSULE, A.size[1], real(0.0))
-    hb = wp.where(B.kind == CAPSULE, B.size[1], real(0.0))
+    ha = wp.where(A.kind == ShapeKind.CAPSULE, A.size[1], real(0.0))
+    hb = wp.where(B.kind == ShapeKind.CAPSULE, B.size[1], real(0.0))
     u = column(A.R, 2)
     v = column(B.R, 2)
     x = B.x - A.x
-    if A.kind == SPHERE and B.kind == SPHERE:
+    if A.kind == ShapeKind.SPHERE and B.kind == ShapeKind.SPHERE:
         u = vec3()
     s, t = _find_closest_on_segments(u, ha, v, hb, x)
     a = u * s

@@ -11,7 +11,7 @@ import warp as wp
 
 from sharnir.collision.convex.support_mapping import core_radius, core_support
 from sharnir.collision.shapes import Geometry, ShapePose
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HULL, SPHERE
+from sharnir.enums import ShapeKind
 from sharnir.kernels.types import DOUBLE, real, vec3
 
 MAX_AXIS_CACHE_SLOTS = 4096  # slots of the cache, at most
@@ -27,13 +27,19 @@ def axis_cache_size(shapes: int) -> int:
 @wp.func
 def _is_convex(kind: int):
     """Whether a kind is convex and bounded."""
-    return kind == SPHERE or kind == BOX or kind == CAPSULE or kind == CYLINDER or kind == HULL
+    return (
+        kind == ShapeKind.SPHERE
+        or kind == ShapeKind.BOX
+        or kind == ShapeKind.CAPSULE
+        or kind == ShapeKind.CYLINDER
+        or kind == ShapeKind.HULL
+    )
 
 
 @wp.func
 def is_gjk_pair(a: int, b: int):
     """Whether a pair of kinds is handled by GJK: convex, and a hull or cylinder among them."""
-    is_polyhedral = a == HULL or b == HULL or a == CYLINDER or b == CYLINDER
+    is_polyhedral = a == ShapeKind.HULL or b == ShapeKind.HULL or a == ShapeKind.CYLINDER or b == ShapeKind.CYLINDER
     return is_polyhedral and _is_convex(a) and _is_convex(b)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collision.shapes import Geometry, ShapePose
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HULL, SPHERE, TRIANGLE
+from sharnir.enums import ShapeKind
 from sharnir.geometry.support_table import CUBE_MAP_CELLS
 from sharnir.kernels.types import DOUBLE, column, real, vec3
 
@@ -20,7 +20,7 @@ HALF_CUBE_MAP_CELLS = wp.constant(real(CUBE_MAP_CELLS / 2))
 def core_radius(S: ShapePose):
     """Radius around the core, m."""
     r = real(0.0)
-    if S.kind == SPHERE or S.kind == CAPSULE:
+    if S.kind == ShapeKind.SPHERE or S.kind == ShapeKind.CAPSULE:
         r = S.size[0]
     return r
 
@@ -29,7 +29,7 @@ def core_radius(S: ShapePose):
 def core_center_of(S: ShapePose):
     """An interior point of the core, world, m."""
     c = S.x
-    if S.kind == TRIANGLE:
+    if S.kind == ShapeKind.TRIANGLE:
         c = S.x + (column(S.R, 0) + column(S.R, 1) + column(S.R, 2)) * real(1.0 / 3.0)
     return c
 
@@ -81,7 +81,11 @@ def find_rim_support(S: ShapePose, d: vec3):
     """Whether the support of a cylinder along a unit vector d (world) is a single rim point, and that point
     (world, m)."""
     e = wp.transpose(S.R) * d
-    is_single = S.kind == CYLINDER and wp.abs(e[2]) > MIN_RIM_OBLIQUITY and wp.abs(e[2]) < real(1.0) - MIN_RIM_OBLIQUITY
+    is_single = (
+        S.kind == ShapeKind.CYLINDER
+        and wp.abs(e[2]) > MIN_RIM_OBLIQUITY
+        and wp.abs(e[2]) < real(1.0) - MIN_RIM_OBLIQUITY
+    )
     return is_single, S.x + S.R * _cylinder_support(S, e)
 
 
@@ -90,7 +94,7 @@ def core_support(geo: Geometry, S: ShapePose, d: vec3):
     """Support point of the core along d, world, m."""
     zero = real(0.0)
     p = vec3()
-    if S.kind == TRIANGLE:
+    if S.kind == ShapeKind.TRIANGLE:
         k = int(0)
         max_along = wp.dot(column(S.R, 0), d)
         if wp.dot(column(S.R, 1), d) > max_along:
@@ -102,17 +106,17 @@ def core_support(geo: Geometry, S: ShapePose, d: vec3):
     else:
         e = wp.transpose(S.R) * d
         c = vec3()
-        if S.kind == BOX:
+        if S.kind == ShapeKind.BOX:
             c = vec3(
                 wp.where(e[0] < zero, -S.size[0], S.size[0]),
                 wp.where(e[1] < zero, -S.size[1], S.size[1]),
                 wp.where(e[2] < zero, -S.size[2], S.size[2]),
             )
-        elif S.kind == HULL:
+        elif S.kind == ShapeKind.HULL:
             vertex, c = hull_support(geo, S.data, e)
-        elif S.kind == CAPSULE:
+        elif S.kind == ShapeKind.CAPSULE:
             c = vec3(zero, zero, wp.where(e[2] < zero, -S.size[1], S.size[1]))
-        elif S.kind == CYLINDER:
+        elif S.kind == ShapeKind.CYLINDER:
             c = _cylinder_support(S, e)
         p = S.x + S.R * c
     return p

@@ -13,7 +13,7 @@ from sharnir.collision.shapes import ContactList, Geometry, make_narrow_phase_co
 from sharnir.collision.shapes_upload import compute_bounding_radii, upload_geometry
 from sharnir.collision.surface.convex_vs_surface import collide_shapes
 from sharnir.dynamics.evaluator import require_model
-from sharnir.enums import HALF_SPACE, HEIGHT_FIELD, MESH
+from sharnir.enums import ShapeKind
 from sharnir.errors import fail
 from sharnir.kernels.launch import load_kernel
 from sharnir.kernels.types import KERNEL_OPTIONS, mat33, np_real, real, vec3
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 wp.set_module_options(KERNEL_OPTIONS)
 
-UNBOUNDED_KINDS = (HALF_SPACE, HEIGHT_FIELD, MESH)  # kinds of which no two are compared
+UNBOUNDED_KINDS = (ShapeKind.HALF_SPACE, ShapeKind.HEIGHT_FIELD, ShapeKind.MESH)  # kinds of which no two are compared
 
 
 def distance(model: Model, q: Any, shape_a: int, shape_b: int) -> tuple[float, Reals, Reals, Reals]:

@@ -14,7 +14,7 @@ from sharnir.collision.queries.shape_poses import make_shape_pose, shape_poses
 from sharnir.collision.shapes import Geometry
 from sharnir.collision.shapes_upload import upload_geometry
 from sharnir.dynamics.evaluator import require_device, require_model
-from sharnir.enums import HALF_SPACE, HEIGHT_FIELD, MESH
+from sharnir.enums import ShapeKind
 from sharnir.errors import fail, shown
 from sharnir.kernels.launch import load_kernel
 from sharnir.kernels.types import KERNEL_OPTIONS, mat33, np_real, real, vec3
@@ -104,11 +104,15 @@ def ray_cast_kernel(
         world_to_shape = wp.transpose(pose.R)
         ray = make_ray(world_to_shape * (origins[k] - pose.x), world_to_shape * directions[k])
         kind = pose.kind
-        if kind == HALF_SPACE or kind == HEIGHT_FIELD or is_crossing_sphere(geo.bounding_radius[s], ray, best):
+        if (
+            kind == ShapeKind.HALF_SPACE
+            or kind == ShapeKind.HEIGHT_FIELD
+            or is_crossing_sphere(geo.bounding_radius[s], ray, best)
+        ):
             candidate = make_miss()
-            if kind == HEIGHT_FIELD:
+            if kind == ShapeKind.HEIGHT_FIELD:
                 candidate = cast_field(geo, pose, ray, best)
-            elif kind == MESH:
+            elif kind == ShapeKind.MESH:
                 candidate = cast_mesh(geo, pose.data, ray, best)
             else:
                 candidate = cast_convex(geo, pose, ray)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collision.shapes import Geometry, ShapePose
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
+from sharnir.enums import ShapeKind
 from sharnir.kernels.types import real, vec3
 
 RAY_INFINITY = wp.constant(real(1.0e30))  # m: no hit; longer than any ray
@@ -209,19 +209,19 @@ def cast_convex(geo: Geometry, shape: ShapePose, ray: Ray):
     """Cast a ray against a sphere, box, cylinder, capsule, half-space or hull; other kinds are missed."""
     out = make_miss()
     size = shape.size
-    if shape.kind == SPHERE:
+    if shape.kind == ShapeKind.SPHERE:
         out = cast_sphere(size[0], ray)
-    elif shape.kind == BOX:
+    elif shape.kind == ShapeKind.BOX:
         interval = clip_interval_to_slab(make_full_interval(), 0, size[0], ray)
         interval = clip_interval_to_slab(interval, 1, size[1], ray)
         out = hit_interval_entry(clip_interval_to_slab(interval, 2, size[2], ray), ray)
-    elif shape.kind == CYLINDER:
+    elif shape.kind == ShapeKind.CYLINDER:
         out = hit_interval_entry(clip_interval_to_slab(intersect_tube(size[0], ray), 2, size[1], ray), ray)
-    elif shape.kind == CAPSULE:
+    elif shape.kind == ShapeKind.CAPSULE:
         out = cast_capsule(size[0], size[1], ray)
-    elif shape.kind == HALF_SPACE:
+    elif shape.kind == ShapeKind.HALF_SPACE:
         up = vec3(real(0.0), real(0.0), real(1.0))
         out = hit_interval_entry(clip_interval(make_full_interval(), up, real(0.0), ray), ray)
-    elif shape.kind == HULL:
+    elif shape.kind == ShapeKind.HULL:
         out = cast_hull(geo, shape.data, ray)
     return out

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import warp as wp
 
 from sharnir.collision.contact_reduction import find_deepest, insert_contact
-from sharnir.collision.convex.gjk import (
-    GJK_BEYOND_REACH,
-    GJK_OVERLAPPING,
-    GJK_SEPARATED,
-    gjk_distance,
-    make_simplex,
-)
+from sharnir.collision.convex.gjk import GjkStatus, gjk_distance, make_simplex
 from sharnir.collision.convex.narrow_phase import collide_convex
 from sharnir.collision.convex.support_mapping import core_radius, core_support
 from sharnir.collision.shapes import (
@@ -45,19 +41,24 @@ from sharnir.collision.surface.triangle_iterator import (
     begin_triangles,
     current_triangle_of,
 )
-from sharnir.enums import HEIGHT_FIELD, MESH, SPHERE
+from sharnir.enums import ShapeKind
 from sharnir.kernels.columns import get, get3, put3
 from sharnir.kernels.types import column, real, vec3
 
-STAGE_CONVEX_PAIR, STAGE_TRIANGLE, STAGE_TRIANGLE_PLANE, STAGE_DONE = range(
-    4
-)  # what is compared: two convex shapes, a triangle, the plane of a triangle
+
+class SurfaceStage(IntEnum):
+    """What is compared: two convex shapes, a triangle, the plane of a triangle."""
+
+    CONVEX_PAIR = 0
+    TRIANGLE = 1
+    TRIANGLE_PLANE = 2
+    DONE = 3
 
 
 @wp.func
 def is_surface(S: ShapePose):
     """Whether a shape is a height field or a mesh."""
-    return S.kind == HEIGHT_FIELD or S.kind == MESH
+    return S.kind == ShapeKind.HEIGHT_FIELD or S.kind == ShapeKind.MESH
 
 
 @wp.func
@@ -101,7 +102,9 @@ def is_triangle_in_reach(
 def is_plane_contact_needed(S: ShapePose, triangle: SurfaceTriangle, lowest: real, count: int, sphere: WorldSphere):
     """Whether points of B below a triangle count although no contact has the triangle's normal: the shortest exit may
     be past its edges. A height field is solid; a mesh holds what it touches and whose center is in front."""
-    is_solid = S.kind == HEIGHT_FIELD or (count > 0 and distance_in_front(S, triangle, sphere.center) > real(0.0))
+    is_solid = S.kind == ShapeKind.HEIGHT_FIELD or (
+        count > 0 and distance_in_front(S, triangle, sphere.center) > real(0.0)
+    )
     return is_solid and lowest < real(0.0)
 
 
@@ -110,8 +113,8 @@ def classify_triangle(geo: Geometry, T: ShapePose, B: ShapePose, up: vec3, margi
     """GJK status of B's core against a triangle T: overlapping, separated within a margin, or beyond reach, which also
     stands for closest from behind: `collide_convex` would take that for a deep overlap, since it does not know the
     other side of a ridge."""
-    status = int(GJK_SEPARATED)
-    if B.kind != SPHERE:
+    status = int(GjkStatus.SEPARATED)
+    if B.kind != ShapeKind.SPHERE:
         point = wp.zeros(shape=(4,), dtype=vec3)
         point_t = wp.zeros(shape=(4,), dtype=vec3)
         simplex = make_simplex(point, point_t)
@@ -121,8 +124,8 @@ def classify_triangle(geo: Geometry, T: ShapePose, B: ShapePose, up: vec3, margi
         there.x = B.x - T.x
         scale = sphere.radius + wp.length(column(T.R, 1)) + wp.length(column(T.R, 2))
         status, v, on_t, count = gjk_distance(geo, here, there, margin + core_radius(B), simplex, scale)
-        if status == GJK_SEPARATED and wp.dot(v, up) > TOL_SAME_DIRECTION * wp.length(v):
-            status = GJK_BEYOND_REACH
+        if status == GjkStatus.SEPARATED and wp.dot(v, up) > TOL_SAME_DIRECTION * wp.length(v):
+            status = GjkStatus.BEYOND_REACH
     return status
 
 
@@ -168,49 +171,49 @@ def collide_shapes(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
     at = SurfaceContext()
     at.surface = S
     at.first = n
-    stage = int(STAGE_CONVEX_PAIR)
+    stage = int(SurfaceStage.CONVEX_PAIR)
     iterator = TriangleIterator()
-    status = int(GJK_BEYOND_REACH)
+    status = int(GjkStatus.BEYOND_REACH)
     translation = MinTranslation()
     translation.depth = UNLIMITED_DEPTH
     if is_surface(S):
-        stage = STAGE_DONE
+        stage = SurfaceStage.DONE
         if not is_surface(other):
             iterator = advance_triangle(ctx.geo, S, begin_triangles(ctx.geo, S, other, ctx.margin))
             at.sphere = iterator.sphere
             if iterator.valid == 1:
                 at.triangle = current_triangle_of(ctx.geo, S, iterator)
-                stage = STAGE_TRIANGLE
-    while stage != STAGE_DONE:
+                stage = SurfaceStage.TRIANGLE
+    while stage != SurfaceStage.DONE:
         T = S
-        if stage == STAGE_TRIANGLE:
+        if stage == SurfaceStage.TRIANGLE:
             T = make_triangle_pose(S, at.triangle)
-        elif stage == STAGE_TRIANGLE_PLANE:
+        elif stage == SurfaceStage.TRIANGLE_PLANE:
             T = make_half_space_pose(S, at.triangle)
         end = int(n)
         lowest = real(0.0)
-        if stage == STAGE_TRIANGLE:
+        if stage == SurfaceStage.TRIANGLE:
             lowest = height_over_triangle(ctx.geo, S, at.triangle, other)
-            status = GJK_BEYOND_REACH
+            status = GjkStatus.BEYOND_REACH
             if is_triangle_in_reach(S, at.triangle, other, lowest, ctx.margin, at.sphere):
                 status = classify_triangle(ctx.geo, T, other, S.R * at.triangle.normal, ctx.margin, at.sphere)
-        if stage != STAGE_TRIANGLE or status != GJK_BEYOND_REACH:
+        if stage != SurfaceStage.TRIANGLE or status != GjkStatus.BEYOND_REACH:
             end = collide_convex(ctx, T, other, n)
         stored = wp.min(end, ctx.contacts.capacity)
         advance = int(1)
-        if stage == STAGE_CONVEX_PAIR:
+        if stage == SurfaceStage.CONVEX_PAIR:
             n = end
-        elif stage == STAGE_TRIANGLE_PLANE:
+        elif stage == SurfaceStage.TRIANGLE_PLANE:
             n = filter_plane_contacts(ctx, at, core_radius(other), n, stored)
         else:
             count = end - n
             if stored > n:
                 triangle_exit = find_neighbour_exit(ctx.geo, S, at.triangle, other)
-                if status == GJK_OVERLAPPING:
+                if status == GjkStatus.OVERLAPPING:
                     triangle_exit = update_other_face_exit(ctx.geo, S, at.triangle, other, at.sphere, triangle_exit)
                 at.exit_depth = triangle_exit.depth
-                if status == GJK_OVERLAPPING and (
-                    S.kind == HEIGHT_FIELD or distance_in_front(S, at.triangle, at.sphere.center) > real(0.0)
+                if status == GjkStatus.OVERLAPPING and (
+                    S.kind == ShapeKind.HEIGHT_FIELD or distance_in_front(S, at.triangle, at.sphere.center) > real(0.0)
                 ):
                     translation = update_min_translation(
                         ctx.geo, S, at.triangle, other, triangle_exit.normal, translation
@@ -218,17 +221,17 @@ def collide_shapes(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
             n, flat = filter_internal_edges(ctx, at, n, stored)
             if flat == 0 and is_plane_contact_needed(S, at.triangle, lowest, count, at.sphere):
                 advance = 0
-        if stage == STAGE_CONVEX_PAIR:
-            stage = STAGE_DONE
+        if stage == SurfaceStage.CONVEX_PAIR:
+            stage = SurfaceStage.DONE
         elif advance == 0:
-            stage = STAGE_TRIANGLE_PLANE
+            stage = SurfaceStage.TRIANGLE_PLANE
         else:
-            stage = STAGE_TRIANGLE
+            stage = SurfaceStage.TRIANGLE
             iterator = advance_triangle(ctx.geo, S, iterator)
             if iterator.valid == 1:
                 at.triangle = current_triangle_of(ctx.geo, S, iterator)
             else:
-                stage = STAGE_DONE
+                stage = SurfaceStage.DONE
     n = append_min_translation(ctx.contacts, at.first, n, translation, at.sphere, ctx.w)
     if is_swapped:
         flip_normals(ctx.contacts, at.first, n, ctx.w)

@@ -24,7 +24,7 @@ from sharnir.collision.shapes import (
     make_contact,
     read_contact,
 )
-from sharnir.enums import HALF_SPACE, HEIGHT_FIELD, TRIANGLE
+from sharnir.enums import ShapeKind
 from sharnir.kernels.types import DOUBLE, mat33, real, vec3
 
 # rad, by which directions may differ and still be the same
@@ -125,7 +125,7 @@ def has_mesh_neighbour_beyond(geo: Geometry, vertex: int, d: vec3):
 def has_neighbour_beyond(geo: Geometry, S: ShapePose, vertex: int, d: vec3):
     """Whether a neighbour of a surface's vertex along edges is farther along d than the vertex."""
     out = bool(False)
-    if S.kind == HEIGHT_FIELD:
+    if S.kind == ShapeKind.HEIGHT_FIELD:
         out = has_field_neighbour_beyond(geo, S, vertex, d)
     else:
         out = has_mesh_neighbour_beyond(geo, vertex, d)
@@ -213,7 +213,7 @@ def make_triangle_pose(S: ShapePose, triangle: SurfaceTriangle):
     c = S.R * (triangle.c - triangle.a)
     zero = real(0.0)
     out = ShapePose()
-    out.kind = TRIANGLE
+    out.kind = ShapeKind.TRIANGLE
     out.data = find_flat_edges(triangle)
     out.x = S.x + S.R * triangle.a
     out.R = mat33(zero, b[0], c[0], zero, b[1], c[1], zero, b[2], c[2])
@@ -227,7 +227,7 @@ def make_half_space_pose(S: ShapePose, triangle: SurfaceTriangle):
     side = make_perpendicular(up)
     other = wp.cross(up, side)
     out = ShapePose()
-    out.kind = HALF_SPACE
+    out.kind = ShapeKind.HALF_SPACE
     out.x = S.x + S.R * triangle.a
     out.R = mat33(side[0], other[0], up[0], side[1], other[1], up[1], side[2], other[2], up[2])
     return out
@@ -272,7 +272,7 @@ def filter_plane_contacts(ctx: NarrowPhaseContext, at: SurfaceContext, radius: r
     up = S.R * triangle.normal
     along = triangle.normal
     max_depth = MAX_RIDGE_DEPTH_RATIO * at.exit_depth
-    if S.kind == HEIGHT_FIELD:
+    if S.kind == ShapeKind.HEIGHT_FIELD:
         along = vec3(real(0.0), real(0.0), real(1.0))
         max_depth = UNLIMITED_DEPTH
     middle = wp.transpose(S.R) * (at.sphere.center - S.x)

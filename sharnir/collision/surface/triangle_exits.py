@@ -13,7 +13,7 @@ from sharnir.collision.surface.internal_edges import (
     SurfaceTriangle,
     is_outer_direction,
 )
-from sharnir.enums import BOX, CAPSULE, CYLINDER, HULL, SPHERE
+from sharnir.enums import ShapeKind
 from sharnir.kernels.types import column, real, vec3
 
 
@@ -87,13 +87,13 @@ def find_neighbour_exit(geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, 
 def local_half_extents(B: ShapePose, sphere: WorldSphere):
     """Half-extents of a box along the axes of B that bounds B, or a larger one, m."""
     out = vec3(real(2.0) * sphere.radius)  # a hull's middle need not be that of its box
-    if B.kind == BOX:
+    if B.kind == ShapeKind.BOX:
         out = B.size
-    elif B.kind == SPHERE:
+    elif B.kind == ShapeKind.SPHERE:
         out = vec3(B.size[0])
-    elif B.kind == CYLINDER:
+    elif B.kind == ShapeKind.CYLINDER:
         out = vec3(B.size[0], B.size[0], B.size[1])
-    elif B.kind == CAPSULE:
+    elif B.kind == ShapeKind.CAPSULE:
         out = vec3(B.size[0], B.size[0], B.size[0] + B.size[1])
     return out
 
@@ -130,7 +130,7 @@ def update_other_face_exit(
     c = R_ab * triangle.c + x_ab
     depth = UNLIMITED_DEPTH
     normal = vec3()
-    if B.kind == HULL:
+    if B.kind == ShapeKind.HULL:
         face, depth_of_face = find_hull_exit_face(geo, B.data, a, b, c)
         depth = depth_of_face
         normal = -(B.R * geo.face_normal[face])

@@ -15,7 +15,7 @@ from sharnir.collision.surface.mesh_bvh import (
     make_bounding_sphere,
     mesh_triangle_of,
 )
-from sharnir.enums import HEIGHT_FIELD
+from sharnir.enums import ShapeKind
 from sharnir.kernels.types import real
 
 
@@ -40,7 +40,7 @@ def begin_triangles(geo: Geometry, S: ShapePose, B: ShapePose, margin: real):
     aabb = compute_local_aabb(geo, S, B)
     out.sphere = make_bounding_sphere(B, aabb)
     out.aabb = enlarge_aabb(aabb, margin)
-    if S.kind == HEIGHT_FIELD:
+    if S.kind == ShapeKind.HEIGHT_FIELD:
         out.row = wp.max(field_cell_of(out.aabb.low[0], S.size[0], geo.field_rows[S.data] - 1), 0)
         out.column = wp.max(field_cell_of(out.aabb.low[1], S.size[1], geo.field_columns[S.data] - 1), 0)
         out.triangle = -1
@@ -109,7 +109,7 @@ def advance_in_mesh(geo: Geometry, S: ShapePose, iterator: TriangleIterator):
 def advance_triangle(geo: Geometry, S: ShapePose, iterator: TriangleIterator):
     """Advance to the next triangle, if there is one."""
     out = TriangleIterator()
-    if S.kind == HEIGHT_FIELD:
+    if S.kind == ShapeKind.HEIGHT_FIELD:
         out = advance_in_field(geo, S, iterator)
     else:
         out = advance_in_mesh(geo, S, iterator)
@@ -120,7 +120,7 @@ def advance_triangle(geo: Geometry, S: ShapePose, iterator: TriangleIterator):
 def current_triangle_of(geo: Geometry, S: ShapePose, iterator: TriangleIterator):
     """The triangle at which the iterator is, with its neighbours."""
     out = SurfaceTriangle()
-    if S.kind == HEIGHT_FIELD:
+    if S.kind == ShapeKind.HEIGHT_FIELD:
         out = field_triangle_of(geo, S, iterator.row, iterator.column, iterator.triangle)
     else:
         out = mesh_triangle_of(geo, iterator.triangle)

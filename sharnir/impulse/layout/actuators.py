@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import warp as wp
 
-from sharnir.enums import PATH, TREE_DOF
+from sharnir.enums import ScalarSource
 from sharnir.impulse.row_kinds import COMPLIANT, SATURATED, SATURATION_EXCESS
 from sharnir.kernels.types import real, vec3
 
@@ -93,7 +93,9 @@ def add_actuator_scalars(builder: ScalarRowBuilder) -> None:
         elif treatment == ACTUATOR_IMPLICIT and limited:
             c = int(m.actuator_coordinate[terms.start])
             link, entries = builder.tree_dof_entries(c)
-            builder.add(TREE_DOF, entries, of=(c, 0), link=link, acts=SATURATION_EXCESS, measured=0, motor=a)
+            builder.add(
+                ScalarSource.TREE_DOF, entries, of=(c, 0), link=link, acts=SATURATION_EXCESS, measured=0, motor=a
+            )
 
 
 def find_force_limits(model: Model) -> Reals:
@@ -134,7 +136,9 @@ def upload_actuators(model: Model, builder: ScalarRowBuilder, device: str) -> tu
     """Upload the actuators and the terms of their paths."""
     limits, count = find_force_limits(model), count_actuators(model)
     scalar_of = {
-        row["motor"]: l for l, row in enumerate(builder.rows) if row["acts"] & SATURATION_EXCESS or row["kind"] == PATH
+        row["motor"]: l
+        for l, row in enumerate(builder.rows)
+        if row["acts"] & SATURATION_EXCESS or row["kind"] == ScalarSource.ACTUATOR_PATH
     }
     max_force = np.where(count > 1, model.drive_max_force, np.inf)
     actuators, terms = [], []

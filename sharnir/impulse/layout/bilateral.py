@@ -20,7 +20,7 @@ from sharnir.impulse.row_kinds import (
     SCALAR_IMPULSES,
 )
 from sharnir.impulse.slots import JOINT_ROWS
-from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, ROW_ALONG, ROW_HELIX
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, RowForm
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model
@@ -109,7 +109,7 @@ def find_floating_groups(model: Model) -> list[list[int]]:
 
 def free_body_K(model: Model, k: int, j: int) -> float:
     """|W|² (1/kg) that row j of loop joint k would have between two free bodies, approximately."""
-    force = JOINT_ROW_TABLE[model.loop_kind[k], j, 0] in (ROW_ALONG, ROW_HELIX)
+    force = JOINT_ROW_TABLE[model.loop_kind[k], j, 0] in (RowForm.ALONG, RowForm.HELIX)
     inertias = [model.mass[link] if force else np.linalg.eigvalsh(model.inertia[link])[-1]
                 for link in model.loop_link[k] if link >= 0]  # fmt: skip
     return float(sum(1 / x for x in inertias if x > 0))

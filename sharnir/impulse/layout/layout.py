@@ -20,7 +20,7 @@ import warp as wp
 from sharnir.collision.contact_model import ContactModel
 from sharnir.collision.surfaces_upload import upload_contact_model
 from sharnir.dynamics.tree import ints
-from sharnir.enums import SPRING, TURN
+from sharnir.enums import ScalarSource
 from sharnir.impulse.layout.actuators import ActuatorData, PathTerm, upload_actuators
 from sharnir.impulse.layout.bilateral import find_floating_groups, lay_out_bilateral
 from sharnir.impulse.layout.scalar_rows import ScalarRowBuilder, collect_scalars, relative_dofs
@@ -211,7 +211,10 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
         (model.parent == -1).all() and (np.diff(model.dof_start) == 6).all() and not model.armature.any()
     )
     nonlinear = [
-        r for r in rows if r["kind"] in (TURN, SPRING) or (r["acts"] & (BOUND | COMPLIANT) and model.loops > 0)
+        r
+        for r in rows
+        if r["kind"] in (ScalarSource.BALL_ANGLE, ScalarSource.SPRING)
+        or (r["acts"] & (BOUND | COMPLIANT) and model.loops > 0)
     ]
     out.has_nonlinear_scalars = int(len(nonlinear) > 0)
     out.has_nonlinear_rows = int(model.loops > 0 or len(nonlinear) > 0)

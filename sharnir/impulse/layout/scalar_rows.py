@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sharnir.enums import ANGLE_LIMIT, BALL, CONE_LIMIT, COUPLING, LOOP_ROW, NO_LIMIT, PATH, SPRING, TREE_DOF, TURN
+from sharnir.enums import LimitKind, MotionKind, ScalarSource
 from sharnir.impulse.layout.actuators import add_actuator_scalars, coordinates_of_row_paths, find_lossy_coordinates
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR
 from sharnir.model.joint_rows import CONSTRAINT_COUNT
@@ -61,7 +61,7 @@ class ScalarRowBuilder:
         facts: dict[str, Any] = {"q": max(int(m.coordinate_positions[c]), 0), "friction": m.friction[c]}
         facts["measured"] = measured
         acts = FRICTION if m.friction[c] > 0 or c in self._lossy else 0
-        if m.limit_angles[c] != NO_LIMIT and m.coordinate_positions[c] >= 0:
+        if m.limit_angles[c] != LimitKind.NONE and m.coordinate_positions[c] >= 0:
             acts |= BOUND
             facts |= {"lower": m.limit_lower[c], "upper": m.limit_upper[c]}
         if c in self._motor:
@@ -69,11 +69,11 @@ class ScalarRowBuilder:
             facts["motor"] = self._motor[c]
         if c < m.nv:
             link, entries = self.tree_dof_entries(c)
-            kind = TREE_DOF
+            kind = ScalarSource.TREE_DOF
             facts |= {"of": (c, 0), "link": link}
         else:
             k, row = loop_row_of(m, c - m.nv)
-            entries, kind = relative_dofs(m, *(int(x) for x in m.loop_link[k])), LOOP_ROW
+            entries, kind = relative_dofs(m, *(int(x) for x in m.loop_link[k])), ScalarSource.LOOP_DOF
             facts |= {"of": (row, c - m.nv), "link": k}
             facts["q"] -= m.nq if m.coordinate_positions[c] >= 0 else 0
             if m.loop_armature[c - m.nv] > 0 or m.loop_stiffness[c - m.nv] > 0 or m.loop_damping[c - m.nv] > 0:
@@ -94,20 +94,41 @@ class ScalarRowBuilder:
         if c < m.nv:
             link = int(np.searchsorted(m.dof_start, c, side="right")) - 1
             entries = relative_dofs(m, link, int(m.parent[link]))
-            q = int(m.part_q[(m.part_kind == BALL) & (m.part_v == c)][0])
+            q = int(m.part_q[(m.part_kind == MotionKind.BALL) & (m.part_v == c)][0])
         else:
             k, _ = loop_row_of(m, c - m.nv)
             link, entries = k, relative_dofs(m, *(int(x) for x in m.loop_link[k]))
             q = int(m.loop_q_start[k + 1]) - 4
-        axes = {CONE_LIMIT: (0, 2), ANGLE_LIMIT: (0,)}  # the swing of a cone is one line, and so is a whole angle
+        axes = {
+            LimitKind.CONE: (0, 2),
+            LimitKind.ANGLE: (0,),
+        }  # the swing of a cone is one line, and so is a whole angle
         for axis in axes.get(kind, (0, 1, 2)):
             lower, upper = m.limit_lower[c + axis], m.limit_upper[c + axis]
-            if kind == CONE_LIMIT and axis == 0:
+            if kind == LimitKind.CONE and axis == 0:
                 swing = (m.limit_upper[c], m.limit_upper[c + 1])
                 if np.isfinite(swing).all():
-                    self.add(TURN, entries, of=(c, 3 * kind), q=q, link=link, acts=BOUND, upper=0.0, ratio=swing)
+                    self.add(
+                        ScalarSource.BALL_ANGLE,
+                        entries,
+                        of=(c, 3 * kind),
+                        q=q,
+                        link=link,
+                        acts=BOUND,
+                        upper=0.0,
+                        ratio=swing,
+                    )
             elif np.isfinite([lower, upper]).any():
-                self.add(TURN, entries, of=(c, 3 * kind + axis), q=q, link=link, acts=BOUND, lower=lower, upper=upper)
+                self.add(
+                    ScalarSource.BALL_ANGLE,
+                    entries,
+                    of=(c, 3 * kind + axis),
+                    q=q,
+                    link=link,
+                    acts=BOUND,
+                    lower=lower,
+                    upper=upper,
+                )
 
     def add_coupling(self, n: int) -> None:
         """Add the row of coupling n."""
@@ -115,7 +136,9 @@ class ScalarRowBuilder:
         lines = [self.add_coordinate(int(c)) for c in m.coupling_coordinate[n]]
         union, places = self.combine_entries(lines)
         ratio = (m.coupling_ratio[n], m.coupling_offset[n])
-        self.add(COUPLING, union, of=tuple(lines), acts=BOUND, lower=0.0, upper=0.0, ratio=ratio, map=places)
+        self.add(
+            ScalarSource.COUPLING, union, of=tuple(lines), acts=BOUND, lower=0.0, upper=0.0, ratio=ratio, map=places
+        )
 
     def add_path(self, a: int, coordinates: list[int], term: int, acts: int) -> None:
         """Add the row of actuator a, whose path terms start at `term`."""
@@ -123,7 +146,7 @@ class ScalarRowBuilder:
         union, places = self.combine_entries(lines)
         measured = int((self.model.coordinate_positions[coordinates] >= 0).all())
         of = (term, len(coordinates))
-        self.add(PATH, union, of=of, acts=acts, measured=measured, motor=a, map=places)
+        self.add(ScalarSource.ACTUATOR_PATH, union, of=of, acts=acts, measured=measured, motor=a, map=places)
 
     def combine_entries(self, lines: list[int]) -> tuple[list[int], int]:
         """Entries of a row that is a sum of others, and where the places of these entries in the summands start in
@@ -137,7 +160,7 @@ class ScalarRowBuilder:
     def add_spring(self, s: int) -> None:
         """Add the row of spring s."""
         a, b = (int(x) for x in self.model.spring_link[s])
-        self.add(SPRING, relative_dofs(self.model, a, b), of=(s, 0), acts=COMPLIANT)
+        self.add(ScalarSource.SPRING, relative_dofs(self.model, a, b), of=(s, 0), acts=COMPLIANT)
 
 
 def relative_dofs(model: Model, a: int, b: int) -> list[int]:
@@ -165,7 +188,7 @@ def collect_scalars(model: Model) -> tuple[ScalarRowBuilder, list[int]]:
     driven = {*(int(c) for c in model.motor_coordinate), *(int(c) for c in model.coupling_coordinate.reshape(-1))}
     driven |= coordinates_of_row_paths(model) | find_lossy_coordinates(model)
     compliant = (model.loop_armature > 0) | (model.loop_stiffness > 0) | (model.loop_damping > 0)
-    wanted = (model.friction > 0) | (model.limit_angles != NO_LIMIT)
+    wanted = (model.friction > 0) | (model.limit_angles != LimitKind.NONE)
     wanted[model.nv :] |= compliant
     starts = []
     for k in range(model.loops):
@@ -192,6 +215,6 @@ def _add_coordinates(builder: ScalarRowBuilder, coordinates: np.ndarray, wanted:
         compliant_ball = c >= m.nv and max(x[c - m.nv] for x in (m.loop_armature, m.loop_stiffness, m.loop_damping)) > 0
         if c in driven or (wanted[c] and (scalar or m.friction[c] > 0)) or compliant_ball:
             builder.add_coordinate(c)
-        if not scalar and m.limit_angles[c] != NO_LIMIT and c - 1 not in balls and c - 2 not in balls:
+        if not scalar and m.limit_angles[c] != LimitKind.NONE and c - 1 not in balls and c - 2 not in balls:
             balls.add(c)
             builder.add_ball_limits(c)

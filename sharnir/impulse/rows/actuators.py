@@ -7,7 +7,7 @@ import warp as wp
 
 from sharnir.dynamics.inward import damping_implicitness, spring_implicitness
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.enums import LOOP_ROW
+from sharnir.enums import ScalarSource
 from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.actuators import ACTUATOR_IMPLICIT, ACTUATOR_ROW, ActuatorData
 from sharnir.impulse.layout.layout import Layout
@@ -367,7 +367,7 @@ def store_actuator_rates(layout: Layout, state: State, w: int):
 def actuator_friction(layout: Layout, state: State, l: int, w: int):
     """Largest friction of gears and brakes on the coordinate of a scalar, N or N m."""
     c = layout.scalar_source[2 * l]
-    if layout.scalar_source_kind[l] == LOOP_ROW:
+    if layout.scalar_source_kind[l] == ScalarSource.LOOP_DOF:
         c = layout.dofs + layout.scalar_source[2 * l + 1]
     return item(state.actuator_load, Load.SIZE * c + Load.FRICTION, w)
 

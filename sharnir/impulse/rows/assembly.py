@@ -8,7 +8,7 @@ import warp as wp
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of, measure_joint_coordinates
 from sharnir.dynamics.momenta import rotation_offset, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.enums import TREE_DOF, VELOCITY
+from sharnir.enums import MotorMode, ScalarSource
 from sharnir.impulse.data import RowOptions, Scratch, State, StepContext, make_row_options
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import (
@@ -296,7 +296,7 @@ def is_bound_passed(layout: Layout, state: State, work: Scratch, l: int, dt: rea
     if layout.scalar_row_kinds[l] == BOUND:
         g = get(work.scalar_position, l, w)
         end = get(work.scalar_position_next, l, w)
-        if layout.scalar_source_kind[l] == TREE_DOF:
+        if layout.scalar_source_kind[l] == ScalarSource.TREE_DOF:
             end = g + dt * item(state.v_next, layout.scalar_source[2 * l], w)
         beyond = end < wp.min(layout.scalar_lower[l], g) or end > wp.max(layout.scalar_upper[l], g)
     elif layout.scalar_row_kinds[l] == SATURATION_EXCESS:
@@ -343,7 +343,7 @@ def set_motor_target(ctx: StepContext, l: int, g: real, options: RowOptions, w: 
     """Target velocity of a motor and the largest impulse it has for that."""
     m = ctx.layout.scalar_motor[l]
     speed = item(ctx.state.motor_target, m, w)
-    if ctx.layout.motor_mode[m] != VELOCITY:
+    if ctx.layout.motor_mode[m] != MotorMode.VELOCITY:
         most = ctx.layout.motor_max_speed[m]
         speed = wp.clamp((speed - g) / wp.max(ctx.layout.motor_response[m], options.dt), -most, most)
     put(ctx.work.motor_velocity, l, w, speed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.enums import ANGLE_LIMIT, CONE_LIMIT, EULER_LIMIT
+from sharnir.enums import LimitKind
 from sharnir.kernels.types import QUAT_W, matrix_from_quat, real, vec2, vec3, vec4
 
 
@@ -24,7 +24,7 @@ def ball_angle(kind: int, axis: int, q: vec4, swing: vec2):
     R = matrix_from_quat(x, y, z, s)
     g = real(0.0)
     a = vec3()
-    if kind == EULER_LIMIT:
+    if kind == LimitKind.EULER:
         cb = wp.sqrt(R[0, 0] * R[0, 0] + R[0, 1] * R[0, 1])
         ca = R[2, 2] / wp.max(cb, real(1.0e-12))
         sa = -R[1, 2] / wp.max(cb, real(1.0e-12))
@@ -39,7 +39,7 @@ def ball_angle(kind: int, axis: int, q: vec4, swing: vec2):
             g = wp.atan2(-R[0, 1], R[0, 0])
             icb = real(1.0) / wp.max(cb, real(1.0e-6))
             a = vec3(real(0.0), -sa * icb, ca * icb)
-    elif kind == CONE_LIMIT and axis == 0:
+    elif kind == LimitKind.CONE and axis == 0:
         n = vec3(R[0, 2], R[1, 2], R[2, 2])
         sine = wp.sqrt(n[0] * n[0] + n[1] * n[1])
         phi = wp.atan2(sine, n[2])
@@ -56,7 +56,7 @@ def ball_angle(kind: int, axis: int, q: vec4, swing: vec2):
             a = wp.cross(n, c) / h
         else:
             g = phi - wp.min(swing[0], swing[1])
-    elif kind == ANGLE_LIMIT:
+    elif kind == LimitKind.ANGLE:
         v = vec3(x, y, z) * wp.where(s < real(0.0), real(-1.0), real(1.0))
         sine = wp.length(v)
         g = real(2.0) * wp.atan2(sine, wp.abs(s))

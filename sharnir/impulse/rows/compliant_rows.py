@@ -7,7 +7,7 @@ import warp as wp
 from sharnir.dynamics.forces import rotation_from_rest
 from sharnir.dynamics.inward import damping_implicitness, spring_implicitness
 from sharnir.dynamics.loop_joints import LoopJoints
-from sharnir.enums import FREE, PATH, SPHERICAL, SPRING
+from sharnir.enums import JointType, ScalarSource
 from sharnir.impulse.data import RowOptions, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.actuators import actuator_request_of
@@ -43,12 +43,12 @@ def set_compliant_row(ctx: StepContext, l: int, g: real, speed: real, options: R
     stretch = real(0.0)
     force = real(0.0)
     other_armature = real(0.0)  # a rotor whose inertia is another line's
-    if ctx.layout.scalar_source_kind[l] == SPRING:
+    if ctx.layout.scalar_source_kind[l] == ScalarSource.SPRING:
         data = ctx.tree.spring_data[ctx.layout.scalar_source[2 * l]]
         stiffness = data[0]
         damping = data[1]
         stretch = g - data[2]
-    elif ctx.layout.scalar_source_kind[l] == PATH:
+    elif ctx.layout.scalar_source_kind[l] == ScalarSource.ACTUATOR_PATH:
         request = actuator_request_of(ctx.state, ctx.layout.scalar_motor[l], w)
         force = request[0]
         stiffness = request[1]
@@ -62,8 +62,8 @@ def set_compliant_row(ctx: StepContext, l: int, g: real, speed: real, options: R
         damping = ctx.loops.damping[lv]
         kind = ctx.loops.kind[k]
         j = ctx.layout.scalar_source[2 * l] - 6 * k
-        if (kind == SPHERICAL or kind == FREE) and j >= 3:
-            first = ctx.loops.q_start[k] + wp.where(kind == FREE, 3, 0)
+        if (kind == JointType.SPHERICAL or kind == JointType.FREE) and j >= 3:
+            first = ctx.loops.q_start[k] + wp.where(kind == JointType.FREE, 3, 0)
             t = rotation_from_rest(ctx.state.loop_q, ctx.loops.rest, first, w)
             stretch = t[j - VEC3]
         else:

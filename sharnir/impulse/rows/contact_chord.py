@@ -10,7 +10,7 @@ import warp as wp
 
 from sharnir.dynamics.forces import pivot_of
 from sharnir.dynamics.momenta import rotation_offset, rotation_vector
-from sharnir.enums import CAPSULE, CYLINDER, SPHERE
+from sharnir.enums import ShapeKind
 from sharnir.impulse.data import Scratch, StepContext
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.assembly import displace_point
@@ -31,9 +31,9 @@ def find_curvature_centre(ctx: StepContext, shape: int, x: vec3, inward: vec3, g
     distance of x from the surface, m; inward: normal into the shape."""
     kind = ctx.layout.contact_model.geo.kind[shape]
     centre = x
-    if kind == SPHERE or kind == CAPSULE:
+    if kind == ShapeKind.SPHERE or kind == ShapeKind.CAPSULE:
         centre = x + inward * (ctx.layout.contact_model.geo.size[shape][0] + gap_share)
-    elif kind == CYLINDER:
+    elif kind == ShapeKind.CYLINDER:
         link = ctx.layout.contact_model.geo.link[shape]
         R = ctx.layout.contact_model.geo.rot[shape]
         origin = ctx.layout.contact_model.geo.pos[shape]

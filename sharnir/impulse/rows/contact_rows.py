@@ -8,18 +8,11 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.contact_model import (
-    RESTITUTION_FACTOR,
-    RESTITUTION_THRESHOLD,
-    ROLLING_FRICTION,
-    SLIDING_FRICTION,
-    STATIC_FRICTION,
-    TORSIONAL_FRICTION,
-)
 from sharnir.collision.pipeline import export_contacts, find_round_contacts
 from sharnir.dynamics.forces import pivot_of
 from sharnir.dynamics.momenta import link_velocities
 from sharnir.dynamics.tree import Tree
+from sharnir.enums import MaterialProperty
 from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
@@ -91,9 +84,9 @@ def whiten_contact(ctx: StepContext, c: int, w: int):
     pair = material_pair_of(ctx.layout, ctx.state, c, w)
     x = item3(ctx.state.contacts.point, VEC3 * c, w)
     rows = int(3)
-    if ctx.layout.contact_model.material_pair_table[pair + ROLLING_FRICTION] > real(
+    if ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.ROLLING_FRICTION] > real(
         0.0
-    ) or ctx.layout.contact_model.material_pair_table[pair + TORSIONAL_FRICTION] > real(0.0):
+    ) or ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.TORSIONAL_FRICTION] > real(0.0):
         rows = 6
     put_int(ctx.work.contact_row_count, c, w, rows)
     first = item_int(ctx.state.contacts.shape, 2 * c, w)
@@ -171,13 +164,13 @@ def set_contact_targets(ctx: StepContext, c: int, z_free: array2, dt: real, w: i
     pair = material_pair_of(ctx.layout, ctx.state, c, w)
     gap = item(ctx.state.contacts.gap, c, w)
     restitution = real(0.0)
-    e = ctx.layout.contact_model.material_pair_table[pair + RESTITUTION_FACTOR]
+    e = ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.RESTITUTION]
     if e > real(0.0):
         before = contact_velocity(ctx, c, 0, 0, ctx.work.z_before, w)
         velocity_after = contact_velocity(ctx, c, 0, 0, z_free, w)
         velocity_now = (before + velocity_after) * real(0.5)
         if velocity_now[0] < -ctx.layout.contact_model.material_pair_table[
-            pair + RESTITUTION_THRESHOLD
+            pair + MaterialProperty.RESTITUTION_THRESHOLD
         ] and gap + dt * velocity_after[0] < real(0.0):
             restitution = -e * velocity_now[0]
         put3(ctx.work.impact_velocity, c, w, velocity_now)
@@ -201,8 +194,8 @@ def set_contact_targets(ctx: StepContext, c: int, z_free: array2, dt: real, w: i
     put(ctx.work.contact_target, BLOCK_ROWS * c, w, -wp.max(gap - resting_gap, real(0.0)) / dt - chord[0])
     put(ctx.work.contact_target, BLOCK_ROWS * c + 1, w, wp.dot(surface_velocity, t1) - chord[1])
     put(ctx.work.contact_target, BLOCK_ROWS * c + 2, w, wp.dot(surface_velocity, t2) - chord[2])
-    mu = ctx.layout.contact_model.material_pair_table[pair + SLIDING_FRICTION]
-    static = ctx.layout.contact_model.material_pair_table[pair + STATIC_FRICTION]
+    mu = ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.SLIDING_FRICTION]
+    static = ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.STATIC_FRICTION]
     if static > mu:
         before = contact_velocity(ctx, c, 0, 0, ctx.work.z_before, w)
         slip = vec3(real(0.0), before[1] - wp.dot(surface_velocity, t1), before[2] - wp.dot(surface_velocity, t2))
@@ -213,13 +206,13 @@ def set_contact_targets(ctx: StepContext, c: int, z_free: array2, dt: real, w: i
         ctx.work.contact_mu,
         Mu.SIZE * c + Mu.SPIN,
         w,
-        ctx.layout.contact_model.material_pair_table[pair + TORSIONAL_FRICTION],
+        ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.TORSIONAL_FRICTION],
     )
     put(
         ctx.work.contact_mu,
         Mu.SIZE * c + Mu.ROLL,
         w,
-        ctx.layout.contact_model.material_pair_table[pair + ROLLING_FRICTION],
+        ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.ROLLING_FRICTION],
     )
 
 

@@ -7,7 +7,7 @@ import warp as wp
 from sharnir.dynamics.forces import pivot_of, spring_end_position
 from sharnir.dynamics.loop_joints import evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Workspace
-from sharnir.enums import COUPLING, LOOP_ROW, PATH, SPRING, TREE_DOF
+from sharnir.enums import ScalarSource
 from sharnir.impulse.data import StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.ball_angles import ball_angle
@@ -20,7 +20,7 @@ from sharnir.kernels.types import QUAT_W, array2, column, matrix_from_quat, real
 def coordinate_position(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
     """Position of the joint coordinate of scalar l."""
     position = item(q, 0, w)
-    if layout.scalar_source_kind[l] == LOOP_ROW:
+    if layout.scalar_source_kind[l] == ScalarSource.LOOP_DOF:
         position = item(loop_q, layout.scalar_q[l], w)
     else:
         position = item(q, layout.scalar_q[l], w)
@@ -73,15 +73,15 @@ def measure_scalar(ctx: StepContext, ws: Workspace, l: int, q: array2, loop_q: a
     """Position that scalar l measures, at the poses in the workspace and the coordinates q, loop_q."""
     kind = ctx.layout.scalar_source_kind[l]
     g = real(0.0)
-    if kind == TREE_DOF or kind == LOOP_ROW:
+    if kind == ScalarSource.TREE_DOF or kind == ScalarSource.LOOP_DOF:
         g = coordinate_position(ctx.layout, l, q, loop_q, w)
-    elif kind == COUPLING:
+    elif kind == ScalarSource.COUPLING:
         leader = coordinate_position(ctx.layout, ctx.layout.scalar_source[2 * l], q, loop_q, w)
         follower = coordinate_position(ctx.layout, ctx.layout.scalar_source[2 * l + 1], q, loop_q, w)
         g = follower - ctx.layout.scalar_ratio[2 * l] * leader - ctx.layout.scalar_ratio[2 * l + 1]
-    elif kind == PATH:
+    elif kind == ScalarSource.ACTUATOR_PATH:
         g = path_position(ctx.layout, l, q, loop_q, w)
-    elif kind == SPRING:
+    elif kind == ScalarSource.SPRING:
         s = ctx.layout.scalar_source[2 * l]
         g = wp.length(spring_end_position(ctx.tree, ws, 2 * s + 1, w) - spring_end_position(ctx.tree, ws, 2 * s, w))
     else:
@@ -94,19 +94,19 @@ def whiten_scalar(ctx: StepContext, W: array2, l: int, q: array2, loop_q: array2
     """Store the whitened row of scalar l in W."""
     kind = ctx.layout.scalar_source_kind[l]
     start = ctx.layout.scalar_W_start[l]
-    if kind == TREE_DOF:
+    if kind == ScalarSource.TREE_DOF:
         whiten_dof_row(ctx, ctx.layout.scalar_link[l], ctx.layout.scalar_source[2 * l], W, start, w)
-    elif kind == LOOP_ROW:
+    elif kind == ScalarSource.LOOP_DOF:
         k = ctx.layout.scalar_link[l]
         s = loop_frames_of(ctx.tree, ctx.here, ctx.loops, k, w)
         g, f, n = evaluate_row(ctx.loops, s, k, (6 * ctx.loops.kind[k] + ctx.layout.scalar_source[2 * l] - 6 * k) * 3)
         na = n + wp.cross(s.ra, f)
         whiten_pair_row(ctx, make_row_ends(s.a, -f, -na, s.b, f, n + wp.cross(s.rb, f)), W, start, w)
-    elif kind == COUPLING:
+    elif kind == ScalarSource.COUPLING:
         combine_coupling(ctx.layout, W, l, w)
-    elif kind == PATH:
+    elif kind == ScalarSource.ACTUATOR_PATH:
         combine_path(ctx.layout, W, l, w)
-    elif kind == SPRING:
+    elif kind == ScalarSource.SPRING:
         whiten_spring(ctx, W, ctx.layout.scalar_source[2 * l], start, w)
     else:
         whiten_ball_angle(ctx, W, l, q, loop_q, w)

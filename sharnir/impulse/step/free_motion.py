@@ -12,7 +12,7 @@ from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
 from sharnir.dynamics.momenta import whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.enums import BALL, SHIFT, STILL
+from sharnir.enums import MotionKind
 from sharnir.impulse.data import State, StepContext
 from sharnir.impulse.rows.actuators import request_actuator_forces
 from sharnir.impulse.slots import Load, PrevStep
@@ -86,20 +86,20 @@ def compute_joint_impulses(ctx: StepContext, h: real, dt: real, dt_before: real,
         d = ctx.tree.part_v[e]
         n = int(0)
         turn = vec3()
-        if kind == BALL:
+        if kind == MotionKind.BALL:
             n = 3
             if ctx.tree.stiffness[d] > real(0.0):
                 turn = rotation_from_rest(ctx.state.q, ctx.tree.rest, qi, w)
-        elif kind == SHIFT:
+        elif kind == MotionKind.SHIFT:
             n = 3
-        elif kind != STILL:
+        elif kind != MotionKind.STILL:
             n = 1
         k = int(0)
         while k < n:
             c = d + k
             stiffness = ctx.tree.stiffness[c]
             stretch = turn[k]
-            if kind != BALL:
+            if kind != MotionKind.BALL:
                 stretch = item(ctx.state.q, qi + k, w) - ctx.tree.rest[qi + k]
             put(ctx.here.E, c, w, ctx.tree.armature[c])
             total = stiffness + item(ctx.state.actuator_load, Load.SIZE * c + Load.STIFFNESS, w)

@@ -12,7 +12,7 @@ from sharnir.dynamics.kernels import store_body_states
 from sharnir.dynamics.kinematics import kinematics, poses
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.enums import FREE, SPHERICAL
+from sharnir.enums import JointType
 from sharnir.impulse.data import StepContext, make_row_options
 from sharnir.impulse.rows.actuators import request_actuator_forces
 from sharnir.impulse.rows.contact_frame import exclude_open_contacts
@@ -84,9 +84,11 @@ def store_energy(ctx: StepContext, v: array2, loop_v: array2, energy: array2, w:
         j = ctx.loops.constraint_count[kind]
         turn = vec3()
         scalars = int(6)
-        if kind == SPHERICAL or kind == FREE:
+        if kind == JointType.SPHERICAL or kind == JointType.FREE:
             scalars = 3
-            turn = rotation_from_rest(ctx.state.loop_q, ctx.loops.rest, first + wp.where(kind == FREE, 3, 0), w)
+            turn = rotation_from_rest(
+                ctx.state.loop_q, ctx.loops.rest, first + wp.where(kind == JointType.FREE, 3, 0), w
+            )
         while j < 6:
             c = j - ctx.loops.constraint_count[kind]
             lv = ctx.loops.v_start[k] + c

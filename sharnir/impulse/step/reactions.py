@@ -12,7 +12,7 @@ from sharnir.dynamics.forces import pivot_of, spring_end_position
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.enums import COUPLING, LOOP_ROW, PATH, SPRING, TURN
+from sharnir.enums import ScalarSource
 from sharnir.impulse.data import Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import COMPLIANT_ROW, FRICTION_ROW, MOTOR_ROW, SCALAR_IMPULSES
@@ -64,7 +64,10 @@ def loop_row_impulse(ctx: StepContext, k: int, j: int, h: real, w: int):
         )
         l = int(0)
         while l < ctx.layout.scalars:
-            if ctx.layout.scalar_source_kind[l] == LOOP_ROW and ctx.layout.scalar_source[2 * l] == JOINT_ROWS * k + j:
+            if (
+                ctx.layout.scalar_source_kind[l] == ScalarSource.LOOP_DOF
+                and ctx.layout.scalar_source[2 * l] == JOINT_ROWS * k + j
+            ):
                 total = (
                     total + scalar_impulse_of(ctx.layout, ctx.work, l, w) + coupled_impulse(ctx.layout, ctx.work, l, w)
                 )
@@ -78,12 +81,12 @@ def coupled_impulse(layout: Layout, work: Scratch, scalar: int, w: int):
     total = real(0.0)
     l = int(0)
     while l < layout.scalars:
-        if layout.scalar_source_kind[l] == COUPLING:
+        if layout.scalar_source_kind[l] == ScalarSource.COUPLING:
             if layout.scalar_source[2 * l] == scalar:
                 total = total - layout.scalar_ratio[2 * l] * scalar_impulse_of(layout, work, l, w)
             if layout.scalar_source[2 * l + 1] == scalar:
                 total = total + scalar_impulse_of(layout, work, l, w)
-        elif layout.scalar_source_kind[l] == PATH:
+        elif layout.scalar_source_kind[l] == ScalarSource.ACTUATOR_PATH:
             t = layout.scalar_source[2 * l]
             end = t + layout.scalar_source[2 * l + 1]
             while t < end:
@@ -112,7 +115,7 @@ def subtract_loop_impulses(ctx: StepContext, h: real, loop_wrench: array2, w: in
         l = int(0)
         while l < ctx.layout.scalars:
             if (
-                ctx.layout.scalar_source_kind[l] == TURN
+                ctx.layout.scalar_source_kind[l] == ScalarSource.BALL_ANGLE
                 and ctx.layout.scalar_source[2 * l] >= ctx.layout.dofs
                 and ctx.layout.scalar_link[l] == k
             ):
@@ -132,7 +135,7 @@ def subtract_spring_impulses(tree: Tree, ws: Workspace, layout: Layout, work: Sc
     """Subtract the impulses of springs between points."""
     l = int(0)
     while l < layout.scalars:
-        if layout.scalar_source_kind[l] == SPRING:
+        if layout.scalar_source_kind[l] == ScalarSource.SPRING:
             s = layout.scalar_source[2 * l]
             a = tree.spring_link[2 * s]
             b = tree.spring_link[2 * s + 1]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import sharnir
-from sharnir.enums import NO_LIMIT
+from sharnir.enums import LimitKind
 from sharnir.impulse.row_kinds import BOUND_ROW, SCALAR_IMPULSES
 from sharnir.model.model import Model
 from sharnir.precision import get_precision
@@ -98,7 +98,7 @@ def limits_of(sim: Simulation) -> list[tuple[str, int]]:
     for name in inner.joint_names:
         joint = sim.joint(name)
         for c in range(joint._coordinates.start, joint._coordinates.stop):
-            line = joint._line(c, BOUND_ROW) if inner.limit_angles[c] != NO_LIMIT else None
+            line = joint._line(c, BOUND_ROW) if inner.limit_angles[c] != LimitKind.NONE else None
             if line is not None:
                 out.append((names[c], sim.impulses.layout.scalar_p_start + SCALAR_IMPULSES * line + BOUND_ROW))
     return out

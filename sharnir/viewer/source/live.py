@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sharnir.drawing.pieces import Poses
-from sharnir.enums import POSITION
+from sharnir.enums import MotorMode
 from sharnir.errors import SharnirError
 from sharnir.model.model import Model
 from sharnir.rotations import Array
@@ -210,7 +210,11 @@ class Live:
         self.simulation.applied_control.zero_()
         model, positions = self.model, self._positions()
         for number, name in enumerate(model.motor_names):
-            held = positions(int(model.motor_coordinate[number])) if model.motor_mode[number] == POSITION else 0.0
+            held = (
+                positions(int(model.motor_coordinate[number]))
+                if model.motor_mode[number] == MotorMode.POSITION
+                else 0.0
+            )
             self.simulation.motor(name).target = held
         for number, name in enumerate(model.actuator_names):
             rows = slice(*model.actuator_start[number : number + 2])

@@ -7,7 +7,8 @@ import pytest
 import warp as wp
 from engine_parts import QUICK, WORLD, Parts, Rows, column, empty, integers, numbers, put, run, seen
 
-from sharnir.collision.pipeline import PROPERTIES_PER_PAIR, RESTITUTION_FACTOR, RESTITUTION_THRESHOLD, SLIDING_FRICTION
+from sharnir.collision.pipeline import PROPERTIES_PER_PAIR
+from sharnir.enums import MaterialProperty
 from sharnir.impulse.rows.contact_rows import set_contact_targets
 from sharnir.impulse.rows.restitution import has_restitution, impact_work, set_restitution_targets
 from sharnir.kernels.types import array2, real, vec3
@@ -90,7 +91,9 @@ def test_only_what_is_reached_within_the_step_and_faster_than_the_threshold_boun
     rows = problem()
     work, plan, touch = rows.parts.work, rows.parts.plan, rows.parts.state.contacts
     material = np.zeros(PROPERTIES_PER_PAIR)
-    material[[SLIDING_FRICTION, RESTITUTION_FACTOR, RESTITUTION_THRESHOLD]] = 0.5, 0.6, 0.8
+    material[
+        [MaterialProperty.SLIDING_FRICTION, MaterialProperty.RESTITUTION, MaterialProperty.RESTITUTION_THRESHOLD]
+    ] = 0.5, 0.6, 0.8
     plan.contact_model.material_pair_table, plan.contact_model.material_count = numbers(material), 1
     plan.contact_model.material, plan.contact_model.geo.link = integers([0, 0]), integers([WORLD, WORLD])
     plan.contact_model.surface_velocity = wp.zeros(2, dtype=vec3, device="cpu")
