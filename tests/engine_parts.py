@@ -1,10 +1,10 @@
 """Parts of the impulse engine on their own: random rows, laid out as the engine does, with dense copies in numpy.
 
-A test of a solver part is a kernel of one thread that calls one `wp.func` on `Parts`, the structs every part of a step
-takes. `Rows` fills these structs with a random problem: whitened rows W of contacts, scalar rows and loop joints over a
-few kinematic trees; no model is compiled and no step is made. What a part computes is compared with dense numpy.
+A test of a solver part is a kernel of one thread that calls one `wp.func` on a `StepContext`. `Rows` fills its structs
+with a random problem: whitened rows W of contacts, scalar rows and loop joints over a few kinematic trees; no model is
+compiled and no step is made. Results are compared with dense numpy.
 
-Test kernels are compiled without optimisation passes that take long: `wp.set_module_options(QUICK)` in every test file.
+Test kernels are compiled with few optimisation passes: `wp.set_module_options(FAST_COMPILE)` in every test file.
 """
 
 from __future__ import annotations
@@ -18,33 +18,18 @@ import warp as wp
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from sharnir.dynamics.loop_joints import LoopJoints
-from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.impulse.allocate import allocate_scratch, allocate_state
-from sharnir.impulse.data import Scratch, State
+from sharnir.impulse.data import StepContext
 from sharnir.impulse.layout.bilateral import lay_out_bilateral
-from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, CONTACT_IMPULSES, FRICTION, SCALAR_IMPULSES
-from sharnir.impulse.slots import ContactMass, Setting
+from sharnir.impulse.slots import JOINT_ROWS, ContactMass, Half, Setting
 from sharnir.kernels.types import np_real, real
 from sharnir.model.joint_rows import CONSTRAINT_COUNT
 
-QUICK = {"enable_backward": False, "cpu_compiler_flags": "-O1"}
+FAST_COMPILE = {"enable_backward": False, "cpu_compiler_flags": "-O1"}
 WORLD = -1
 HISTORY = 1
-
-
-@wp.struct
-class Parts:
-    """What a part of a step reads or writes."""
-
-    tree: Tree
-    ws: Workspace
-    trial: Workspace
-    loops: LoopJoints
-    plan: Layout
-    state: State
-    work: Scratch
+INVERSE = slice(ContactMass.INVERSE, ContactMass.NORMAL)  # nine entries
 
 
 def column(values: ArrayLike, device: str = "cpu") -> wp.array:
@@ -64,7 +49,7 @@ def integers(values: ArrayLike, device: str = "cpu") -> wp.array:
     return wp.array(np.asarray(values, dtype=np.int32).reshape(-1), dtype=int, device=device)
 
 
-def empty(items: int, device: str = "cpu") -> wp.array:
+def zeros(items: int, device: str = "cpu") -> wp.array:
     """A zeroed column for results."""
     return column(np.zeros(items), device)
 
@@ -83,7 +68,7 @@ def put(array: wp.array, values: ArrayLike, first: int = 0) -> None:
     array.assign(held)
 
 
-def seen(array: wp.array, world: int = 0) -> np.ndarray:
+def read(array: wp.array, world: int = 0) -> np.ndarray:
     """A copy of a column of an array, in double precision."""
     return np.array(array.numpy()[:, world], dtype=float)
 
@@ -92,12 +77,12 @@ BOUNDS = ("velocity_lower", "velocity_upper", "friction_bound")  # arrays of `Sc
 
 
 class Rows:
-    """Random whitened rows W of contacts, scalar rows and loop joints, in `parts` and dense in numpy.
+    """Random whitened rows W of contacts, scalar rows and loop joints, in `ctx` and dense in numpy.
 
     trees: velocity coordinates of each kinematic tree, which is one link here. contacts: pairs of trees, WORLD for
-    none. lines: velocity coordinates of scalar rows, and what acts on them. joints: velocity coordinates of loop
-    joints, and their kinds. equalities: lines whose limits are one and the same, as of a coupling. turning: contacts
-    have six rows, with spin and rolling. columns: worlds, on a GPU.
+    none. scalars: velocity coordinates and row kinds of scalar rows. joints: velocity coordinates and kinds of loop
+    joints. equalities: scalar rows whose two limits are equal, as of a coupling. torsional: contacts have six rows,
+    with torsional and rolling friction. columns: worlds, on a GPU.
     """
 
     def __init__(
@@ -105,33 +90,33 @@ class Rows:
         rng: Generator,
         trees: Sequence[int] = (6, 6, 3),
         contacts: Sequence[tuple[int, int]] = (),
-        lines: Sequence[tuple[Sequence[int], int]] = (),
+        scalars: Sequence[tuple[Sequence[int], int]] = (),
         joints: Sequence[tuple[Sequence[int], int]] = (),
         equalities: Sequence[int] = (),
-        turning: bool = False,
+        torsional: bool = False,
         columns: int = 1,
         device: str = "cpu",
     ) -> None:
         self.rng, self.device, self.columns = rng, device, columns
         self.trees, self.pairs, self.joints = list(trees), list(contacts), list(joints)
-        self.nv, self.contacts, self.width = sum(trees), len(contacts), 6 if turning else 3
+        self.nv, self.contacts, self.width = sum(trees), len(contacts), 6 if torsional else 3
         self.first_of_tree = np.concatenate([[0], np.cumsum(trees)[:-1]])
         self.index: list[int] = []
         self.size = 0
         self.equalities = list(equalities)
-        self.rows = [self._line(entries, acts) for entries, acts in lines]
+        self.rows = [self._lay_out_scalar(entries, kinds) for entries, kinds in scalars]
         for l in equalities:
             self.rows[l]["lower"] = self.rows[l]["upper"] = 0.0
-        self.parts = Parts()
+        self.ctx = StepContext()
         self._lay_out()
         self.model = self._model()
-        fill = {"state": allocate_state(self.model, self.parts.plan, columns, HISTORY, device),
-                "work": allocate_scratch(self.model, self.parts.plan, 1, columns, device)}  # fmt: skip
+        fill = {"state": allocate_state(self.model, self.ctx.layout, columns, HISTORY, device),
+                "work": allocate_scratch(self.model, self.ctx.layout, 1, columns, device)}  # fmt: skip
         for name, struct in fill.items():
-            getattr(self.parts, name).assign(struct)
+            getattr(self.ctx, name).assign(struct)
         self._fill()
 
-    # --- layout, as `upload_layout` makes it of a model
+    # --- layout, as of `upload_layout`; `rows`, `append_index` and `reserve_W` are those of a ScalarRowBuilder
 
     def append_index(self, entries: Sequence[int]) -> int:
         first = len(self.index)
@@ -143,8 +128,8 @@ class Rows:
         self.size += size
         return start
 
-    def _line(self, entries: Sequence[int], acts: int) -> dict[str, Any]:
-        return {"entries": list(entries), "acts": acts, "lower": -np.inf, "upper": np.inf, "motor": 0,
+    def _lay_out_scalar(self, entries: Sequence[int], kinds: int) -> dict[str, Any]:
+        return {"entries": list(entries), "acts": kinds, "lower": -np.inf, "upper": np.inf, "motor": 0,
                 "first": self.append_index(list(entries)), "start": self.reserve_W(len(entries))}  # fmt: skip
 
     def tree_entries(self, tree: int) -> list[int]:
@@ -155,7 +140,7 @@ class Rows:
         return list(range(first + self.trees[tree] - 1, first - 1, -1))
 
     def _model(self) -> SimpleNamespace:
-        """What the engine asks of a model to make its arrays."""
+        """The fields of a model that allocation and layout read."""
         return SimpleNamespace(
             nb=len(self.trees), nv=self.nv, nq=self.nv, nc=self.nv, loops=len(self.joints),
             coupling_names=self.equalities,
@@ -166,12 +151,12 @@ class Rows:
         )  # fmt: skip
 
     def _lay_out(self) -> None:
-        plan, device = self.parts.plan, self.device
+        layout, device = self.ctx.layout, self.device
         entries = [list(e) for e, _ in self.joints]
         at = {"joint_index_start": [self.append_index(e) for e in entries],
-              "joint_W_start": [self.reserve_W(6 * len(e)) for e in entries]}  # fmt: skip
+              "joint_W_start": [self.reserve_W(JOINT_ROWS * len(e)) for e in entries]}  # fmt: skip
         bound = lay_out_bilateral(self._model(), self, entries, at)
-        facts, weights = bound.pop("facts"), bound.pop("bilateral_free_K")
+        facts, free_K = bound.pop("facts"), bound.pop("bilateral_free_K")
         roots = np.repeat(np.arange(len(self.trees)), self.trees)
         at |= {
             "joint_row_length": [len(e) for e in entries], "joint_scalar_start": [0] * (len(entries) + 1),
@@ -182,37 +167,37 @@ class Rows:
             "tree_dof_count": self.trees, **bound,
         }  # fmt: skip
         for name, value in facts.items():
-            setattr(plan, name, value)
-        lines, contacts = len(self.rows), self.contacts
-        plan.scalar_projected_start = self.reserve_W(plan.z_size * lines if plan.bilaterals else 0)
+            setattr(layout, name, value)
+        scalars, contacts = len(self.rows), self.contacts
+        layout.scalar_projected_start = self.reserve_W(layout.z_size * scalars if layout.bilaterals else 0)
         self.contact_start = [
             self.reserve_W(self.width * sum(len(self.tree_entries(t)) for t in pair)) for pair in self.pairs
         ]
         self.contact_first = [[self.append_index(self.tree_entries(t)) for t in pair] for pair in self.pairs]
-        projected = CONTACT_IMPULSES * plan.z_size * contacts if plan.bilaterals else 0
-        plan.contact_projected_start = self.reserve_W(projected)
-        plan.dofs, plan.joints, plan.scalars, plan.max_contacts = self.nv, len(entries), lines, contacts
-        plan.links, plan.max_projected_contacts, plan.max_contact_rows = len(self.trees), contacts, self.width
-        plan.scalar_p_start = 6 * len(entries)
-        plan.contact_p_start = plan.scalar_p_start + SCALAR_IMPULSES * lines
-        plan.impulses = plan.contact_p_start + CONTACT_IMPULSES * contacts
+        projected = CONTACT_IMPULSES * layout.z_size * contacts if layout.bilaterals else 0
+        layout.contact_projected_start = self.reserve_W(projected)
+        layout.dofs, layout.joints, layout.scalars, layout.max_contacts = self.nv, len(entries), scalars, contacts
+        layout.links, layout.max_projected_contacts, layout.max_contact_rows = len(self.trees), contacts, self.width
+        layout.scalar_p_start = JOINT_ROWS * len(entries)
+        layout.contact_p_start = layout.scalar_p_start + SCALAR_IMPULSES * scalars
+        layout.impulses = layout.contact_p_start + CONTACT_IMPULSES * contacts
         on_gpu = device != "cpu"
-        plan.dense_delassus, plan.island_newton, plan.gpu_lanes = int(not on_gpu), int(not on_gpu), int(on_gpu)
-        plan.W_size = self.size
+        layout.dense_delassus, layout.island_newton, layout.gpu_lanes = int(not on_gpu), int(not on_gpu), int(on_gpu)
+        layout.W_size = self.size
         for name, value in at.items():
-            setattr(plan, name, integers(value, device))
-        plan.index, plan.bilateral_free_K = integers(self.index, device), numbers(weights, device)
-        plan.scalar_lower = numbers([r["lower"] for r in self.rows], device)
-        plan.scalar_upper = numbers([r["upper"] for r in self.rows], device)
+            setattr(layout, name, integers(value, device))
+        layout.index, layout.bilateral_free_K = integers(self.index, device), numbers(free_K, device)
+        layout.scalar_lower = numbers([r["lower"] for r in self.rows], device)
+        layout.scalar_upper = numbers([r["upper"] for r in self.rows], device)
 
     def _fill(self) -> None:
-        """Random entries of all rows; blocks of contacts; modest friction; nothing sought."""
-        work, loops, n = self.parts.work, self.parts.loops, self.contacts
+        """Random entries of all rows, blocks of contacts, modest friction, zero targets."""
+        work, loops, n = self.ctx.work, self.ctx.loops, self.contacts
         loops.count, loops.constraint_count = len(self.joints), integers(CONSTRAINT_COUNT, self.device)
         loops.kind = integers([kind for _, kind in self.joints], self.device)
-        self.parts.state.settings = column(np.zeros(len(Setting)), self.device)
+        self.ctx.state.settings = column(np.zeros(len(Setting)), self.device)
         self.W = self.rng.normal(size=(self.size, self.columns))
-        halves = np.zeros((n, 2, 3), dtype=int)
+        halves = np.zeros((n, 2, Half.SIZE), dtype=int)
         for c, pair in enumerate(self.pairs):
             start = self.contact_start[c]
             for side, tree in enumerate(pair):
@@ -228,10 +213,10 @@ class Rows:
         self.upload()
 
     def upload(self) -> None:
-        """Rows as they are now in `W`, and what follows from them."""
-        work = self.parts.work
+        """Upload `W`, with the effective masses that follow from it."""
+        work = self.ctx.work
         work.W = column(self.W, self.device)
-        K = [[np.sum(self.line(l, w) ** 2) for w in range(self.columns)] for l in range(len(self.rows))]
+        K = [[np.sum(self.scalar(l, w) ** 2) for w in range(self.columns)] for l in range(len(self.rows))]
         put(work.scalar_K, np.array(K).reshape(len(self.rows), self.columns))
         blocks = np.array([[self.block(c, w) for w in range(self.columns)] for c in range(self.contacts)])
         if self.contacts:
@@ -244,7 +229,7 @@ class Rows:
         row[list(entries)] = self.W[start : start + len(entries), world]
         return row
 
-    def line(self, l: int, world: int = 0) -> np.ndarray:
+    def scalar(self, l: int, world: int = 0) -> np.ndarray:
         """Scalar row l [nv]."""
         return self._dense(self.rows[l]["start"], self.rows[l]["entries"], world)
 
@@ -259,54 +244,55 @@ class Rows:
     def joint(self, k: int, world: int = 0) -> np.ndarray:
         """Constraint rows of loop joint k."""
         entries, kind = self.joints[k]
-        start, n = int(self.parts.plan.joint_W_start.numpy()[k]), len(entries)
+        start, n = int(self.ctx.layout.joint_W_start.numpy()[k]), len(entries)
         return np.array([self._dense(start + j * n, entries, world) for j in range(CONSTRAINT_COUNT[kind])])
 
     def all_contacts(self, world: int = 0) -> np.ndarray:
         """Rows of all contacts, one after the other."""
         return np.concatenate([np.zeros((0, self.nv)), *(self.contact(c, world) for c in range(self.contacts))])
 
-    def all_lines(self, world: int = 0) -> np.ndarray:
-        return np.concatenate([np.zeros((0, self.nv)), *(self.line(l, world)[None] for l in range(len(self.rows)))])
+    def all_scalars(self, world: int = 0) -> np.ndarray:
+        return np.concatenate([np.zeros((0, self.nv)), *(self.scalar(l, world)[None] for l in range(len(self.rows)))])
 
     def block(self, c: int, world: int = 0) -> np.ndarray:
-        """[CONTACT_K] what the solve of a contact reads of its block of W Wᵀ, where that has an inverse."""
+        """[ContactMass.SIZE] slots of a contact's effective mass, where its block of W Wᵀ has an inverse."""
         rows = self.contact(c, world)
         K = rows @ rows.T
         out = np.zeros(ContactMass.SIZE)
-        out[:9] = np.linalg.inv(K[:3, :3]).reshape(-1)
-        out[9], out[10], out[11:13] = 1 / K[0, 0], 1 / np.linalg.eigvalsh(K[1:3, 1:3])[1], K[0, 1:3]
-        if self.width == 6:
-            out[13], out[14] = 1 / K[3, 3], 1 / np.linalg.eigvalsh(K[4:, 4:])[1]
-        out[15] = 1.0
+        out[INVERSE] = np.linalg.inv(K[:3, :3]).reshape(-1)
+        out[ContactMass.NORMAL], out[ContactMass.TANGENT] = 1 / K[0, 0], 1 / np.linalg.eigvalsh(K[1:3, 1:3])[1]
+        out[[ContactMass.K_NT1, ContactMass.K_NT2]] = K[0, 1:3]
+        if self.width == CONTACT_IMPULSES:
+            out[ContactMass.SPIN], out[ContactMass.ROLL] = 1 / K[3, 3], 1 / np.linalg.eigvalsh(K[4:, 4:])[1]
+        out[ContactMass.CHANGE_WEIGHT] = 1.0
         return out
 
     # --- impulses
 
     def contact_impulses(self, p: np.ndarray) -> np.ndarray:
         """[contact, 6] of all impulses p."""
-        return p[self.parts.plan.contact_p_start :].reshape(self.contacts, CONTACT_IMPULSES)
+        return p[self.ctx.layout.contact_p_start :].reshape(self.contacts, CONTACT_IMPULSES)
 
-    def line_impulses(self, p: np.ndarray) -> np.ndarray:
-        """[line, 4] of all impulses p."""
-        plan = self.parts.plan
-        return p[plan.scalar_p_start : plan.contact_p_start].reshape(len(self.rows), SCALAR_IMPULSES)
+    def scalar_impulses(self, p: np.ndarray) -> np.ndarray:
+        """[scalar row, 4] of all impulses p."""
+        layout = self.ctx.layout
+        return p[layout.scalar_p_start : layout.contact_p_start].reshape(len(self.rows), SCALAR_IMPULSES)
 
-    def pushed(self, p: np.ndarray, world: int = 0) -> np.ndarray:
-        """Wᵀ p of all rows."""
-        plan, out = self.parts.plan, np.zeros(self.nv)
+    def velocity_change(self, p: np.ndarray, world: int = 0) -> np.ndarray:
+        """Wᵀ p of all rows: the change of z by impulses p."""
+        layout, out = self.ctx.layout, np.zeros(self.nv)
         for k in range(len(self.joints)):
             rows = self.joint(k, world)
-            out += rows.T @ p[6 * k : 6 * k + len(rows)]
-        out += self.all_lines(world).T @ self.line_impulses(p).sum(axis=1)
+            out += rows.T @ p[JOINT_ROWS * k : JOINT_ROWS * k + len(rows)]
+        out += self.all_scalars(world).T @ self.scalar_impulses(p).sum(axis=1)
         width = self.width
-        assert plan.impulses == len(p)
+        assert layout.impulses == len(p)
         return out + self.all_contacts(world).T @ self.contact_impulses(p)[:, :width].reshape(-1)
 
 
 def cone_residual(p: np.ndarray, s: np.ndarray, mu: ArrayLike, step: float = 1.0) -> np.ndarray:
-    """[n] natural map of Coulomb's law with maximal dissipation (M-55, M-56) for impulses p [n, 3] and speeds s [n, 3]
-    beyond those sought: 0 where p_n ≥ 0, s_n ≥ 0, p_n s_n = 0, |p_t| ≤ μ p_n and p_t opposes s_t, or s_t = 0 inside the
+    """[n] natural map of Coulomb's law with maximal dissipation (M-55, M-56) for impulses p [n, 3] and velocities minus
+    targets s [n, 3]: 0 where p_n ≥ 0, s_n ≥ 0, p_n s_n = 0, |p_t| ≤ μ p_n and p_t opposes s_t, or s_t = 0 inside the
     cone."""
     mu = np.broadcast_to(mu, len(p))
     normal = p[:, 0] - np.maximum(p[:, 0] - step * s[:, 0], 0)
@@ -316,13 +302,13 @@ def cone_residual(p: np.ndarray, s: np.ndarray, mu: ArrayLike, step: float = 1.0
     return np.abs(normal) + np.linalg.norm(p[:, 1:] - free * scale[:, None], axis=1)
 
 
-def line_residual(
-    p: np.ndarray, s: float, acts: int, lower: float, upper: float, friction: float, step: float = 1.0
+def scalar_residual(
+    p: np.ndarray, s: float, kinds: int, lower: float, upper: float, friction: float, step: float = 1.0
 ) -> float:
-    """The same of a scalar row with a limit and dry friction (M-37, M-38): p [4], s its speed."""
-    bad = 0.0
-    if acts & BOUND:
-        bad += abs(s - np.clip(s - step * p[0], lower, upper))
-    if acts & FRICTION:
-        bad += abs(p[1] - np.clip(p[1] - step * s, -friction, friction))
-    return bad
+    """The same of a scalar row with a limit and dry friction (M-37, M-38): p [4], s its velocity."""
+    residual = 0.0
+    if kinds & BOUND:
+        residual += abs(s - np.clip(s - step * p[0], lower, upper))
+    if kinds & FRICTION:
+        residual += abs(p[1] - np.clip(p[1] - step * s, -friction, friction))
+    return residual

@@ -1,11 +1,11 @@
-"""Primitives of a team of 32 threads on a GPU (M-67), against numpy; a world has a team, here there are two."""
+"""Primitives of the 32 lanes of a CUDA warp (M-67), against numpy; one warp per world, here two."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import warp as wp
-from cuda_compiling import GPUS, TEAM_OPTIONS, WITHOUT, ptx_of
+from cuda_compiling import GPUS, LANE_OPTIONS, NO_GPU, ptx_of
 
 from sharnir.kernels.columns import LANES, LANES_BLOCK_DIM, ints2
 from sharnir.kernels.lanes import (
@@ -29,14 +29,14 @@ from sharnir.kernels.lanes import (
 )
 from sharnir.kernels.types import array2, np_real, real, vec2, vec3
 
-wp.set_module_options(TEAM_OPTIONS)
+wp.set_module_options(LANE_OPTIONS)
 WORLDS, WIDTH, ROWS = 2, 2 * LANES, 5
 CLOSE = 1e-12 if np_real == np.float64 else 1e-5
 
 
 @wp.kernel
 def exchange_kernel(x: array2, flags: ints2, out: array2, counts: ints2):
-    """Thread t of world w: its number, x of the thread that t points to, Σ x, and flags before it and in all."""
+    """Lane t of world w: its index, x of the lane that t points to, Σ x, and counts of flags before it and in all."""
     w = wp.tid() // LANES
     t = lane_index()
     put_unsynced(out, t, w, real(t + 100 * uses_lanes()))
@@ -49,35 +49,35 @@ def exchange_kernel(x: array2, flags: ints2, out: array2, counts: ints2):
 
 
 @wp.kernel
-def pool_kernel(x: array2, out: array2):
-    """What every thread puts into the pool of its team, the next one reads."""
+def shared_kernel(x: array2, out: array2):
+    """Each lane reads from shared memory what the lane after it has written."""
     w = wp.tid() // LANES
-    pool = allocate_shared(x)
-    put_shared(pool, lane_index(), x[lane_index(), w])
+    shared = allocate_shared(x)
+    put_shared(shared, lane_index(), x[lane_index(), w])
     sync_lanes()
-    put_unsynced(out, lane_index(), w, get_shared(pool, (lane_index() + 1) % LANES))
+    put_unsynced(out, lane_index(), w, get_shared(shared, (lane_index() + 1) % LANES))
 
 
 @wp.kernel
-def rows_kernel(near: array2, z: array2, p: vec3, out: array2, moved: array2):
+def rows_kernel(dense: array2, z: array2, p: vec3, out: array2, moved: array2):
     """Products of rows 1 to 3 with z, of row 4 with z, and z + Wᵀ p."""
     w = wp.tid() // LANES
     t = lane_index()
-    own = vec2(z[t, w], z[t + LANES, w])
-    rows = load_dense_row3(near, WIDTH, 1, w)
-    s = dense_row3_dot(rows, own)
-    alone = lane_sum(wp.dot(load_dense_row(near, WIDTH, 4, w), own))
+    z_own = vec2(z[t, w], z[t + LANES, w])
+    rows = load_dense_row3(dense, WIDTH, 1, w)
+    s = dense_row3_dot(rows, z_own)
+    single = lane_sum(wp.dot(load_dense_row(dense, WIDTH, 4, w), z_own))
     if t == 0:
         put_unsynced(out, 0, w, s[0])
         put_unsynced(out, 1, w, s[1])
         put_unsynced(out, 2, w, s[2])
-        put_unsynced(out, 3, w, alone)
-    own = dense_row3_add(rows, p, own)
-    put_unsynced(moved, t, w, own[0])
-    put_unsynced(moved, t + LANES, w, own[1])
+        put_unsynced(out, 3, w, single)
+    z_own = dense_row3_add(rows, p, z_own)
+    put_unsynced(moved, t, w, z_own[0])
+    put_unsynced(moved, t + LANES, w, z_own[1])
 
 
-KERNELS = (exchange_kernel, pool_kernel, rows_kernel)
+KERNELS = (exchange_kernel, shared_kernel, rows_kernel)
 
 
 def launched(kernel, *arguments) -> None:
@@ -89,15 +89,15 @@ def on_gpu(values: np.ndarray) -> wp.array:
     return wp.array(values.astype(np.int32 if dtype is int else np_real), dtype=dtype, device=GPUS[0])
 
 
-def test_they_compile_for_a_gpu_with_exchanges_between_threads(tmp_path):
+def test_kernels_compile_for_a_gpu_with_exchanges_between_lanes(tmp_path):
     text = ptx_of(exchange_kernel, tmp_path)
     for kernel in KERNELS:
         assert kernel.key in text
     assert "shfl.sync" in text and "vote.sync.ballot" in text and ".shared" in text
 
 
-@pytest.mark.skipif(not GPUS, reason=WITHOUT)
-def test_threads_know_their_number_and_exchange_values():
+@pytest.mark.skipif(not GPUS, reason=NO_GPU)
+def test_lanes_know_their_index_and_exchange_values():
     rng = np.random.default_rng(0)
     x, flags = rng.normal(size=(LANES, WORLDS)), rng.integers(0, 2, (LANES, WORLDS))
     out, counts = on_gpu(np.zeros((3 * LANES, WORLDS))), on_gpu(np.zeros((3 * LANES, WORLDS), dtype=int))
@@ -113,20 +113,20 @@ def test_threads_know_their_number_and_exchange_values():
     assert (five == 5).all()
 
 
-@pytest.mark.skipif(not GPUS, reason=WITHOUT)
-def test_a_team_has_a_pool_of_its_own():
+@pytest.mark.skipif(not GPUS, reason=NO_GPU)
+def test_each_warp_has_its_own_shared_memory():
     x = np.random.default_rng(1).normal(size=(LANES, WORLDS))
     out = on_gpu(np.zeros((LANES, WORLDS)))
-    launched(pool_kernel, on_gpu(x), out)
+    launched(shared_kernel, on_gpu(x), out)
     np.testing.assert_allclose(out.numpy(), np.roll(x, -1, axis=0), rtol=CLOSE)
 
 
-@pytest.mark.skipif(not GPUS, reason=WITHOUT)
-def test_dense_rows_are_multiplied_and_added_by_a_team():
+@pytest.mark.skipif(not GPUS, reason=NO_GPU)
+def test_dense_rows_are_multiplied_and_added_by_lanes():
     rng = np.random.default_rng(2)
-    near, z, p = rng.normal(size=(WORLDS, ROWS, WIDTH)), rng.normal(size=(WIDTH, WORLDS)), rng.normal(size=3)
+    dense, z, p = rng.normal(size=(WORLDS, ROWS, WIDTH)), rng.normal(size=(WIDTH, WORLDS)), rng.normal(size=3)
     out, moved = on_gpu(np.zeros((4, WORLDS))), on_gpu(np.zeros((WIDTH, WORLDS)))
-    launched(rows_kernel, on_gpu(near.reshape(WORLDS, -1)), on_gpu(z), vec3(*p), out, moved)
+    launched(rows_kernel, on_gpu(dense.reshape(WORLDS, -1)), on_gpu(z), vec3(*p), out, moved)
     for w in range(WORLDS):
-        np.testing.assert_allclose(out.numpy()[:, w], near[w, 1:] @ z[:, w], rtol=1e3 * CLOSE, atol=1e3 * CLOSE)
-        np.testing.assert_allclose(moved.numpy()[:, w], z[:, w] + near[w, 1:4].T @ p, rtol=1e3 * CLOSE)
+        np.testing.assert_allclose(out.numpy()[:, w], dense[w, 1:] @ z[:, w], rtol=1e3 * CLOSE, atol=1e3 * CLOSE)
+        np.testing.assert_allclose(moved.numpy()[:, w], z[:, w] + dense[w, 1:4].T @ p, rtol=1e3 * CLOSE)

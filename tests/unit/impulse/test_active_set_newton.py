@@ -5,40 +5,39 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
-from engine_parts import QUICK, WORLD, Parts, Rows, column, empty, put, run, seen
+from engine_parts import FAST_COMPILE, WORLD, Rows, column, put, read, run, zeros
 
+from sharnir.impulse.data import StepContext
 from sharnir.impulse.row_kinds import BOUND, FRICTION, MOTOR
-from sharnir.impulse.solve.active_set_newton import newton_applies, newton_step
+from sharnir.impulse.slots import ContactMode, ScalarMode
+from sharnir.impulse.solve.active_set_newton import NEWTON_REGULARISATION, newton_applies, newton_step
 from sharnir.impulse.solve.delassus import ensure_delassus, gather_delassus_rows, sweep_delassus
 from sharnir.kernels.dense import factor_lu, solve_lu
 from sharnir.kernels.types import array2, real
 
-wp.set_module_options(QUICK)
-OPEN, STICKS, SLIDES = range(3)
-FREE, LOWER, UPPER, RUBS = range(4)
-GIVE = 1e-5  # of a row's weight, added to its own response
+wp.set_module_options(FAST_COMPILE)
 MU = 0.5
 CONTACTS = [(0, 1), (1, WORLD), (0, 2), (2, WORLD), (1, 2)]
-LINES = [((5, 4, 3), BOUND), ((11, 6, 2), BOUND), ((13,), FRICTION), ((9, 8), FRICTION)]
+SCALARS = [((5, 4, 3), BOUND), ((11, 6, 2), BOUND), ((13,), FRICTION), ((9, 8), FRICTION)]
 
 
 @wp.kernel
-def sweep_kernel(s: Parts, z: array2, sweeps: int, change: array2):
-    ensure_delassus(s.plan, s.work, 0)
-    gather_delassus_rows(s.plan, s.work, z, s.work.p, 0)
+def sweep_kernel(ctx: StepContext, z: array2, sweeps: int, change: array2):
+    ensure_delassus(ctx.layout, ctx.work, 0)
+    gather_delassus_rows(ctx, z, ctx.work.p, 0)
     for _ in range(sweeps):
-        change[0, 0] = sweep_delassus(s.plan, s.work, 0)
+        change[0, 0] = sweep_delassus(ctx, 0)
 
 
 @wp.kernel
-def newton_kernel(s: Parts):
-    newton_step(s.plan, s.work, 0)
+def newton_kernel(ctx: StepContext):
+    newton_step(ctx.layout, ctx.work, 0)
 
 
 @wp.kernel
-def allowed_kernel(s: Parts, out: array2):
-    ensure_delassus(s.plan, s.work, 0)
-    out[0, 0] = wp.where(newton_applies(s.plan, s.work, 0), real(1.0), real(0.0))
+def applies_kernel(ctx: StepContext, out: array2):
+    ensure_delassus(ctx.layout, ctx.work, 0)
+    out[0, 0] = wp.where(newton_applies(ctx.layout, ctx.work, 0), real(1.0), real(0.0))
 
 
 @wp.kernel
@@ -47,51 +46,53 @@ def lu_kernel(H: array2, x: array2, size: int, stride: int):
     solve_lu(H, x, size, stride, 0)
 
 
-class Solved:
-    """Sweeps of a random problem, as many as asked for: impulses p, speeds s and modes of its rows."""
+class SweptProblem:
+    """A random problem after some sweeps: impulses p, velocities s and modes of its rows."""
 
     def __init__(self, seed: int, sweeps: int) -> None:
         rng = np.random.default_rng(seed)
-        self.rows, self.change = Rows(rng, contacts=CONTACTS, lines=LINES), empty(1)
-        work = self.work = self.rows.parts.work
+        self.rows, self.change = Rows(rng, contacts=CONTACTS, scalars=SCALARS), zeros(1)
+        work = self.work = self.rows.ctx.work
         put(work.contact_target, rng.normal(size=3 * self.rows.contacts))
         put(work.velocity_lower, [0.1, -np.inf, 0, 0])
         put(work.velocity_upper, [np.inf, -0.1, 0, 0])
         put(work.friction_bound, [0, 0, 0.1, 2.0])
         z = column(rng.normal(size=self.rows.nv))
-        run(sweep_kernel, self.rows.parts, z, sweeps, self.change)
+        run(sweep_kernel, self.rows.ctx, z, sweeps, self.change)
         self.n = 3 * self.rows.contacts
-        self.look()
+        self.update()
 
-    def look(self) -> None:
-        lines = len(LINES)
-        four = seen(self.work.row_impulse)[self.n : self.n + 4 * lines].reshape(lines, 4)
-        self.p = np.concatenate([seen(self.work.row_impulse)[: self.n], four.sum(axis=1)])
-        self.s = seen(self.work.row_velocity)[: self.n + lines]
+    def update(self) -> None:
+        scalars = len(SCALARS)
+        four = read(self.work.row_impulse)[self.n : self.n + 4 * scalars].reshape(scalars, 4)
+        self.p = np.concatenate([read(self.work.row_impulse)[: self.n], four.sum(axis=1)])
+        self.s = read(self.work.row_velocity)[: self.n + scalars]
 
     def modes(self) -> tuple[list[int], list[int]]:
         """Of contacts and of scalar rows, by the impulses they have."""
-        deeds = self.work.contact_mode.numpy()[: self.rows.contacts, 0].tolist()
-        bound = seen(self.work.friction_bound)
+        contact_modes = self.work.contact_mode.numpy()[: self.rows.contacts, 0].tolist()
+        bound = read(self.work.friction_bound)
         p = self.p[self.n :]
-        hold = [FREE if p[l] == 0 else (LOWER, UPPER)[l] for l in range(2)]
-        return deeds, hold + [RUBS if abs(p[l]) < bound[l] else FREE for l in (2, 3)]
+        limits = [ScalarMode.FREE if p[l] == 0 else (ScalarMode.LOWER, ScalarMode.UPPER)[l] for l in range(2)]
+        sticks = [ScalarMode.FRICTION if abs(p[l]) < bound[l] else ScalarMode.FREE for l in (2, 3)]
+        return contact_modes, limits + sticks
 
 
-def step_in_numpy(before: Solved) -> np.ndarray:
-    """p after one Newton step on the rows that act, assembled from (M-64)."""
+def step_in_numpy(before: SweptProblem) -> np.ndarray:
+    """p after one Newton step on the active rows, assembled from (M-64)."""
     rows, n = before.rows, before.n
-    W = np.concatenate([rows.all_contacts(), rows.all_lines()])
+    W = np.concatenate([rows.all_contacts(), rows.all_scalars()])
     A, p, s = W @ W.T, before.p.copy(), before.s.copy()
-    contact_modes, line_modes = before.modes()
-    target = np.concatenate([seen(before.work.contact_target), [0.1, -0.1, 0, 0]])
-    acts = np.array([m != OPEN for m in contact_modes for _ in range(3)] + [m != FREE for m in line_modes])
-    for i in np.flatnonzero(~acts):  # what is open gives up its impulse; friction at its bound keeps it
-        if i < n or i < n + 2:
+    contact_modes, scalar_modes = before.modes()
+    target = np.concatenate([read(before.work.contact_target), [0.1, -0.1, 0, 0]])
+    contact_rows = [m != ContactMode.OPEN for m in contact_modes for _ in range(3)]
+    active = np.array(contact_rows + [m != ScalarMode.FREE for m in scalar_modes])
+    for i in np.flatnonzero(~active):  # an inactive row loses its impulse; friction at its bound keeps it
+        if i < n + 2:
             s, p[i] = s - A[:, i] * p[i], 0
-    H = A + GIVE * np.diag(A.diagonal())
-    lack = target - s
-    for c in [c for c, mode in enumerate(contact_modes) if mode == SLIDES]:
+    H = A + float(NEWTON_REGULARISATION) * np.diag(A.diagonal())
+    error = target - s
+    for c in [c for c, mode in enumerate(contact_modes) if mode == ContactMode.SLIP]:
         t, first = slice(3 * c + 1, 3 * c + 3), 3 * c
         K = A[first : first + 3, first : first + 3]
         r = 1 / np.linalg.eigvalsh(K[1:, 1:])[1]
@@ -103,36 +104,36 @@ def step_in_numpy(before: Solved) -> np.ndarray:
         H[t] = across @ H[t]  # p_t + δ_t = μ (p_n + δ_n) d + (μ p_n/|y|)(1 − d dᵀ)(δ_t − r (A δ)_t), over r
         H[t, t] += (np.eye(2) - across) / r
         H[t, first] -= MU * d / r
-        lack[t] = (MU * p[first] * d - p[t]) / r
-    p[acts] += np.linalg.solve(H[np.ix_(acts, acts)], lack[acts])
+        error[t] = (MU * p[first] * d - p[t]) / r
+    p[active] += np.linalg.solve(H[np.ix_(active, active)], error[active])
     return p
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_one_step_from_the_right_active_set_is_numpys_linear_solution(seed):
-    near, end = Solved(seed, 40), Solved(seed, 4000)
+    near, end = SweptProblem(seed, 40), SweptProblem(seed, 4000)
     assert near.modes() == end.modes()
     expected = step_in_numpy(near)
-    off = np.abs(near.p - end.p).max()
-    run(newton_kernel, near.rows.parts)
-    near.look()
+    distance = np.abs(near.p - end.p).max()
+    run(newton_kernel, near.rows.ctx)
+    near.update()
     np.testing.assert_allclose(near.p, expected, atol=1e-9)
-    W = np.concatenate([near.rows.all_contacts(), near.rows.all_lines()])
-    np.testing.assert_allclose(near.s - end.s, W @ (W.T @ (near.p - end.p)), atol=1e-9)  # speeds follow
-    assert np.abs(near.p - end.p).max() < max(0.02 * off, 1e-9)
+    W = np.concatenate([near.rows.all_contacts(), near.rows.all_scalars()])
+    np.testing.assert_allclose(near.s - end.s, W @ (W.T @ (near.p - end.p)), atol=1e-9)  # velocities follow
+    assert np.abs(near.p - end.p).max() < max(0.02 * distance, 1e-9)
 
 
 def test_all_modes_occur_in_these_problems():
-    contacts, lines = zip(*(Solved(seed, 40).modes() for seed in range(6)), strict=True)
-    assert {m for modes in contacts for m in modes} == {OPEN, STICKS, SLIDES}
-    assert {m for modes in lines for m in modes} == {FREE, LOWER, UPPER, RUBS}
+    contacts, scalars = zip(*(SweptProblem(seed, 40).modes() for seed in range(6)), strict=True)
+    assert {m for modes in contacts for m in modes} == set(ContactMode)
+    assert {m for modes in scalars for m in modes} == set(ScalarMode)
 
 
-@pytest.mark.parametrize(("acts", "allowed"), [(BOUND | FRICTION, 1), (MOTOR, 0)])
-def test_steps_are_for_limits_and_dry_friction_only(acts, allowed):
-    rows, out = Rows(np.random.default_rng(0), contacts=[(0, 1)], lines=[((1, 0), acts)]), empty(1)
-    run(allowed_kernel, rows.parts, out)
-    assert seen(out)[0] == allowed
+@pytest.mark.parametrize(("kinds", "applies"), [(BOUND | FRICTION, 1), (MOTOR, 0)])
+def test_newton_applies_to_limits_and_dry_friction_only(kinds, applies):
+    rows, out = Rows(np.random.default_rng(0), contacts=[(0, 1)], scalars=[((1, 0), kinds)]), zeros(1)
+    run(applies_kernel, rows.ctx, out)
+    assert read(out)[0] == applies
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 12, 13, 30])
@@ -144,4 +145,4 @@ def test_lu_without_row_exchange_solves(size):
     padded[:, :size] = H.T  # by columns
     x = column(np.concatenate([b, np.zeros(4)]))
     run(lu_kernel, column(padded.reshape(-1)), x, size, stride)
-    np.testing.assert_allclose(seen(x)[:size], np.linalg.solve(H, b), rtol=1e-12)
+    np.testing.assert_allclose(read(x)[:size], np.linalg.solve(H, b), rtol=1e-12)

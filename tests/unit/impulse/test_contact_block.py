@@ -1,15 +1,16 @@
-"""One contact: its block of W Wᵀ (M-56), spin and rolling within what the normal impulse allows (M-57)."""
+"""One contact: its block of W Wᵀ (M-56), torsional and rolling friction bounded by the normal impulse (M-57)."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import warp as wp
-from engine_parts import QUICK, WORLD, Parts, Rows, column, cone_residual, empty, put, run, seen
+from engine_parts import FAST_COMPILE, INVERSE, WORLD, Rows, column, cone_residual, put, read, run, zeros
 
+from sharnir.impulse.data import StepContext, make_iterate
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_velocity
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
-from sharnir.impulse.slots import ContactMass, Setting
+from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, Setting
 from sharnir.impulse.solve.contact_block import (
     apply_contact_impulses,
     sweep_contact,
@@ -19,73 +20,75 @@ from sharnir.impulse.solve.contact_block import (
 )
 from sharnir.kernels.types import array2, real, vec3
 
-wp.set_module_options(QUICK)
+wp.set_module_options(FAST_COMPILE)
 MU, SPIN, ROLL = 0.5, 0.05, 0.03
 CONTACTS = [(0, 1), (1, WORLD), (0, 2)]
 
 
 @wp.kernel
-def block_kernel(s: Parts):
-    for c in range(s.plan.max_contacts):
-        compute_contact_mass(s.plan, s.state, s.work, c, 0, 0)
+def block_kernel(ctx: StepContext):
+    for c in range(ctx.layout.max_contacts):
+        compute_contact_mass(ctx.layout, ctx.state, ctx.work, c, 0, 0)
 
 
 @wp.kernel
-def turning_kernel(s: Parts, normal: real, old: wp.array(dtype=vec3), speed: wp.array(dtype=vec3)):
+def torsional_kernel(ctx: StepContext, normal: real, old: wp.array(dtype=vec3), speed: wp.array(dtype=vec3)):
     i = wp.tid()
-    old[i] = torsional_rolling_impulse(s.work, 0, normal, old[i], speed[i], 0)
+    old[i] = torsional_rolling_impulse(ctx.work, 0, normal, old[i], speed[i], 0)
 
 
 @wp.kernel
-def contact_kernel(s: Parts, sweeps: int, z: array2, out: array2):
+def contact_kernel(ctx: StepContext, sweeps: int, z: array2, out: array2):
     for _ in range(sweeps):
-        out[0, 0] = sweep_contact(s.plan, s.work, 0, 0, z, s.work.p, 0)
+        out[0, 0] = sweep_contact(ctx, 0, make_iterate(z, ctx.work.p, 0), 0)
 
 
 @wp.kernel
-def product_kernel(s: Parts, z: array2, speeds: wp.array(dtype=vec3)):
-    """Speeds of all rows, then impulses (1, 2, 3) on the first three of each contact."""
-    for c in range(s.plan.max_contacts):
-        speeds[2 * c] = contact_velocity(s.plan, s.work, c, 0, 0, z, 0)
-        speeds[2 * c + 1] = contact_velocity(s.plan, s.work, c, 3, 0, z, 0)
-    for c in range(s.plan.max_contacts):
-        apply_contact_impulse(s.plan, s.work, c, 0, 0, vec3(real(1.0), real(2.0), real(3.0)), z, 0)
+def product_kernel(ctx: StepContext, z: array2, speeds: wp.array(dtype=vec3)):
+    """Velocities of all rows, then impulses (1, 2, 3) on the first three of each contact."""
+    for c in range(ctx.layout.max_contacts):
+        speeds[2 * c] = contact_velocity(ctx, c, 0, 0, z, 0)
+        speeds[2 * c + 1] = contact_velocity(ctx, c, BLOCK_ROWS, 0, z, 0)
+    for c in range(ctx.layout.max_contacts):
+        apply_contact_impulse(ctx, c, 0, vec3(real(1.0), real(2.0), real(3.0)), make_iterate(z, ctx.work.p, 0), 0)
 
 
 @wp.kernel
-def start_kernel(s: Parts, z: array2):
-    warm_start_contacts(s.plan, s.work, z, 0)
+def start_kernel(ctx: StepContext, z: array2):
+    warm_start_contacts(ctx, z, 0)
 
 
 @wp.kernel
-def normal_kernel(s: Parts, wanted: real, give: real, z: array2, out: array2):
-    out[0, 0] = sweep_normal(s.plan, s.work, 0, wanted, give, 0, z, s.work.p, 0)
+def normal_kernel(ctx: StepContext, target: real, compliance: real, z: array2, out: array2):
+    out[0, 0] = sweep_normal(ctx, 0, target, compliance, make_iterate(z, ctx.work.p, 0), 0)
 
 
 @wp.kernel
-def apply_kernel(s: Parts, z: array2):
-    apply_contact_impulses(s.plan, s.work, z, s.work.p, 0)
+def apply_kernel(ctx: StepContext, z: array2):
+    apply_contact_impulses(ctx, z, ctx.work.p, 0)
 
 
 def problem(seed: int = 0) -> Rows:
-    return Rows(np.random.default_rng(seed), contacts=CONTACTS, turning=True)
+    return Rows(np.random.default_rng(seed), contacts=CONTACTS, torsional=True)
 
 
 def test_blocks_hold_inverses_of_w_times_its_transpose():
     rows = problem()
     expected = np.array([rows.block(c) for c in range(3)])
-    put(rows.parts.work.contact_mass, np.zeros(3 * ContactMass.SIZE))
-    put(rows.parts.state.settings, [40.0, 1.0], Setting.MEAN_MASS)
+    put(rows.ctx.work.contact_mass, np.zeros(3 * ContactMass.SIZE))
+    put(rows.ctx.state.settings, [40.0, 1.0], Setting.MEAN_MASS)
     assert Setting.WEIGH_BY_MASS == Setting.MEAN_MASS + 1
-    run(block_kernel, rows.parts)
-    blocks = seen(rows.parts.work.contact_mass).reshape(3, ContactMass.SIZE)
-    np.testing.assert_allclose(blocks[:, :15], expected[:, :15], rtol=1e-9, atol=1e-12)
+    run(block_kernel, rows.ctx)
+    blocks = read(rows.ctx.work.contact_mass).reshape(3, ContactMass.SIZE)
+    np.testing.assert_allclose(
+        blocks[:, : ContactMass.CHANGE_WEIGHT], expected[:, : ContactMass.CHANGE_WEIGHT], rtol=1e-9, atol=1e-12
+    )
     light = 40.0 * np.array([(rows.contact(c)[0] ** 2).sum() for c in range(3)])
-    np.testing.assert_allclose(blocks[:, 16], light, rtol=1e-12)
-    np.testing.assert_allclose(blocks[:, 15], np.clip(light, 1, 1000), rtol=1e-12)
+    np.testing.assert_allclose(blocks[:, ContactMass.LIGHTNESS], light, rtol=1e-12)
+    np.testing.assert_allclose(blocks[:, ContactMass.CHANGE_WEIGHT], np.clip(light, 1, 1000), rtol=1e-12)
 
 
-def test_a_block_without_inverse_gets_a_little_weight_or_nothing():
+def test_a_singular_block_is_regularised_or_gets_no_inverse():
     """A point on a hinge moves along one row only: there is an inverse with 1e-3 added. What cannot move has none."""
     rows = problem()
     start, length, _ = (int(x) for x in rows.halves[1, 0])
@@ -94,30 +97,30 @@ def test_a_block_without_inverse_gets_a_little_weight_or_nothing():
     three = rows.contact(1)[:3]
     K = three @ three.T
     run(block_kernel, rows_uploaded(rows))
-    inverse = seen(rows.parts.work.contact_mass).reshape(3, ContactMass.SIZE)[1, :9].reshape(3, 3)
+    inverse = read(rows.ctx.work.contact_mass).reshape(3, ContactMass.SIZE)[1, INVERSE].reshape(3, 3)
     np.testing.assert_allclose(inverse, np.linalg.inv(K + 1e-3 * np.diag(np.diag(K))), rtol=1e-6)
     six[1:3] = 0
     run(block_kernel, rows_uploaded(rows))
-    block = seen(rows.parts.work.contact_mass).reshape(3, ContactMass.SIZE)[1]
-    assert not block[:9].any() and block[10] == 0
-    np.testing.assert_allclose(block[9], 1 / K[0, 0], rtol=1e-12)
+    block = read(rows.ctx.work.contact_mass).reshape(3, ContactMass.SIZE)[1]
+    assert not block[INVERSE].any() and block[ContactMass.TANGENT] == 0
+    np.testing.assert_allclose(block[ContactMass.NORMAL], 1 / K[0, 0], rtol=1e-12)
 
 
-def rows_uploaded(rows: Rows) -> Parts:
-    """Rows alone, without the blocks that follow from them."""
-    rows.parts.work.W = column(rows.W)
-    return rows.parts
+def rows_uploaded(rows: Rows) -> StepContext:
+    """Upload rows alone, without their effective masses."""
+    rows.ctx.work.W = column(rows.W)
+    return rows.ctx
 
 
-def test_spin_and_rolling_stop_turning_within_their_bounds():
+def test_torsional_and_rolling_impulses_stop_rotation_within_their_bounds():
     rows, rng, n, normal = problem(1), np.random.default_rng(2), 500, 2.0
     old = rng.normal(size=(n, 3)) * 0.05
     speed = rng.normal(size=(n, 3)) * rng.choice([0.01, 1.0], size=(n, 1))
-    answer, turns = (wp.array(x, dtype=vec3, device="cpu") for x in (old, speed))
-    run(turning_kernel, rows.parts, normal, answer, turns, threads=n)
-    new, block = answer.numpy(), rows.block(0)
-    spin = np.clip(old[:, 0] - speed[:, 0] * block[13], -SPIN * normal, SPIN * normal)
-    roll = old[:, 1:] - speed[:, 1:] * block[14]
+    impulses, velocities = (wp.array(x, dtype=vec3, device="cpu") for x in (old, speed))
+    run(torsional_kernel, rows.ctx, normal, impulses, velocities, threads=n)
+    new, block = impulses.numpy(), rows.block(0)
+    spin = np.clip(old[:, 0] - speed[:, 0] * block[ContactMass.SPIN], -SPIN * normal, SPIN * normal)
+    roll = old[:, 1:] - speed[:, 1:] * block[ContactMass.ROLL]
     size = np.linalg.norm(roll, axis=1, keepdims=True)
     np.testing.assert_allclose(new[:, 0], spin, rtol=1e-12)
     np.testing.assert_allclose(new[:, 1:], roll * np.minimum(1, ROLL * normal / size), rtol=1e-12)
@@ -126,50 +129,50 @@ def test_spin_and_rolling_stop_turning_within_their_bounds():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_contact_alone_obeys_all_its_laws(seed):
-    """Coulomb's cone, and the same law for spin (of one row) and rolling (a disc)."""
-    rows, out = problem(seed), empty(1)
+    """Coulomb's cone, and the same law for torsional (one row) and rolling friction (a disc)."""
+    rows, out = problem(seed), zeros(1)
     z0 = np.random.default_rng(seed).normal(size=rows.nv) - 2 * rows.contact(0)[0]
     z = column(z0)
-    run(contact_kernel, rows.parts, 3000, z, out)
-    p, s = rows.contact_impulses(seen(rows.parts.work.p))[0], rows.contact(0) @ seen(z)
-    np.testing.assert_allclose(seen(z), z0 + rows.contact(0).T @ p, atol=1e-10)
+    run(contact_kernel, rows.ctx, 3000, z, out)
+    p, s = rows.contact_impulses(read(rows.ctx.work.p))[0], rows.contact(0) @ read(z)
+    np.testing.assert_allclose(read(z), z0 + rows.contact(0).T @ p, atol=1e-10)
     assert p[0] > 0 and cone_residual(p[None, :3], s[None, :3], MU)[0] < 1e-9
     assert abs(p[3] - np.clip(p[3] - s[3], -SPIN * p[0], SPIN * p[0])) < 1e-9
     free = p[4:] - s[4:]
     assert np.linalg.norm(p[4:] - free * min(1, ROLL * p[0] / np.linalg.norm(free))) < 1e-9
 
 
-def test_speeds_and_impulses_go_by_the_rows():
+def test_velocities_and_impulses_follow_from_the_rows():
     rows, speeds = problem(2), wp.zeros(6, dtype=vec3, device="cpu")
     z0 = np.random.default_rng(0).normal(size=rows.nv)
     z = column(z0)
-    run(product_kernel, rows.parts, z, speeds)
+    run(product_kernel, rows.ctx, z, speeds)
     np.testing.assert_allclose(speeds.numpy().reshape(-1), rows.all_contacts() @ z0, rtol=1e-12)
     push = sum(rows.contact(c)[:3].T @ [1.0, 2.0, 3.0] for c in range(3))
-    np.testing.assert_allclose(seen(z), z0 + push, atol=1e-12)
+    np.testing.assert_allclose(read(z), z0 + push, atol=1e-12)
 
 
-def test_impulses_to_start_from_are_applied_once():
+def test_warm_start_impulses_are_applied_once():
     rows = problem(3)
-    p = np.random.default_rng(0).normal(size=rows.parts.plan.impulses)
-    put(rows.parts.work.p, p)
+    p = np.random.default_rng(0).normal(size=rows.ctx.layout.impulses)
+    put(rows.ctx.work.p, p)
     z = column(np.zeros(rows.nv))
     for _ in range(2):
-        run(start_kernel, rows.parts, z)
-    np.testing.assert_allclose(seen(z), rows.pushed(p), atol=1e-12)
-    run(apply_kernel, rows.parts, z)
-    np.testing.assert_allclose(seen(z), 2 * rows.pushed(p), atol=1e-12)
+        run(start_kernel, rows.ctx, z)
+    np.testing.assert_allclose(read(z), rows.velocity_change(p), atol=1e-12)
+    run(apply_kernel, rows.ctx, z)
+    np.testing.assert_allclose(read(z), 2 * rows.velocity_change(p), atol=1e-12)
 
 
-@pytest.mark.parametrize("give", [0.0, 0.1])
-def test_the_normal_alone_leaves_with_the_speed_wanted_or_is_not_pulled(give):
-    rows, out = problem(4), empty(1)
+@pytest.mark.parametrize("compliance", [0.0, 0.1])
+def test_the_normal_row_alone_reaches_its_target_or_has_no_impulse(compliance):
+    rows, out = problem(4), zeros(1)
     n = rows.contact(0)[0]
-    for wanted in (0.7, -5.0):
+    for target in (0.7, -5.0):
         z0 = np.random.default_rng(1).normal(size=rows.nv)
-        put(rows.parts.work.p, np.zeros(rows.parts.plan.impulses))
+        put(rows.ctx.work.p, np.zeros(rows.ctx.layout.impulses))
         z = column(z0)
-        run(normal_kernel, rows.parts, wanted, give, z, out)
-        p = max((wanted - n @ z0) / (n @ n) / (1 + give), 0)
-        np.testing.assert_allclose(seen(z), z0 + n * p, atol=1e-12)
-        np.testing.assert_allclose(seen(out)[0], p, atol=1e-12)
+        run(normal_kernel, rows.ctx, target, compliance, z, out)
+        p = max((target - n @ z0) / (n @ n) / (1 + compliance), 0)
+        np.testing.assert_allclose(read(z), z0 + n * p, atol=1e-12)
+        np.testing.assert_allclose(read(out)[0], p, atol=1e-12)

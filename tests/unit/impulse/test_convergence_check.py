@@ -1,103 +1,125 @@
-"""When sweeps end: converged, out of time, stalled (M-42), and by how much the last direction is followed."""
+"""When sweeps end: converged, out of time, stalled (M-42), and the factor of their acceleration."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import warp as wp
-from engine_parts import QUICK, WORLD, Parts, Rows, empty, put, run, seen
+from engine_parts import FAST_COMPILE, WORLD, Rows, put, read, run, zeros
 
+from sharnir.impulse.data import StepContext
 from sharnir.impulse.row_kinds import BOUND
-from sharnir.impulse.slots import ReportItem, Setting, StopReason
-from sharnir.impulse.solve.pgs import acceleration_factor, has_nothing_to_sweep, stop_reason
-from sharnir.impulse.solve.pgs_loop import check_convergence
+from sharnir.impulse.slots import ProgressRule, ReportItem, Setting, StatusReal, StopReason, SweepStatus
+from sharnir.impulse.solve.pgs import has_nothing_to_sweep
+from sharnir.impulse.solve.pgs_loop import acceleration_factor, begin_sweeps, check_convergence, stop_reason_of
 from sharnir.kernels.types import array2, real
 
-wp.set_module_options(QUICK)
-EPSILON, FAR_ABOVE, FOREVER = 1e-6, 1e-3, 1e300
-CONVERGES, GOES_ON, IS_LATE, STALLS = range(4)
-FREE, TOUCHING, FEW = range(3)
+wp.set_module_options(FAST_COMPILE)
+EPSILON, FAR_ABOVE, NO_DEADLINE, PAST = 1e-6, 1e-3, 1e300, 0.0
 
 
 @wp.kernel
-def verdict_kernel(s: Parts, n: int, worst: real, checked: real, touching: int, end: wp.float64, out: array2):
-    going, looked = check_convergence(s.state, n, worst, real(EPSILON), checked, touching, end, 0)
-    out[0, 0] = real(going)
-    out[1, 0] = looked
-    out[2, 0] = real(stop_reason(s.state, going, worst, real(EPSILON)))
+def check_kernel(
+    ctx: StepContext, n: int, worst: real, change_at_check: real, rule: int, check: int, end: wp.float64, out: array2
+):
+    loop = begin_sweeps(ctx, 0, 1000, rule, 0)
+    loop.n = n
+    loop.worst = worst
+    loop.change_at_check = change_at_check
+    loop.check = check
+    loop = check_convergence(ctx.state, loop, end, 0)
+    out[0, 0] = real(loop.status)
+    out[1, 0] = loop.change_at_check
+    out[2, 0] = real(stop_reason_of(ctx.state, loop))
 
 
 @wp.kernel
-def ahead_kernel(last: real, gone: real, out: array2):
-    out[0, 0] = acceleration_factor(last, gone)
+def factor_kernel(last_change2: real, change2: real, out: array2):
+    out[0, 0] = acceleration_factor(last_change2, change2)
 
 
 @wp.kernel
-def nothing_kernel(s: Parts, held: int, out: array2):
-    out[0, 0] = wp.where(has_nothing_to_sweep(s.plan, s.work, held, 0), real(1.0), real(0.0))
+def nothing_kernel(ctx: StepContext, direct: int, out: array2):
+    out[0, 0] = wp.where(has_nothing_to_sweep(ctx.layout, ctx.work, direct, 0), real(1.0), real(0.0))
 
 
-def judged(n=7, worst=1.0, checked=1e30, touching=TOUCHING, end=FOREVER, enough=0.0, cut_at=1e9, swept=0.0):
-    """Status, change when progress was last looked at, reason of stopping, and the report's CUT."""
-    rows, out = Rows(np.random.default_rng(0), contacts=[(0, WORLD)]), empty(3)
-    put(rows.parts.state.settings, [enough], Setting.TOL_ACCEPT)
-    put(rows.parts.state.settings, [cut_at], Setting.REPLAY_CUT)
-    put(rows.parts.state.report, [swept], ReportItem.SWEEP_COUNT)
-    put(rows.parts.state.report, [1e9], ReportItem.CUT_AFTER)
-    run(verdict_kernel, rows.parts, n, worst, checked, touching, end, out)
-    return (*seen(out), seen(rows.parts.state.report)[ReportItem.CUT_AFTER])
+def check(
+    n=7, worst=1.0, change_at_check=1e30, rule=ProgressRule.CONTACTS, end=NO_DEADLINE, all_rows=1, accept=0.0,
+    replay_cut=1e9, reported=0.0,
+):  # fmt: skip
+    """Status of the loop, change at the last progress check, `StopReason`, and CUT_AFTER of the report."""
+    rows, out = Rows(np.random.default_rng(0), contacts=[(0, WORLD)]), zeros(3)
+    state = rows.ctx.state
+    put(state.settings, [accept], Setting.TOL_ACCEPT)
+    put(state.settings, [replay_cut], Setting.REPLAY_CUT)
+    put(state.report, [reported], ReportItem.SWEEP_COUNT)
+    put(state.report, [1e9], ReportItem.CUT_AFTER)
+    put(rows.ctx.work.status_real, [EPSILON], StatusReal.SWEEP_TOLERANCE)
+    run(check_kernel, rows.ctx, n, worst, change_at_check, int(rule), all_rows, end, out)
+    return (*read(out), read(state.report)[ReportItem.CUT_AFTER])
 
 
-def test_changes_below_epsilon_end_it():
-    status, _, reason, _ = judged(worst=0.9 * EPSILON, end=0.0)  # even when time is up
-    assert (status, reason) == (CONVERGES, StopReason.CONVERGED)
-    assert judged(worst=1.1 * EPSILON)[0] == GOES_ON
+def test_changes_below_epsilon_converge():
+    status, _, reason, _ = check(worst=0.9 * EPSILON, end=PAST)  # even when time is up
+    assert (status, reason) == (SweepStatus.CONVERGED, StopReason.CONVERGED)
+    assert check(worst=1.1 * EPSILON)[0] == SweepStatus.CONTINUE
 
 
-@pytest.mark.parametrize("late", [{"end": 0.0}, {"cut_at": 17.0}])
-def test_the_clock_or_the_step_replayed_ends_it(late):
-    status, _, reason, cut = judged(n=7, swept=10.0, **late)
-    assert (status, reason, cut) == (IS_LATE, StopReason.OUT_OF_TIME, 17.0)
+@pytest.mark.parametrize("late", [{"end": PAST}, {"replay_cut": 17.0}])
+def test_the_clock_or_a_replayed_step_ends_sweeps(late):
+    status, _, reason, cut = check(n=7, reported=10.0, **late)
+    assert (status, reason, cut) == (SweepStatus.OUT_OF_TIME, StopReason.OUT_OF_TIME, 17.0)
 
 
-@pytest.mark.parametrize(("touching", "patience", "share"), [(FREE, 200, 0.9), (TOUCHING, 100, 0.5), (FEW, 50, 0.5)])
-def test_too_little_progress_within_the_patience_is_a_stall(touching, patience, share):
-    worst = FAR_ABOVE
-    little, enough = worst / (share * 1.01), worst / (share * 0.99)  # changes when last looked at
-    status, checked, reason, _ = judged(patience, worst, worst / (share / 0.99) * 0.98, touching)
-    assert (status, checked, reason) == (STALLS, worst, StopReason.CAPPED)
-    assert judged(patience, worst, enough, touching)[:2] == (GOES_ON, worst)
-    assert judged(patience - 1, worst, little * 0.1, touching)[:2] == (GOES_ON, little * 0.1)  # not looked at yet
-
-
-def test_what_is_settled_all_but_for_the_light_goes_on_only_while_ten_sweeps_halve_it():
-    """Below `enough`, but above ε: stopping there is no failure."""
-    assert judged(10, 1e-4, 1.9e-4, enough=1e-3)[::2][0] == CONVERGES
-    assert judged(10, 1e-4, 2.1e-4, enough=1e-3)[0] == GOES_ON
-    assert judged(10, 1e-4, 1.9e-4, enough=1e-5)[0] == GOES_ON  # above it the usual patience counts
-
-
-def test_running_out_of_sweeps_counts_as_capped_only_above_enough():
-    assert judged(worst=1e-4, enough=1e-3)[2] == StopReason.CONVERGED
-    assert judged(worst=1e-4, enough=1e-5)[2] == StopReason.CAPPED
+def test_a_sweep_over_some_rows_only_may_run_out_of_time_but_not_converge():
+    assert check(worst=0.9 * EPSILON, all_rows=0)[0] == SweepStatus.CONTINUE
+    assert check(100, 1.0, 1.0, all_rows=0)[0] == SweepStatus.CONTINUE  # nor stall
+    status, _, reason, cut = check(n=7, worst=0.9 * EPSILON, end=PAST, all_rows=0)
+    assert (status, reason, cut) == (SweepStatus.OUT_OF_TIME, StopReason.OUT_OF_TIME, 7.0)
 
 
 @pytest.mark.parametrize(
-    ("last", "gone", "beta"), [(4.0, 1.0, 0.25), (0.0, 1.0, 0.0), (1.0, 1.0, 0.0), (1.0, 2.0, 0.0)]
+    ("rule", "check_every", "ratio"),
+    [(ProgressRule.JOINTS, 200, 0.9), (ProgressRule.CONTACTS, 100, 0.5), (ProgressRule.DENSE, 50, 0.5)],
 )
-def test_directions_are_followed_only_while_changes_shrink(last, gone, beta):
-    out = empty(1)
-    run(ahead_kernel, last, gone, out)
-    assert seen(out)[0] == beta
+def test_too_little_progress_between_checks_is_a_stall(rule, check_every, ratio):
+    worst = FAR_ABOVE
+    too_small, large_enough = worst / (ratio * 1.01), worst / (ratio * 0.99)  # change at the last check
+    status, change_at_check, reason, _ = check(check_every, worst, too_small, rule)
+    assert (status, change_at_check, reason) == (SweepStatus.STALLED, worst, StopReason.CAPPED)
+    assert check(check_every, worst, large_enough, rule)[:2] == (SweepStatus.CONTINUE, worst)
+    assert check(check_every - 1, worst, too_small, rule)[:2] == (SweepStatus.CONTINUE, too_small)  # no check yet
 
 
-def test_whether_there_is_anything_to_sweep():
-    out, rng = empty(1), np.random.default_rng(0)
-    line = Rows(rng, trees=(6,), lines=[((1, 0), BOUND)], equalities=[0])
+def test_acceptable_changes_continue_only_while_ten_sweeps_halve_them():
+    """Below TOL_ACCEPT, but above ε: a stall counts as convergence."""
+    status, _, reason, _ = check(10, 1e-4, 1.9e-4, accept=1e-3)
+    assert (status, reason) == (SweepStatus.CONVERGED, StopReason.CONVERGED)
+    assert check(10, 1e-4, 2.1e-4, accept=1e-3)[0] == SweepStatus.CONTINUE
+    assert check(10, 1e-4, 1.9e-4, accept=1e-5)[0] == SweepStatus.CONTINUE  # above it checks are rarer
+
+
+def test_running_out_of_sweeps_is_capped_only_above_the_acceptable_change():
+    assert check(worst=1e-4, accept=1e-3)[2] == StopReason.CONVERGED
+    assert check(worst=1e-4, accept=1e-5)[2] == StopReason.CAPPED
+
+
+@pytest.mark.parametrize(
+    ("last_change2", "change2", "beta"), [(4.0, 1.0, 0.25), (0.0, 1.0, 0.0), (1.0, 1.0, 0.0), (1.0, 2.0, 0.0)]
+)
+def test_search_directions_are_followed_only_while_changes_decrease(last_change2, change2, beta):
+    out = zeros(1)
+    run(factor_kernel, last_change2, change2, out)
+    assert read(out)[0] == beta
+
+
+def test_whether_any_rows_are_left_to_sweep():
+    out, rng = zeros(1), np.random.default_rng(0)
+    scalar = Rows(rng, trees=(6,), scalars=[((1, 0), BOUND)], equalities=[0])
     joint = Rows(rng, trees=(6,), joints=[((2, 1, 0), 6)])
     contact = Rows(rng, contacts=[(0, WORLD)])
     found = []
-    for rows, held in ((line, 0), (line, 1), (joint, 0), (joint, 1), (contact, 1)):
-        run(nothing_kernel, rows.parts, held, out)
-        found.append(int(seen(out)[0]))
+    for rows, direct in ((scalar, 0), (scalar, 1), (joint, 0), (joint, 1), (contact, 1)):
+        run(nothing_kernel, rows.ctx, direct, out)
+        found.append(int(read(out)[0]))
     assert found == [0, 1, 0, 1, 0]  # bilateral rows are not swept where they are solved directly
