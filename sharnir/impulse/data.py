@@ -211,7 +211,12 @@ class Scratch:
 
 @wp.struct
 class StepContext:
-    """Everything a stage of a step reads or writes; leaf functions take the parts they use."""
+    """Everything a stage of a step reads or writes; leaf functions take the parts they use.
+
+    Functions take it by reference and are inlined (`wp.ref`, `inline=True`). By value the CUDA compiler copies it at
+    every call (LLVM merges copies of at most 300 uses): 300 to 500 kB of local memory a thread. By reference without
+    inlining it is copied once, 19 kB. By reference and inlined the kernels are what separate structs gave.
+    """
 
     tree: Tree  # links and joints of the spanning tree
     here: Workspace  # poses and factor of M⁻¹ at the start of the step

@@ -200,9 +200,9 @@ def whiten_belt_contact_6(
 ) -> int: ...
 
 
-@wp.func
+@wp.func(inline=True)
 def whiten_belt_contact(
-    ctx: StepContext, arms: ContactArms, belt_a: BeltMotion, belt_b: BeltMotion, block: RowBlock, w: int
+    ctx: wp.ref[StepContext], arms: ContactArms, belt_a: BeltMotion, belt_b: BeltMotion, block: RowBlock, w: int
 ):
     """Whitened rows of a contact with belts (M-78), laid out as by `whiten_contact_pair`. The first half has `length`
     entries a row (first body and its sprocket); returns how many the second has."""

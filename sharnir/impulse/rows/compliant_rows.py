@@ -26,8 +26,8 @@ def armature_along_path(loops: LoopJoints, layout: Layout, l: int):
     return inertia
 
 
-@wp.func
-def set_compliant_row(ctx: StepContext, l: int, g: real, speed: real, options: RowOptions, w: int):
+@wp.func(inline=True)
+def set_compliant_row(ctx: wp.ref[StepContext], l: int, g: real, speed: real, options: RowOptions, w: int):
     """Rotor, spring and damper of a scalar, or an actuator along it (M-70), as one compliant row: p = E
     (compliant_velocity − velocity), γ = 1/E (M-38).
 

@@ -29,8 +29,8 @@ def rotate_with_normal(normal_before: vec3, normal_now: vec3, x: vec3):
     return out
 
 
-@wp.func
-def predict_contact_chord(ctx: StepContext, c: int, previous: int, chord: vec3, w: int):
+@wp.func(inline=True)
+def predict_contact_chord(ctx: wp.ref[StepContext], c: int, previous: int, chord: vec3, w: int):
     """Predict the chord velocity of contact c: `chord` of its previous step, extrapolated by the order that the joints'
     chord terms have, so that both fit together (M-66). previous: its number in the previous step, −1 for none."""
     change = vec3()
@@ -145,8 +145,8 @@ def match_by_position(layout: Layout, state: State, c: int, first: int, pair: in
     return found
 
 
-@wp.func
-def match_contact(ctx: StepContext, c: int, match_cursor: int, warm_factor: real, chord_scale: real, w: int):
+@wp.func(inline=True)
+def match_contact(ctx: wp.ref[StepContext], c: int, match_cursor: int, warm_factor: real, chord_scale: real, w: int):
     """Warm-start contact c: impulses ← warm_factor times those of its match in the previous step, chord velocity ←
     chord_scale times its prediction. match_cursor: previous contacts are sorted by shape pair as the present ones are;
     search starts there. Returns the first place of this pair."""

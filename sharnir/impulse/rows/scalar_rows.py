@@ -68,8 +68,8 @@ def path_position(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
     return g
 
 
-@wp.func
-def measure_scalar(ctx: StepContext, ws: Workspace, l: int, q: array2, loop_q: array2, w: int):
+@wp.func(inline=True)
+def measure_scalar(ctx: wp.ref[StepContext], ws: Workspace, l: int, q: array2, loop_q: array2, w: int):
     """Position that scalar l measures, at the poses in the workspace and the coordinates q, loop_q."""
     kind = ctx.layout.scalar_source_kind[l]
     g = real(0.0)
@@ -89,8 +89,8 @@ def measure_scalar(ctx: StepContext, ws: Workspace, l: int, q: array2, loop_q: a
     return g
 
 
-@wp.func
-def whiten_scalar(ctx: StepContext, W: array2, l: int, q: array2, loop_q: array2, w: int):
+@wp.func(inline=True)
+def whiten_scalar(ctx: wp.ref[StepContext], W: array2, l: int, q: array2, loop_q: array2, w: int):
     """Store the whitened row of scalar l in W."""
     kind = ctx.layout.scalar_source_kind[l]
     start = ctx.layout.scalar_W_start[l]
@@ -148,8 +148,8 @@ def combine_path(layout: Layout, W: array2, l: int, w: int):
         k += 1
 
 
-@wp.func
-def whiten_spring(ctx: StepContext, W: array2, s: int, start: int, w: int):
+@wp.func(inline=True)
+def whiten_spring(ctx: wp.ref[StepContext], W: array2, s: int, start: int, w: int):
     """Row of a spring's length."""
     a = ctx.tree.spring_link[2 * s]
     b = ctx.tree.spring_link[2 * s + 1]
@@ -164,8 +164,8 @@ def whiten_spring(ctx: StepContext, W: array2, s: int, start: int, w: int):
     whiten_pair_row(ctx, make_row_ends(a, -n, -wp.cross(ra, n), b, n, wp.cross(rb, n)), W, start, w)
 
 
-@wp.func
-def whiten_ball_angle(ctx: StepContext, W: array2, l: int, q: array2, loop_q: array2, w: int):
+@wp.func(inline=True)
+def whiten_ball_angle(ctx: wp.ref[StepContext], W: array2, l: int, q: array2, loop_q: array2, w: int):
     """Row of a ball joint's angle: a torque on the child, its opposite on the parent."""
     g, a = ball_angle_of(ctx.layout, l, q, loop_q, w)
     c = ctx.layout.scalar_source[2 * l]

@@ -72,8 +72,8 @@ def make_row_block(start: int, length: int, length_b: int, rows: int):
     return block
 
 
-@wp.func
-def whiten_pair_row(ctx: StepContext, ends: RowEnds, W: array2, start: int, w: int):
+@wp.func(inline=True)
+def whiten_pair_row(ctx: wp.ref[StepContext], ends: RowEnds, W: array2, start: int, w: int):
     """Whitened row of the unit impulses `ends` on two links (M-10), entries from W[start] on."""
     a = int(ends.a)
     fa = ends.fa
@@ -123,8 +123,8 @@ def whiten_pair_row(ctx: StepContext, ends: RowEnds, W: array2, start: int, w: i
                 a = -1
 
 
-@wp.func
-def whiten_dof_row(ctx: StepContext, link: int, coordinate: int, W: array2, start: int, w: int):
+@wp.func(inline=True)
+def whiten_dof_row(ctx: wp.ref[StepContext], link: int, coordinate: int, W: array2, start: int, w: int):
     """Whitened row of a unit impulse on one velocity coordinate of a link: entries from there to the root."""
     w_d = get(ctx.here.rsD, coordinate, w)
     put(W, start, w, w_d)
@@ -286,8 +286,8 @@ def store_row_wrenches(wrench: array2, row: int, rows: int, ends: RowEnds, w: in
         c += 1
 
 
-@wp.func
-def whiten_joint_rows(ctx: StepContext, a: int, b: int, block: RowBlock, w: int):
+@wp.func(inline=True)
+def whiten_joint_rows(ctx: wp.ref[StepContext], a: int, b: int, block: RowBlock, w: int):
     """Whiten at most LANES_8 rows from the wrenches stored for links a and b; link −1: none."""
     if block.rows <= LANES_4:
         whiten_joint_rows_4(
@@ -301,8 +301,8 @@ def whiten_joint_rows(ctx: StepContext, a: int, b: int, block: RowBlock, w: int)
         )  # fmt: skip
 
 
-@wp.func
-def whiten_contact_pair(ctx: StepContext, arms: ContactArms, block: RowBlock, w: int):
+@wp.func(inline=True)
+def whiten_contact_pair(ctx: wp.ref[StepContext], arms: ContactArms, block: RowBlock, w: int):
     """Whiten the rows of a contact: translation along its axes and, with six rows, rotation about them. Two halves:
     entries of link a up to the root, rows × `length`, then those of b up to the common ancestor, rows × `length_b`."""
     if block.rows == BLOCK_ROWS:

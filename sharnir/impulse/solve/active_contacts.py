@@ -80,8 +80,8 @@ def has_active_tree(work: Scratch, c: int, w: int):
     return active
 
 
-@wp.func
-def sweep_frozen(ctx: StepContext, x: Iterate, w: int):
+@wp.func(inline=True)
+def sweep_frozen(ctx: wp.ref[StepContext], x: Iterate, w: int):
     """Sweep the frozen contacts once. Returns the largest change of an impulse, N s."""
     worst = real(0.0)
     c = int(0)
@@ -149,8 +149,8 @@ def touch_tree_dofs(plan: Layout, work: Scratch, c: int, side: int, w: int):
             put_int(work.touched_dofs, 0, w, count)
 
 
-@wp.func
-def sweep_active(ctx: StepContext, threshold: real, x: Iterate, w: int):
+@wp.func(inline=True)
+def sweep_active(ctx: wp.ref[StepContext], threshold: real, x: Iterate, w: int):
     """Sweep the active contacts once; those that change by more than `threshold` activate their trees (M-85). Returns
     the largest change, the sum of squares of all changes, and how many trees became active."""
     worst = real(0.0)

@@ -50,8 +50,8 @@ class SweepLoop:
     newly_active: int  # trees that became active and whose contacts are still frozen
 
 
-@wp.func
-def begin_sweeps(ctx: StepContext, first: int, max_sweeps: int, rule: int, w: int):
+@wp.func(inline=True)
+def begin_sweeps(ctx: wp.ref[StepContext], first: int, max_sweeps: int, rule: int, w: int):
     """A loop that starts after `first` sweeps made by others."""
     loop = SweepLoop()
     loop.n = first
@@ -147,7 +147,7 @@ def make_pgs_loop(name: str, unknowns: Any, sweep: Any, between: Any, extrapolat
     extrapolate: moves the unknowns ahead where the loop goes on.
     """
 
-    def run(ctx: StepContext, x0: Any, loop0: SweepLoop, end: wp.float64, w: int):
+    def run(ctx: wp.ref[StepContext], x0: Any, loop0: SweepLoop, end: wp.float64, w: int):
         x = x0
         loop = loop0
         while loop.status == SweepStatus.CONTINUE and loop.n < loop.max_sweeps:

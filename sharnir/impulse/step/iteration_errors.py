@@ -43,8 +43,8 @@ class IterationErrors:
     out_of_time: int
 
 
-@wp.func
-def measure_errors(ctx: StepContext, dt: real, w: int):
+@wp.func(inline=True)
+def measure_errors(ctx: wp.ref[StepContext], dt: real, w: int):
     """Errors of the present iteration: momentum residual, growth of gaps, scalar and contact errors. Joint gaps at the
     end pose are known afterwards where no scalar row needed the end pose itself."""
     e = IterationErrors()

@@ -50,8 +50,8 @@ def measure_loop_rates(tree: Tree, ws: Workspace, loops: LoopJoints, loop_v: arr
         k += 1
 
 
-@wp.func
-def synchronise_velocities(ctx: StepContext, dt: real, force_share: real, v: array2, w: int):
+@wp.func(inline=True)
+def synchronise_velocities(ctx: wp.ref[StepContext], dt: real, force_share: real, v: array2, w: int):
     """v ← velocities at the time of the positions: momenta after force_share of the step's forces, all rows solved
     there."""
     h = force_share * dt
@@ -72,8 +72,8 @@ def synchronise_velocities(ctx: StepContext, dt: real, force_share: real, v: arr
     outward(ctx.tree, ctx.here, v, w)
 
 
-@wp.func
-def store_energy(ctx: StepContext, v: array2, loop_v: array2, energy: array2, w: int):
+@wp.func(inline=True)
+def store_energy(ctx: wp.ref[StepContext], v: array2, loop_v: array2, energy: array2, w: int):
     """Kinetic and potential energy (J), springs and rotors of loop joints included."""
     kinetic, potential = energies(ctx.tree, ctx.here, ctx.state.q, v, w)
     half = real(0.5)

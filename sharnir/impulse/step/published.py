@@ -33,8 +33,8 @@ from sharnir.kernels.vector_ops import clear, copy
 # pivot of loops relative to its past below which a singular pose (fold) is near
 
 
-@wp.func
-def published_step(ctx: StepContext, end: wp.float64, w: int):
+@wp.func(inline=True)
+def published_step(ctx: wp.ref[StepContext], end: wp.float64, w: int):
     """The papers' step: free motion, sweeps at the old pose, split impulses for the old errors, semi-implicit Euler."""
     dt = ctx.state.settings[Setting.DT, 0]
     if int(ctx.state.settings[Setting.METHOD, 0]) == Method.PAPER_TREE:

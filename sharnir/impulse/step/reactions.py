@@ -49,8 +49,8 @@ def scalar_impulse_of(layout: Layout, work: Scratch, l: int, w: int):
     )
 
 
-@wp.func
-def loop_row_impulse(ctx: StepContext, k: int, j: int, h: real, w: int):
+@wp.func(inline=True)
+def loop_row_impulse(ctx: wp.ref[StepContext], k: int, j: int, h: real, w: int):
     """Impulse along row j of loop joint k: its own if it is a constraint, else what acts on that coordinate."""
     fixed = ctx.loops.constraint_count[ctx.loops.kind[k]]
     total = real(0.0)
@@ -97,8 +97,8 @@ def coupled_impulse(layout: Layout, work: Scratch, scalar: int, w: int):
     return total
 
 
-@wp.func
-def subtract_loop_impulses(ctx: StepContext, h: real, loop_wrench: array2, w: int):
+@wp.func(inline=True)
+def subtract_loop_impulses(ctx: wp.ref[StepContext], h: real, loop_wrench: array2, w: int):
     """Subtract the impulses of the loop joints, with what acts on their coordinates; store their wrenches."""
     k = int(0)
     while k < ctx.loops.count:
@@ -171,8 +171,8 @@ def subtract_contact_impulses(tree: Tree, ws: Workspace, layout: Layout, state: 
         c += 1
 
 
-@wp.func
-def compute_wrenches(ctx: StepContext, wrench: array2, loop_wrench: array2, w: int):
+@wp.func(inline=True)
+def compute_wrenches(ctx: wp.ref[StepContext], wrench: array2, loop_wrench: array2, w: int):
     """Wrenches (N, N m; world axes) of the tree's joints on their links, about the link frames' origins, and of loop
     joints on their children, about the joints' frames there, from the velocities and impulses of a step."""
     h = get(ctx.work.status_real, StatusReal.FORCE_TIME, w)

@@ -17,8 +17,8 @@ from sharnir.kernels.lanes import lane_index, lane_sum, load_dense_row, read_lan
 from sharnir.kernels.types import real
 
 
-@wp.func
-def sweep_split_impulses_registers(ctx: StepContext, x0: LaneIterate, push0: PushLoop, w: int):
+@wp.func(inline=True)
+def sweep_split_impulses_registers(ctx: wp.ref[StepContext], x0: LaneIterate, push0: PushLoop, w: int):
     """One sweep of pseudo-impulses in registers: limits, then normals of contacts. This lane's pseudo-impulse of a
     limit is the first of its scalar impulses."""
     wide = dense_width(ctx.layout)
