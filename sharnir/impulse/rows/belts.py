@@ -10,7 +10,7 @@ import warp as wp
 
 from sharnir.dynamics.momenta import rotation_vector
 from sharnir.dynamics.tree import Workspace
-from sharnir.impulse.data import State, StepContext
+from sharnir.impulse.data import INLINED, Context, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import LANES_4, LANES_8
 from sharnir.impulse.rows.whitened_rows import ContactArms, RowBlock, climb_native
@@ -200,9 +200,9 @@ def whiten_belt_contact_6(
 ) -> int: ...
 
 
-@wp.func(inline=True)
+@wp.func(inline=INLINED)
 def whiten_belt_contact(
-    ctx: wp.ref[StepContext], arms: ContactArms, belt_a: BeltMotion, belt_b: BeltMotion, block: RowBlock, w: int
+    ctx: Context, arms: ContactArms, belt_a: BeltMotion, belt_b: BeltMotion, block: RowBlock, w: int
 ):
     """Whitened rows of a contact with belts (M-78), laid out as by `whiten_contact_pair`. The first half has `length`
     entries a row (first body and its sprocket); returns how many the second has."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Iterate, Scratch, StepContext
+from sharnir.impulse.data import INLINED, Context, Iterate, Scratch
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import ProgressRule, Setting, SweepStatus
 from sharnir.impulse.solve.active_contacts import (
@@ -44,8 +44,8 @@ def activation_threshold(work: Scratch, epsilon: real, worst: real, w: int):
     )
 
 
-@wp.func(inline=True)
-def _sweep(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=INLINED)
+def _sweep(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
     """Sweep the frozen contacts where that is due, then the active ones; the first sweep finds out which are."""
     loop = loop0
     threshold = activation_threshold(ctx.work, loop.epsilon, loop.worst, w)
@@ -66,8 +66,8 @@ def _sweep(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int):
     return x, loop
 
 
-@wp.func(inline=True)
-def _solve_islands(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=INLINED)
+def _solve_islands(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
     """Solve small islands by convex Newton from time to time, and start the acceleration anew."""
     loop = loop0
     if wp.static(DOUBLE):
@@ -78,8 +78,8 @@ def _solve_islands(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: in
     return x, loop
 
 
-@wp.func(inline=True)
-def _extrapolate(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=INLINED)
+def _extrapolate(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
     """Extrapolate active contacts; each tenth sweep, the last, and one after convergence include the frozen ones."""
     loop = loop0
     next_sweep = loop.n + 1
@@ -94,8 +94,8 @@ def _extrapolate(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int)
 iterate_pgs_active = make_pgs_loop("iterate_pgs_active", Iterate, _sweep, _solve_islands, _extrapolate)
 
 
-@wp.func(inline=True)
-def run_pgs_active(ctx: wp.ref[StepContext], x: Iterate, end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def run_pgs_active(ctx: Context, x: Iterate, end: wp.float64, w: int):
     """Sweep contacts alone, over active ones (M-85). Contacts of trees whose impulses do not change are frozen; the
     first sweep, each tenth and the last include them, and only these may end the loop. Returns the loop and the
     `StopReason`."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Scratch, StepContext, make_iterate
+from sharnir.impulse.data import INLINED, Context, Scratch, make_iterate
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_count, multiply_contact_rows
@@ -156,8 +156,8 @@ def build_scalar_delassus(plan: Layout, work: Scratch, contacts: int, n: int, w:
         k += 1
 
 
-@wp.func(inline=True)
-def gather_delassus_rows(ctx: wp.ref[StepContext], z: array2, p: array2, w: int):
+@wp.func(inline=INLINED)
+def gather_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
     """Gather row velocities W z and impulses of all rows, and remember the impulses; returns the number of impulses.
     Padding of the velocities is set to zero."""
     contacts = contact_count(ctx.work, w)
@@ -199,8 +199,8 @@ def gather_delassus_rows(ctx: wp.ref[StepContext], z: array2, p: array2, w: int)
     return 3 * contacts + 4 * active_scalar_count(ctx.work, w)
 
 
-@wp.func(inline=True)
-def scatter_delassus_rows(ctx: wp.ref[StepContext], z: array2, p: array2, w: int):
+@wp.func(inline=INLINED)
+def scatter_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
     """Scatter the impulses of all rows back to p, and add Wᵀ of their change since `gather_delassus_rows` to z."""
     contacts = contact_count(ctx.work, w)
     c = int(0)
@@ -237,8 +237,8 @@ def scatter_delassus_rows(ctx: wp.ref[StepContext], z: array2, p: array2, w: int
         k += 1
 
 
-@wp.func(inline=True)
-def sweep_delassus(ctx: wp.ref[StepContext], w: int):
+@wp.func(inline=INLINED)
+def sweep_delassus(ctx: Context, w: int):
     """One projected Gauss–Seidel sweep on the Delassus matrix: all active scalar rows, then all contacts. Returns the
     largest change of an impulse, N s (M-42)."""
     contacts = contact_count(ctx.work, w)

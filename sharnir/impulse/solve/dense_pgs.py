@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Iterate, StepContext
+from sharnir.impulse.data import INLINED, Context, Iterate
 from sharnir.impulse.row_kinds import SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import BLOCK_ROWS, ProgressRule, Setting, Status, SweepStatus
@@ -37,14 +37,14 @@ LU_REUSE_RATIO = wp.constant(real(0.3))  # of the last change: a Newton step tha
 SELF_STRESS_AFTER = 4  # sweeps before changes are tested for self-stress (M-83)
 
 
-@wp.func(inline=True)
-def dense_impulse_count(ctx: wp.ref[StepContext], w: int):
+@wp.func(inline=INLINED)
+def dense_impulse_count(ctx: Context, w: int):
     """Impulses of the rows of the Delassus matrix."""
     return BLOCK_ROWS * contact_count(ctx.work, w) + SCALAR_IMPULSES * active_scalar_count(ctx.work, w)
 
 
-@wp.func(inline=True)
-def _sweep(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=INLINED)
+def _sweep(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
     """A Newton step where one is due, then a sweep, which accepts or rejects it."""
     loop = loop0
     impulses = dense_impulse_count(ctx, w)
@@ -67,8 +67,8 @@ def _sweep(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int):
     return x, loop
 
 
-@wp.func(inline=True)
-def _judge_newton(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=INLINED)
+def _judge_newton(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
     """Test for self-stress (M-83); keep or undo Newton steps: if the change has not halved after
     MAX_DENSE_NEWTON_TRIES of them they are undone, and the next waits for as many sweeps as there were, at least
     DENSE_NEWTON_BACK_OFF. Hand over to islands where light contacts hold up heavy ones."""
@@ -97,8 +97,8 @@ def _judge_newton(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int
     return x, loop
 
 
-@wp.func(inline=True)
-def _undo_newton(ctx: wp.ref[StepContext], w: int):
+@wp.func(inline=INLINED)
+def _undo_newton(ctx: Context, w: int):
     """Impulses and velocities as they were before the Newton steps."""
     impulses = dense_impulse_count(ctx, w)
     rows = row_count(ctx.work, w)
@@ -108,8 +108,8 @@ def _undo_newton(ctx: wp.ref[StepContext], w: int):
     copy(ctx.work.row_velocity, ctx.work.row_velocity_old, rows, w)
 
 
-@wp.func(inline=True)
-def _extrapolate(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=INLINED)
+def _extrapolate(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
     """Extrapolate, except before a Newton step: it starts, and may end, where bounds hold."""
     loop = loop0
     if loop.accelerate == 1 and loop.n < loop.newton_at:
@@ -126,8 +126,8 @@ def _extrapolate(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int)
 iterate_pgs_dense = make_pgs_loop("iterate_pgs_dense", Iterate, _sweep, _judge_newton, _extrapolate)
 
 
-@wp.func(inline=True)
-def run_pgs_dense(ctx: wp.ref[StepContext], x: Iterate, sweeps_before: int, end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def run_pgs_dense(ctx: Context, x: Iterate, sweeps_before: int, end: wp.float64, w: int):
     """Sweep on the dense Delassus matrix; Newton steps begin after the first sweep. Returns the loop and the
     `StopReason`, UNFINISHED where islands are to be solved by convex Newton."""
     impulses = gather_delassus_rows(ctx, x.z, x.p, w)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Iterate, Scratch, State, StepContext
+from sharnir.impulse.data import INLINED, Context, Iterate, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
@@ -51,8 +51,8 @@ def impulse_count(layout: Layout, work: Scratch, w: int):
     return layout.contact_p_start + CONTACT_IMPULSES * contact_count(work, w)
 
 
-@wp.func(inline=True)
-def _sweep(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=INLINED)
+def _sweep(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
     loop = loop0
     if loop.accelerate == 1:
         copy(x.p, ctx.work.p_old, impulse_count(ctx.layout, ctx.work, w), w)
@@ -61,8 +61,8 @@ def _sweep(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int):
     return x, loop
 
 
-@wp.func(inline=True)
-def _solve_islands(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=INLINED)
+def _solve_islands(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
     """Solve small islands by convex Newton from time to time, and start the acceleration anew."""
     loop = loop0
     if wp.static(DOUBLE):
@@ -78,8 +78,8 @@ def _solve_islands(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: in
     return x, loop
 
 
-@wp.func(inline=True)
-def _extrapolate(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=INLINED)
+def _extrapolate(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
     loop = loop0
     if loop.accelerate == 1:
         impulses = impulse_count(ctx.layout, ctx.work, w)
@@ -94,8 +94,8 @@ def _extrapolate(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, w: int)
 iterate_pgs = make_pgs_loop("iterate_pgs", Iterate, _sweep, _solve_islands, _extrapolate)
 
 
-@wp.func(inline=True)
-def run_pgs(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def run_pgs(ctx: Context, x: Iterate, loop0: SweepLoop, end: wp.float64, w: int):
     """Sweep through z until impulses change by less than ε, `max_sweeps` sweeps are made or the clock passes `end`
     (M-42). Returns the loop and the `StopReason`, UNFINISHED where the settings allow more than `max_sweeps`."""
     loop = loop0
@@ -114,8 +114,8 @@ def run_pgs(ctx: wp.ref[StepContext], x: Iterate, loop0: SweepLoop, end: wp.floa
     return loop_end, reason
 
 
-@wp.func(inline=True)
-def begin_pgs(ctx: wp.ref[StepContext], direct: int, sweeps_before: int, max_sweeps: int, w: int):
+@wp.func(inline=INLINED)
+def begin_pgs(ctx: Context, direct: int, sweeps_before: int, max_sweeps: int, w: int):
     """A loop of `run_pgs`; sweeps_before: sweeps made already."""
     rule = int(ProgressRule.JOINTS)
     predictive = int(ctx.state.settings[Setting.METHOD, 0]) == Method.PREDICTIVE

@@ -10,7 +10,7 @@ from typing import Any
 
 import warp as wp
 
-from sharnir.impulse.data import State, StepContext
+from sharnir.impulse.data import INLINED, Context, State
 from sharnir.impulse.slots import ProgressRule, ReportItem, Setting, StatusReal, StopReason, SweepStatus
 from sharnir.kernels.columns import get, item, set_item
 from sharnir.kernels.types import read_ticks, real
@@ -50,8 +50,8 @@ class SweepLoop:
     newly_active: int  # trees that became active and whose contacts are still frozen
 
 
-@wp.func(inline=True)
-def begin_sweeps(ctx: wp.ref[StepContext], first: int, max_sweeps: int, rule: int, w: int):
+@wp.func(inline=INLINED)
+def begin_sweeps(ctx: Context, first: int, max_sweeps: int, rule: int, w: int):
     """A loop that starts after `first` sweeps made by others."""
     loop = SweepLoop()
     loop.n = first
@@ -147,7 +147,7 @@ def make_pgs_loop(name: str, unknowns: Any, sweep: Any, between: Any, extrapolat
     extrapolate: moves the unknowns ahead where the loop goes on.
     """
 
-    def run(ctx: wp.ref[StepContext], x0: Any, loop0: SweepLoop, end: wp.float64, w: int):
+    def run(ctx: Context, x0: Any, loop0: SweepLoop, end: wp.float64, w: int):
         x = x0
         loop = loop0
         while loop.status == SweepStatus.CONTINUE and loop.n < loop.max_sweeps:

@@ -7,7 +7,7 @@ from typing import Any
 import warp as wp
 
 from sharnir.dynamics.loop_joints import LoopJoints
-from sharnir.impulse.data import Iterate, Scratch, State, StepContext
+from sharnir.impulse.data import INLINED, Context, Iterate, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
@@ -71,8 +71,8 @@ def set_position_targets(loops: LoopJoints, layout: Layout, work: Scratch, dt: r
     return worst
 
 
-@wp.func(inline=True)
-def sweep_scalar_bound(ctx: wp.ref[StepContext], l: int, x: Iterate, w: int):
+@wp.func(inline=INLINED)
+def sweep_scalar_bound(ctx: Context, l: int, x: Iterate, w: int):
     """Gauss–Seidel update of the limit or equality of scalar row l alone, pseudo-impulse; returns its change."""
     change = real(0.0)
     row = scalar_row_of(ctx.layout, ctx.work, l, x.direct, w)
@@ -150,7 +150,7 @@ def check_pseudo_progress(push0: PushLoop):
 def make_push_loop(name: str, unknowns: Any, sweep: Any) -> Any:
     """The loop over pseudo-impulses of a type (a struct) by sweep(ctx, x, push, w), which returns both."""
 
-    def run(ctx: wp.ref[StepContext], x0: Any, push0: PushLoop, end: wp.float64, w: int):
+    def run(ctx: Context, x0: Any, push0: PushLoop, end: wp.float64, w: int):
         x = x0
         push = push0
         while push.worst > push.epsilon and push.n < push.max_sweeps and read_ticks() < end:
@@ -164,8 +164,8 @@ def make_push_loop(name: str, unknowns: Any, sweep: Any) -> Any:
     return wp.func(run)
 
 
-@wp.func(inline=True)
-def sweep_split_impulses(ctx: wp.ref[StepContext], x: Iterate, push0: PushLoop, w: int):
+@wp.func(inline=INLINED)
+def sweep_split_impulses(ctx: Context, x: Iterate, push0: PushLoop, w: int):
     """One Gauss–Seidel sweep of pseudo-impulses over all blocks. Contacts that need not be separated are skipped until
     a pseudo-impulse of one of their trees has changed by more than PSEUDO_ACTIVATION of ε."""
     push = push0

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Iterate, Scratch, State, StepContext, make_iterate
+from sharnir.impulse.data import INLINED, Context, Iterate, Scratch, State, make_iterate
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import BLOCK_ROWS, Method, PrevStep, ReportItem, Setting, SolveStage, Status, StopReason
@@ -42,8 +42,8 @@ def active_sweep_applies(layout: Layout, state: State, work: Scratch, direct: in
     )
 
 
-@wp.func(inline=True)
-def solve_rows(ctx: wp.ref[StepContext], end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def solve_rows(ctx: Context, end: wp.float64, w: int):
     """Solve for the impulses of all rows at their present target velocities: by sweeps alone or, where bilateral rows
     are solved directly, those by LDLᵀ and the others by sweeps in their null space (M-42, M-48). end: clock ticks at
     which to stop. Returns the number of sweeps, the last change of an impulse, N s, and the `StopReason`."""
@@ -61,8 +61,8 @@ def solve_rows(ctx: wp.ref[StepContext], end: wp.float64, w: int):
     return n + direct, worst, reason
 
 
-@wp.func(inline=True)
-def sweep_rows(ctx: wp.ref[StepContext], x: Iterate, end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def sweep_rows(ctx: Context, x: Iterate, end: wp.float64, w: int):
     """Choose among the ways to sweep: GPU lanes, active contacts, a few sweeps through z where so many were enough in
     the last step, the dense Delassus matrix, sweeps through z with islands solved at once."""
     dense = (
@@ -107,8 +107,8 @@ def sweep_rows(ctx: wp.ref[StepContext], x: Iterate, end: wp.float64, w: int):
     return n, worst, reason
 
 
-@wp.func(inline=True)
-def solve_and_report(ctx: wp.ref[StepContext], end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def solve_and_report(ctx: Context, end: wp.float64, w: int):
     """Solve for the impulses of all rows (`solve_rows`) and add sweeps, residual and stop reason to the report."""
     n, worst, reason = solve_rows(ctx, end, w)
     sweeps = item(ctx.state.report, ReportItem.SWEEP_COUNT, w) + real(n)

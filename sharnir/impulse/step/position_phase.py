@@ -9,7 +9,7 @@ from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import Iterate, Scratch, State, StepContext, make_iterate
+from sharnir.impulse.data import INLINED, Context, Iterate, Scratch, State, make_iterate
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.assembly import measure_joint_gaps
 from sharnir.impulse.rows.contact_frame import contact_count
@@ -31,16 +31,16 @@ from sharnir.kernels.vector_ops import clear
 NO_DEADLINE = wp.constant(wp.float64(1.0e300))  # ticks: a GPU has no time budget
 
 
-@wp.func(inline=True)
-def has_position_error(ctx: wp.ref[StepContext], n: int, dt: real, w: int):
+@wp.func(inline=INLINED)
+def has_position_error(ctx: Context, n: int, dt: real, w: int):
     """1 if there are position errors to undo at the end of the step (n = 0) or at the poses of correction n."""
     erp = ctx.state.settings[Setting.ERP, 0]
     most = wp.where(n == 0, real(0.5) * erp * GAP_TOLERANCE, real(0.0))
     return wp.where(set_position_targets(ctx.loops, ctx.layout, ctx.work, dt, erp, w) > most, 1, 0)
 
 
-@wp.func(inline=True)
-def advance_with_correction(ctx: wp.ref[StepContext], n: int, dt: real, w: int):
+@wp.func(inline=INLINED)
+def advance_with_correction(ctx: Context, n: int, dt: real, w: int):
     """q_next ← q advanced by v_next and pseudo-velocities (M-43) or, in correction n > 0, by pseudo-velocities alone
     (M-44). Returns the joint opening beyond what stabilisation may leave; poses and gaps in the workspace are then
     those of q_next."""
@@ -67,8 +67,8 @@ def adopt_next_positions(layout: Layout, ws: Workspace, state: State, w: int):
     clear(ws.hk, layout.dofs, w)
 
 
-@wp.func(inline=True)
-def run_split_impulses(ctx: wp.ref[StepContext], dt: real, end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def run_split_impulses(ctx: Context, dt: real, end: wp.float64, w: int):
     """z ← whitened pseudo-velocities for the position targets, from zero impulses; counts the sweeps."""
     direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
     n = int(-1)
@@ -85,8 +85,8 @@ def run_split_impulses(ctx: wp.ref[StepContext], dt: real, end: wp.float64, w: i
     set_item(ctx.state.prev_step, PrevStep.TICKS_LEFT, w, real(end - read_ticks()))
 
 
-@wp.func(inline=True)
-def iterate_split_impulses(ctx: wp.ref[StepContext], x: Iterate, dt: real, end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def iterate_split_impulses(ctx: Context, x: Iterate, dt: real, end: wp.float64, w: int):
     """Sweep pseudo-impulses in one thread until they converge; returns the number of sweeps."""
     clear(x.p, impulse_count(ctx.layout, ctx.work, w), w)
     clear(x.z, ctx.layout.z_size, w)
@@ -102,8 +102,8 @@ def iterate_split_impulses(ctx: wp.ref[StepContext], x: Iterate, dt: real, end: 
     return push_end.n
 
 
-@wp.func(inline=True)
-def iterate_split_impulses_gpu(ctx: wp.ref[StepContext], z: array2, dt: real, w: int):
+@wp.func(inline=INLINED)
+def iterate_split_impulses_gpu(ctx: Context, z: array2, dt: real, w: int):
     """Sweep pseudo-impulses with the lanes of a GPU warp; returns the number of sweeps, −1 if the rows do not fit."""
     n = int(-1)
     x = LaneIterate()

@@ -9,7 +9,7 @@ from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import chord_momenta, whitened_momentum
-from sharnir.impulse.data import Scratch, State, StepContext
+from sharnir.impulse.data import INLINED, Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT, SCALAR_IMPULSES
 from sharnir.impulse.rows.assembly import (
@@ -28,8 +28,8 @@ from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import row_dot
 
 
-@wp.func(inline=True)
-def evaluate_end_pose(ctx: wp.ref[StepContext], with_gaps: int, dt: real, w: int):
+@wp.func(inline=INLINED)
+def evaluate_end_pose(ctx: Context, with_gaps: int, dt: real, w: int):
     """Evaluate the end configuration q ⊕ dt v_next: poses, scalar positions and, if with_gaps, errors of loop
     joints."""
     integrate_positions(ctx.tree, ctx.state.q, ctx.state.v_next, dt, ctx.state.q_next, w)
@@ -50,8 +50,8 @@ def evaluate_end_pose(ctx: wp.ref[StepContext], with_gaps: int, dt: real, w: int
         l += 1
 
 
-@wp.func(inline=True)
-def set_joint_targets(ctx: wp.ref[StepContext], z: array2, dt: real, w: int):
+@wp.func(inline=INLINED)
+def set_joint_targets(ctx: Context, z: array2, dt: real, w: int):
     """Target velocities of joint and scalar rows such that errors do not grow over the step, from where the trial
     velocities lead (M-36)."""
     k = int(0)
@@ -107,8 +107,8 @@ def update_joint_chord(layout: Layout, state: State, work: Scratch, dt: real, w:
     update_series(state.joint_chord, work.joint_target, 6 * layout.joints, w)
 
 
-@wp.func(inline=True)
-def set_scalar_targets(ctx: wp.ref[StepContext], z: array2, dt: real, w: int):
+@wp.func(inline=INLINED)
+def set_scalar_targets(ctx: Context, z: array2, dt: real, w: int):
     """Target velocities of scalars: bounds hold and compliant forces act by where positions go, not by what the linear
     row says."""
     l = int(0)
@@ -138,8 +138,8 @@ def set_scalar_targets(ctx: wp.ref[StepContext], z: array2, dt: real, w: int):
         l += 1
 
 
-@wp.func(inline=True)
-def compute_chord_residual(ctx: wp.ref[StepContext], dt: real, w: int):
+@wp.func(inline=INLINED)
+def compute_chord_residual(ctx: Context, dt: real, w: int):
     """z_residual ← residual of the momentum balance over the step, ρ = z_momentum + Wᵀp − zc(v) (M-33);
     returns |ρ|²."""
     chord_momenta(ctx.tree, ctx.here, ctx.state.v_next, dt, w)

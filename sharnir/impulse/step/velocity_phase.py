@@ -12,7 +12,7 @@ import warp as wp
 from sharnir.dynamics.aba import outward
 from sharnir.dynamics.momenta import add_tangent_momenta, tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import Scratch, State, StepContext
+from sharnir.impulse.data import INLINED, Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND
 from sharnir.impulse.rows.assembly import activate_late_scalars, set_velocity_bounds
@@ -92,8 +92,8 @@ def begin_velocity_phase(state: State, work: Scratch, w: int):
     set_item(state.report, ReportItem.PASS_COUNT, w, real(0.0))
 
 
-@wp.func(inline=True)
-def solve_impulses(ctx: wp.ref[StepContext], end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def solve_impulses(ctx: Context, end: wp.float64, w: int):
     """Solve for impulses at the present target velocities; restitution that would add energy is reduced and solved
     again (M-59)."""
     phase = get_int(ctx.work.status, Status.PHASE, w)
@@ -142,8 +142,8 @@ def solve_impulses(ctx: wp.ref[StepContext], end: wp.float64, w: int):
         put(ctx.work.status_real, StatusReal.RESTITUTION_SHARE, w, restitution_share)
 
 
-@wp.func(inline=True)
-def evaluate(ctx: wp.ref[StepContext], end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def evaluate(ctx: Context, end: wp.float64, w: int):
     """Evaluate where the impulses lead (velocities, residual, contact chords, end pose) and choose the next phase."""
     evaluate_motion(ctx, end, w)
     if get_int(ctx.work.status, Status.PHASE, w) == Phase.ITERATE:
@@ -154,8 +154,8 @@ def evaluate(ctx: wp.ref[StepContext], end: wp.float64, w: int):
     choose_phase(ctx, end, w)
 
 
-@wp.func(inline=True)
-def evaluate_motion(ctx: wp.ref[StepContext], end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def evaluate_motion(ctx: Context, end: wp.float64, w: int):
     """Velocities and momenta that the impulses lead to; in ITERATE also the squared residual of the momentum
     balance."""
     phase = get_int(ctx.work.status, Status.PHASE, w)
@@ -178,8 +178,8 @@ def evaluate_motion(ctx: wp.ref[StepContext], end: wp.float64, w: int):
             put(ctx.work.status_real, StatusReal.RESIDUAL2, w, compute_chord_residual(ctx, dt, w))
 
 
-@wp.func(inline=True)
-def choose_phase(ctx: wp.ref[StepContext], end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def choose_phase(ctx: Context, end: wp.float64, w: int):
     """Choose the next phase. A step starts from the chord correction of the previous one, and carries a small residual
     over to the next."""
     phase = get_int(ctx.work.status, Status.PHASE, w)
@@ -195,8 +195,8 @@ def choose_phase(ctx: wp.ref[StepContext], end: wp.float64, w: int):
     put_int(ctx.work.status, Status.PHASE, w, phase)
 
 
-@wp.func(inline=True)
-def apply_outcome(ctx: wp.ref[StepContext], outcome: int, e: IterationErrors, dt: real, w: int):
+@wp.func(inline=INLINED)
+def apply_outcome(ctx: Context, outcome: int, e: IterationErrors, dt: real, w: int):
     """Do what was decided after an iteration; returns the next `Phase`."""
     n = ctx.layout.dofs
     phase = int(Phase.ITERATE)
@@ -219,8 +219,8 @@ def apply_outcome(ctx: wp.ref[StepContext], outcome: int, e: IterationErrors, dt
     return phase
 
 
-@wp.func(inline=True)
-def next_phase(ctx: wp.ref[StepContext], dt: real, end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def next_phase(ctx: Context, dt: real, end: wp.float64, w: int):
     """Measure what an iteration left, decide what follows, do it: the next `Phase`. Scalar rows that came to act within
     the step are activated first, and the iteration is repeated with them."""
     e = measure_errors(ctx, dt, w)
@@ -236,8 +236,8 @@ def next_phase(ctx: wp.ref[StepContext], dt: real, end: wp.float64, w: int):
     return phase
 
 
-@wp.func(inline=True)
-def activate_scalars(ctx: wp.ref[StepContext], dt: real, w: int):
+@wp.func(inline=INLINED)
+def activate_scalars(ctx: Context, dt: real, w: int):
     """Activate scalars that came to act within the step; returns how many are new among its rows."""
     late_activations = get_int(ctx.work.status, Status.LATE_ACTIVATIONS, w)
     activated = int(0)
@@ -321,8 +321,8 @@ def reset_chord(layout: Layout, state: State, w: int):
     reset_series(state.joint_chord, 18 * layout.joints + 1, w)
 
 
-@wp.func(inline=True)
-def revert_to_linearised(ctx: wp.ref[StepContext], z: array2, dt: real, w: int):
+@wp.func(inline=INLINED)
+def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
     """Revert to the linearised step at its start, which loses energy and gains none."""
     d = int(0)
     while d < ctx.layout.dofs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import StepContext
+from sharnir.impulse.data import INLINED, Context
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS
 from sharnir.impulse.slots import (
     BLOCK_ROWS,
@@ -48,8 +48,8 @@ from sharnir.kernels.lanes import MAX_LANE_ROWS, allocate_shared, lane_sum
 from sharnir.kernels.types import array2, real, vec2, vec4
 
 
-@wp.func(inline=True)
-def _sweep(ctx: wp.ref[StepContext], x0: LaneIterate, loop0: SweepLoop, w: int):
+@wp.func(inline=INLINED)
+def _sweep(ctx: Context, x0: LaneIterate, loop0: SweepLoop, w: int):
     x = x0
     loop = loop0
     x.p_old = x.p
@@ -60,8 +60,8 @@ def _sweep(ctx: wp.ref[StepContext], x0: LaneIterate, loop0: SweepLoop, w: int):
     return swept, loop
 
 
-@wp.func(inline=True)
-def _restart(ctx: wp.ref[StepContext], x0: LaneIterate, loop0: SweepLoop, w: int):
+@wp.func(inline=INLINED)
+def _restart(ctx: Context, x0: LaneIterate, loop0: SweepLoop, w: int):
     """Start the acceleration anew where one thread does, which first tries whether a few sweeps are enough."""
     x = x0
     loop = loop0
@@ -74,8 +74,8 @@ def _restart(ctx: wp.ref[StepContext], x0: LaneIterate, loop0: SweepLoop, w: int
     return x, loop
 
 
-@wp.func(inline=True)
-def _extrapolate(ctx: wp.ref[StepContext], x0: LaneIterate, loop0: SweepLoop, w: int):
+@wp.func(inline=INLINED)
+def _extrapolate(ctx: Context, x0: LaneIterate, loop0: SweepLoop, w: int):
     x = x0
     loop = loop0
     if loop.accelerate == 1 and loop.n != x.restart_at:
@@ -97,8 +97,8 @@ def _extrapolate(ctx: wp.ref[StepContext], x0: LaneIterate, loop0: SweepLoop, w:
 iterate_pgs_registers = make_pgs_loop("iterate_pgs_registers", LaneIterate, _sweep, _restart, _extrapolate)
 
 
-@wp.func(inline=True)
-def run_pgs_gpu(ctx: wp.ref[StepContext], z: array2, end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def run_pgs_gpu(ctx: Context, z: array2, end: wp.float64, w: int):
     """Assign rows to lanes and run the loop in registers. Returns the number of sweeps, the last change, N s, and the
     `StopReason`, UNFINISHED where the rows do not fit into registers."""
     n = int(0)
@@ -117,8 +117,8 @@ def run_pgs_gpu(ctx: wp.ref[StepContext], z: array2, end: wp.float64, w: int):
     return n, worst, reason
 
 
-@wp.func(inline=True)
-def load_lanes(ctx: wp.ref[StepContext], lane_rows: LaneRows, z: array2, shared: array2, w: int):
+@wp.func(inline=INLINED)
+def load_lanes(ctx: Context, lane_rows: LaneRows, z: array2, shared: array2, w: int):
     """Unknowns of a lane from memory; shared memory is filled, and the contacts' warm start applied once a step."""
     x = LaneIterate()
     x.rows = lane_rows
@@ -138,8 +138,8 @@ def load_lanes(ctx: wp.ref[StepContext], lane_rows: LaneRows, z: array2, shared:
     return x
 
 
-@wp.func(inline=True)
-def run_pgs_registers(ctx: wp.ref[StepContext], lane_rows: LaneRows, z: array2, end: wp.float64, w: int):
+@wp.func(inline=INLINED)
+def run_pgs_registers(ctx: Context, lane_rows: LaneRows, z: array2, end: wp.float64, w: int):
     """Sweep in registers, all rows assigned to lanes. Returns the number of sweeps, the last change, N s, and the
     `StopReason`."""
     x = load_lanes(ctx, lane_rows, z, allocate_shared(z), w)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Scratch, StepContext
+from sharnir.impulse.data import INLINED, Context, Scratch
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT_ROW, CONTACT_IMPULSES, SATURATION_EXCESS, SCALAR_IMPULSES
 from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, Mu
@@ -103,8 +103,8 @@ def load_row_impulses(layout: Layout, work: Scratch, lane_rows: LaneRows, p: arr
     return contact_impulses, scalar_impulses
 
 
-@wp.func(inline=True)
-def store_row_impulses(ctx: wp.ref[StepContext], x: LaneIterate, p: array2, w: int):
+@wp.func(inline=INLINED)
+def store_row_impulses(ctx: Context, x: LaneIterate, p: array2, w: int):
     """Store this lane's impulses to p: of its two contact rows, and the four of its scalar row."""
     if lane_index() < x.rows.scalars:
         l = get_int(ctx.work.active_scalars, 1 + lane_index(), w)
@@ -195,8 +195,8 @@ def apply_warm_start(layout: Layout, work: Scratch, lane_rows: LaneRows, z0: vec
     return z
 
 
-@wp.func(inline=True)
-def sweep_scalars_registers(ctx: wp.ref[StepContext], x0: LaneIterate, w: int):
+@wp.func(inline=INLINED)
+def sweep_scalars_registers(ctx: Context, x0: LaneIterate, w: int):
     """Sweep the active scalar rows once in registers. Returns the largest change of an impulse, N s, and the
     unknowns."""
     wide = dense_width(ctx.layout)
@@ -238,8 +238,8 @@ def sweep_scalars_registers(ctx: wp.ref[StepContext], x0: LaneIterate, w: int):
     return worst, x
 
 
-@wp.func(inline=True)
-def sweep_registers(ctx: wp.ref[StepContext], x0: LaneIterate, w: int):
+@wp.func(inline=INLINED)
+def sweep_registers(ctx: Context, x0: LaneIterate, w: int):
     """One sweep over all rows in registers, in the order of `sweep`; the rows of the next contact are fetched while one
     is solved. Returns the largest change of an impulse, N s, and the unknowns."""
     wide = dense_width(ctx.layout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Scratch, StepContext, make_iterate
+from sharnir.impulse.data import INLINED, Context, Scratch, make_iterate
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_velocity, multiply_contact_rows
 from sharnir.impulse.slots import ContactMass, Half, IslandVelocity, Mu
@@ -26,8 +26,8 @@ def regularisation_of(work: Scratch, c: int, w: int):
     return ISLAND_REGULARISATION * wp.where(effective_mass > real(0.0), real(1.0) / effective_mass, real(1.0))
 
 
-@wp.func(inline=True)
-def evaluate_island_velocities(ctx: wp.ref[StepContext], z: array2, direction: int, w: int):
+@wp.func(inline=INLINED)
+def evaluate_island_velocities(ctx: Context, z: array2, direction: int, w: int):
     """Evaluate velocities of all rows of the island at z, of contacts minus their targets; with direction = 1, z is a
     search direction and the change of the velocities along it is stored."""
     i = int(1)
@@ -142,8 +142,8 @@ def add_scalar_hessian(plan: Layout, work: Scratch, l: int, G: real, n: int, w: 
         i += 1
 
 
-@wp.func(inline=True)
-def assemble_newton_system(ctx: wp.ref[StepContext], n: int, z: array2, w: int):
+@wp.func(inline=INLINED)
+def assemble_newton_system(ctx: Context, n: int, z: array2, w: int):
     """Assemble the Hessian H = 1 + Σ Wᵀ G W and minus the gradient at z, at which velocities have been evaluated
     (M-61). z_direction is used as scratch. n: coordinates of the island."""
     k = int(0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Scratch, StepContext, make_iterate
+from sharnir.impulse.data import INLINED, Context, Scratch, make_iterate
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SATURATION_EXCESS, SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse
@@ -47,8 +47,8 @@ MAX_ISLANDS_SOLVED = 8  # in one call
 TOL_NEWTON_STEP = wp.constant(real(1.0e-9))  # of |z − z₀|: a full step shorter than this ends Newton's method
 
 
-@wp.func(inline=True)
-def apply_island_impulses(ctx: wp.ref[StepContext], sign: real, z: array2, p: array2, w: int):
+@wp.func(inline=INLINED)
+def apply_island_impulses(ctx: Context, sign: real, z: array2, p: array2, w: int):
     """z += sign · Wᵀ p of the island's contacts, without torsional and rolling friction, and of its scalar rows."""
     i = int(1)
     while i <= get_int(ctx.work.island_contacts, 0, w):
@@ -176,8 +176,8 @@ def store_island_impulses(plan: Layout, work: Scratch, p: array2, w: int):
         i += 1
 
 
-@wp.func(inline=True)
-def minimise_island(ctx: wp.ref[StepContext], n: int, z: array2, p: array2, w: int):
+@wp.func(inline=INLINED)
+def minimise_island(ctx: Context, n: int, z: array2, p: array2, w: int):
     """Newton's method with line search at fixed slip lifts; z is moved, and impulses are stored if it converges. n:
     coordinates of the island."""
     step = int(0)
@@ -210,8 +210,8 @@ def minimise_island(ctx: wp.ref[StepContext], n: int, z: array2, p: array2, w: i
             store_island_impulses(ctx.layout, ctx.work, p, w)
 
 
-@wp.func(inline=True)
-def update_slip_lift(ctx: wp.ref[StepContext], z: array2, w: int):
+@wp.func(inline=INLINED)
+def update_slip_lift(ctx: Context, z: array2, w: int):
     """Update the slip lift μ|s_t| of every contact at z (M-62); returns the largest change as an impulse, N s."""
     worst = real(0.0)
     evaluate_island_velocities(ctx, z, 0, w)
@@ -229,8 +229,8 @@ def update_slip_lift(ctx: wp.ref[StepContext], z: array2, w: int):
     return worst
 
 
-@wp.func(inline=True)
-def solve_islands(ctx: wp.ref[StepContext], epsilon: real, z: array2, p: array2, w: int):
+@wp.func(inline=INLINED)
+def solve_islands(ctx: Context, epsilon: real, z: array2, p: array2, w: int):
     """Solve every island that holds a light contact not converged to ε, if it has at most MAX_ISLAND_DOFS coordinates,
     by convex Newton (M-61, M-62); z and p are updated."""
     build_islands(ctx.layout, ctx.state, ctx.work, w)
