@@ -14,15 +14,16 @@ from sharnir.impulse.slots import ContactKey, PrevContact
 from sharnir.scenes.parts import about, turned
 
 G = 9.81  # m/s²
-SHARED = Path(__file__).parents[2] / "shared" / "validation" / "refs.json"
+REFERENCES = Path(__file__).parent / "data" / "contact_references.json"
 ALONG_Y = about((1.0, 0.0, 0.0), -np.pi / 2)  # turns z to y
 HALF_HOOP = 0.05  # m, half the width of rollers
 ROLLERS = {"sphere": 0.4, "cyl": 0.5, "hoop": 1.0}  # k = I/(m r²)
 
 
 def references() -> dict:
-    """Published and closed-form values, where they are at hand."""
-    return json.loads(SHARED.read_text(encoding="utf-8")) if SHARED.exists() else {}
+    """Published and closed-form values."""
+    values: dict = json.loads(REFERENCES.read_text(encoding="utf-8"))
+    return values
 
 
 def stuff(friction: float = 0.5, **kw) -> sh.Material:

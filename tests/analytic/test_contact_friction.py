@@ -1,4 +1,4 @@
-"""Sliding, rolling and spinning friction against closed forms (refs.json, closed_forms)."""
+"""Sliding, rolling and spinning friction against closed forms (contact_references.json, closed_forms)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from measures import both
 import sharnir as sh
 from sharnir.scenes.parts import about, turned
 
-CLOSED = references().get("closed_forms", {})
+CLOSED = references()["closed_forms"]
 STEPS = (0.004, 0.002, 0.001)
 kinds = pytest.mark.parametrize("kind", list(ROLLERS))
 
@@ -23,9 +23,8 @@ def shrinking(errors: dict[float, float], at_1_ms: float) -> None:
         assert error <= at_1_ms * dt / 0.001, errors
 
 
-@pytest.mark.skipif(not CLOSED, reason="shared references are not here")
 def test_closed_forms_used_here_are_those_of_the_reference():
-    """Formulas of this file give the numbers of refs.json."""
+    """Formulas of this file give the numbers of contact_references.json."""
     c = CLOSED
     assert c["slide_stop"]["t"] == pytest.approx(2 / (0.3 * G)) and c["slide_stop"]["d"] == pytest.approx(4 / (0.6 * G))
     assert c["incline"]["stick_deg"] == pytest.approx(degrees(atan(0.5)))
@@ -93,7 +92,7 @@ def test_a_box_sticks_or_slides_either_side_of_the_angle(solver, mu, beside):
 
 @both
 def test_acceleration_on_an_incline_of_35_degrees(solver):
-    """refs.json, incline: 1.60884 m/s² at μ = 0.5."""
+    """contact_references.json, incline: 1.60884 m/s² at μ = 0.5."""
     a, angle = G * (sin(radians(35)) - 0.5 * cos(radians(35))), radians(35)
     errors = {}
     for dt in STEPS:
@@ -149,9 +148,9 @@ def test_rolling_down_an_incline_slips_beyond_the_limit(solver, kind, beside):
 @both
 @kinds
 def test_rolling_friction_stops_a_roller(solver, kind):
-    """Torque δN: it decelerates by (δ/r) g/(1+k) (sphere: refs.json, rolling_friction) and stops after v0²/2 of that.
-
-    A cylinder touches along a line; its points share the normal force, so that the sum of torques is the same."""
+    """Torque δN: it decelerates by (δ/r) g/(1+k) (sphere: contact_references.json, rolling_friction) and stops after v0²/2 of
+    that.
+        A cylinder touches along a line; its points share the normal force, so that the sum of torques is the same."""
     r, delta, v0, k = 0.1, 0.002, 1.0, ROLLERS[kind]
     decel = delta / r * G / (1 + k)
     far, speeds = {}, {}
@@ -188,7 +187,7 @@ def test_rolling_friction_holds_a_ball_on_a_gentle_slope(solver, beside):
 
 @both
 def test_spinning_friction_stops_a_ball(solver):
-    """Torque bN about the normal: α = b g/(k r²), t = ω0/α = 2.0387 s (refs.json, spin_friction)."""
+    """Torque bN about the normal: α = b g/(k r²), t = ω0/α = 2.0387 s (contact_references.json, spin_friction)."""
     late, slow = {}, {}
     for dt in STEPS:
         scene = ground(stuff(0.5, spinning=0.01))
@@ -206,8 +205,8 @@ def test_spinning_friction_stops_a_ball(solver):
 
 @both
 def test_a_spinning_disc_on_its_face(solver):
-    """Rigid points carry its weight somewhere between a uniform pressure (α = 4μg/3R = 78.48 1/s², refs.json) and the
-    rim (α = 2μg/R); it neither walks nor tips."""
+    """Rigid points carry its weight somewhere between a uniform pressure (α = 4μg/3R = 78.48 1/s², contact_references.json) and
+    the rim (α = 2μg/R); it neither walks nor tips."""
     mu, R, w0 = 0.3, 0.05, 20.0
     scene = ground(stuff(mu))
     disc = sh.Cylinder(radius=R, length=0.02, material=stuff(mu))
@@ -243,7 +242,7 @@ def test_a_spinning_prism_on_its_corners(solver, points):
 @pytest.mark.parametrize("slender", [0.5, 0.8])
 @pytest.mark.parametrize("share", [0.95, 1.05])
 def test_a_box_pushed_at_its_top_tips_or_slides(solver, slender, share):
-    """It tips iff μ > w/(2h) (refs.json, tip_vs_slide): the push is 3 % above the least that moves it."""
+    """It tips iff μ > w/(2h) (contact_references.json, tip_vs_slide): the push is 3 % above the least that moves it."""
     w = 0.2
     h = w / slender
     mu = share * w / (2 * h)

@@ -11,7 +11,7 @@ from measures import both
 
 import sharnir as sh
 
-CLOSED = references().get("closed_forms", {})
+CLOSED = references()["closed_forms"]
 
 
 def two_balls(m, v, e, across=0.0, mu=0.0, gravity=0.0):
@@ -42,7 +42,6 @@ def test_two_bodies_leave_as_newton_says(solver, dt, e, m):
 
 
 @both
-@pytest.mark.skipif(not CLOSED, reason="shared references are not here")
 def test_two_bodies_as_the_reference_says(solver):
     ref = CLOSED["impact_2body"]
     sim = sh.Simulation(two_balls(ref["m"], ref["v"], ref["e"]), solver=solver, dt=0.001)
@@ -84,8 +83,8 @@ def bounce_errors(solver, dt, e=0.5, h=1.0, bounces=3):
 
 @both
 def test_a_ball_bounces_to_e_squared_of_its_height(solver):
-    """Apexes h e^(2n), the first to 1 % at 1 ms (refs.json, bounce: h1). An impact happens at most a step's fall above
-    the plane, v_n dt, of which 1 − e² stays in the apex; such errors add up, and shrink with the step."""
+    """Apexes h e^(2n), the first to 1 % at 1 ms (contact_references.json, bounce: h1). An impact happens at most a step's fall
+    above the plane, v_n dt, of which 1 − e² stays in the apex; such errors add up, and shrink with the step."""
     heights, times, _ = bounce_errors(solver, 0.001)
     assert heights[0] < 0.01 and times[:2].max() < 0.01
     for dt in (0.004, 0.001, 0.00025):
@@ -100,7 +99,7 @@ def test_a_ball_bounces_to_e_squared_of_its_height(solver):
 @both
 @pytest.mark.parametrize("e", [0.5, 0.8])
 def test_a_bouncing_ball_comes_to_rest_in_finite_time(solver, e):
-    """√(2h/g)(1 + e)/(1 − e), for e = 0.5 the t_total of refs.json; then it rests for good."""
+    """√(2h/g)(1 + e)/(1 − e), for e = 0.5 the t_total of contact_references.json; then it rests for good."""
     total = np.sqrt(2 / G) * (1 + e) / (1 - e)
     errors = []
     for dt in (0.001, 0.00025):

@@ -1,4 +1,4 @@
-"""Published benchmarks: SimBenchmark's rolling and 666 scenes, Gazebo's tumbling boxes (refs.json)."""
+"""Published benchmarks: SimBenchmark's rolling and 666 scenes, Gazebo's tumbling boxes (contact_references.json)."""
 
 from __future__ import annotations
 

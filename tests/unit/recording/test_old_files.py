@@ -20,7 +20,7 @@ from sharnir.recording.layout import layout_of_file
 from sharnir.recording.write.captures import Capture
 from sharnir.simulation.state_names import FORMAT, FORMAT_1
 
-FOLDER = Path(__file__).parents[1] / "data" / "recordings"
+FOLDER = Path(__file__).parents[2] / "data" / "recordings"
 STEPS = {"pendulum": 200, "pile": 120, "linkage": 120}
 NEAR = 1e-6  # m, rad, m/s or rad/s: what numerics that changed may do to these runs, none of which is chaotic
 

@@ -31,7 +31,7 @@ def results() -> dict[str, Array]:
 
 def run(code: str, *arguments: str, precision: str = "double") -> subprocess.CompletedProcess[str]:
     """Run Python code in a process of its own, with the modules of the tests at hand."""
-    paths = [str(HERE), str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(HERE), str(HERE.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     env = os.environ | {"SHARNIR_PRECISION": precision, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
