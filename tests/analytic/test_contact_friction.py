@@ -148,7 +148,7 @@ def test_rolling_down_an_incline_slips_beyond_the_limit(solver, kind, beside):
 @both
 @kinds
 def test_rolling_friction_stops_a_roller(solver, kind):
-    """Torque δN: it decelerates by (δ/r) g/(1+k) (sphere: contact_references.json, rolling_friction) and stops after v0²/2 of
+    """Torque δN: it decelerates by (δ/r) g/(1+k) (sphere: the references, rolling_friction) and stops after v0²/2 of
     that.
         A cylinder touches along a line; its points share the normal force, so that the sum of torques is the same."""
     r, delta, v0, k = 0.1, 0.002, 1.0, ROLLERS[kind]
@@ -205,7 +205,7 @@ def test_spinning_friction_stops_a_ball(solver):
 
 @both
 def test_a_spinning_disc_on_its_face(solver):
-    """Rigid points carry its weight somewhere between a uniform pressure (α = 4μg/3R = 78.48 1/s², contact_references.json) and
+    """Rigid points carry its weight somewhere between a uniform pressure (α = 4μg/3R = 78.48 1/s², the references) and
     the rim (α = 2μg/R); it neither walks nor tips."""
     mu, R, w0 = 0.3, 0.05, 20.0
     scene = ground(stuff(mu))

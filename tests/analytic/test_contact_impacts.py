@@ -83,7 +83,7 @@ def bounce_errors(solver, dt, e=0.5, h=1.0, bounces=3):
 
 @both
 def test_a_ball_bounces_to_e_squared_of_its_height(solver):
-    """Apexes h e^(2n), the first to 1 % at 1 ms (contact_references.json, bounce: h1). An impact happens at most a step's fall
+    """Apexes h e^(2n), the first to 1 % at 1 ms (the references, bounce: h1). An impact happens at most a step's fall
     above the plane, v_n dt, of which 1 − e² stays in the apex; such errors add up, and shrink with the step."""
     heights, times, _ = bounce_errors(solver, 0.001)
     assert heights[0] < 0.01 and times[:2].max() < 0.01
