@@ -42,7 +42,7 @@ SCALAR_INT_FIELDS = {
     "scalar_motor": "motor",
     "scalar_is_summand": "needed",
 }
-LINE_REALS = {"scalar_lower": "lower", "scalar_upper": "upper", "scalar_friction": "friction"}
+SCALAR_REAL_FIELDS = {"scalar_lower": "lower", "scalar_upper": "upper", "scalar_friction": "friction"}
 MAX_DELASSUS_ROWS = 96  # rows of the largest dense Delassus matrix
 
 
@@ -162,7 +162,7 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
         "dof_root": np.repeat(roots, np.diff(model.dof_start)),
     }  # fmt: skip
     integers |= {field: [r[fact] for r in rows] for field, fact in SCALAR_INT_FIELDS.items()}
-    reals: dict[str, Any] = {field: [r[fact] for r in rows] for field, fact in LINE_REALS.items()}
+    reals: dict[str, Any] = {field: [r[fact] for r in rows] for field, fact in SCALAR_REAL_FIELDS.items()}
     reals["scalar_ratio"] = [x for r in rows for x in r["ratio"]]
     reals |= {name: getattr(model, name) for name in ("motor_max_force", "motor_max_speed", "motor_response")}
     integers |= lay_out_bilateral(model, builder, joints, integers)

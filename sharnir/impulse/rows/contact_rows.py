@@ -217,12 +217,12 @@ def set_contact_targets(ctx: Context, c: int, z_free: array2, dt: real, w: int):
 
 
 @wp.func
-def root_of_shape(plan: Layout, shape: int):
+def root_of_shape(layout: Layout, shape: int):
     """Root link of the tree that carries a shape; −1 for the world."""
-    link = plan.contact_model.geo.link[shape]
+    link = layout.contact_model.geo.link[shape]
     if link < 0:  # a belt round what is fixed moves its sprocket
-        link = plan.contact_model.sprocket[shape]
+        link = layout.contact_model.sprocket[shape]
     root = int(-1)
     if link >= 0:
-        root = plan.link_root[link]
+        root = layout.link_root[link]
     return root

@@ -19,24 +19,24 @@ from sharnir.kernels.vector_ops import clear
 
 
 @wp.func
-def deactivate_trees(plan: Layout, work: Scratch, w: int):
+def deactivate_trees(layout: Layout, work: Scratch, w: int):
     """Mark all kinematic trees inactive."""
     i = int(0)
-    while i < plan.links:
+    while i < layout.links:
         put_int(work.active_tree, i, w, 0)
         i += 1
 
 
 @wp.func
-def freeze_contacts(plan: Layout, work: Scratch, w: int):
+def freeze_contacts(layout: Layout, work: Scratch, w: int):
     """Mark all trees inactive and exclude (freeze) all contacts from sweeps."""
-    deactivate_trees(plan, work, w)
+    deactivate_trees(layout, work, w)
     c = int(0)
     while c < contact_count(work, w):
         put_int(work.frozen, c, w, 1)
         c += 1
     i = int(0)
-    while i < plan.links:
+    while i < layout.links:
         put_int(work.tree_untouched, i, w, 1)
         i += 1
     put_int(work.active_contacts, 0, w, 0)
@@ -59,11 +59,11 @@ def activate_trees(work: Scratch, c: int, w: int):
 
 
 @wp.func
-def activate_scalar_trees(plan: Layout, work: Scratch, l: int, w: int):
+def activate_scalar_trees(layout: Layout, work: Scratch, l: int, w: int):
     """Mark all trees that scalar row l moves active."""
     k = int(0)
-    while k < plan.scalar_row_length[l]:
-        put_int(work.active_tree, root_of_scalar(plan, l, k), w, 1)
+    while k < layout.scalar_row_length[l]:
+        put_int(work.active_tree, root_of_scalar(layout, l, k), w, 1)
         k += 1
 
 
@@ -95,7 +95,7 @@ def sweep_frozen(ctx: Context, x: Iterate, w: int):
 
 
 @wp.func
-def activate_changed_frozen(plan: Layout, work: Scratch, threshold: real, w: int):
+def activate_changed_frozen(layout: Layout, work: Scratch, threshold: real, w: int):
     """Activate the trees of frozen contacts that changed by more than `threshold` in `sweep_frozen`. Returns how many
     trees."""
     newly_active = int(0)
@@ -108,7 +108,7 @@ def activate_changed_frozen(plan: Layout, work: Scratch, threshold: real, w: int
 
 
 @wp.func
-def unfreeze_contacts(plan: Layout, work: Scratch, p: array2, w: int):
+def unfreeze_contacts(layout: Layout, work: Scratch, p: array2, w: int):
     """Unfreeze the contacts of active trees: add them to the active list with zero search directions, and their trees'
     coordinates to those touched."""
     count = get_int(work.active_contacts, 0, w)
@@ -119,20 +119,20 @@ def unfreeze_contacts(plan: Layout, work: Scratch, p: array2, w: int):
                 put_int(work.frozen, c, w, 0)
                 count += 1
                 put_int(work.active_contacts, count, w, c)
-                at = plan.contact_p_start + CONTACT_IMPULSES * c
+                at = layout.contact_p_start + CONTACT_IMPULSES * c
                 k = int(0)
                 while k < CONTACT_IMPULSES:
                     put(work.p_direction, at + k, w, real(0.0))
                     put(work.p_old, at + k, w, get(p, at + k, w))
                     k += 1
-                touch_tree_dofs(plan, work, c, 0, w)
-                touch_tree_dofs(plan, work, c, 1, w)
+                touch_tree_dofs(layout, work, c, 0, w)
+                touch_tree_dofs(layout, work, c, 1, w)
         c += 1
     put_int(work.active_contacts, 0, w, count)
 
 
 @wp.func
-def touch_tree_dofs(plan: Layout, work: Scratch, c: int, side: int, w: int):
+def touch_tree_dofs(layout: Layout, work: Scratch, c: int, side: int, w: int):
     """Add the coordinates of the tree of body `side` (0, 1) of contact c to those that sweeps touch, with zero search
     directions."""
     root = get_int(work.contact_trees, 2 * c + side, w)
@@ -140,8 +140,8 @@ def touch_tree_dofs(plan: Layout, work: Scratch, c: int, side: int, w: int):
         if get_int(work.tree_untouched, root, w) == 1:
             put_int(work.tree_untouched, root, w, 0)
             count = get_int(work.touched_dofs, 0, w)
-            d = plan.tree_first_dof[root]
-            while d < plan.tree_first_dof[root] + plan.tree_dof_count[root]:
+            d = layout.tree_first_dof[root]
+            while d < layout.tree_first_dof[root] + layout.tree_dof_count[root]:
                 count += 1
                 put_int(work.touched_dofs, count, w, d)
                 put(work.z_direction, d, w, real(0.0))
@@ -189,7 +189,7 @@ def save_impulse3(work: Scratch, p: array2, at: int, w: int):
 
 
 @wp.func
-def extrapolate_active(plan: Layout, work: Scratch, beta: real, z: array2, p: array2, w: int):
+def extrapolate_active(layout: Layout, work: Scratch, beta: real, z: array2, p: array2, w: int):
     """Accelerate (`extrapolate`) the impulses of active contacts and the coordinates they touch by β."""
     extrapolate_indexed_blocks(
         p,
@@ -197,21 +197,21 @@ def extrapolate_active(plan: Layout, work: Scratch, beta: real, z: array2, p: ar
         work.p_direction,
         beta,
         work.active_contacts,
-        plan.contact_p_start,
+        layout.contact_p_start,
         CONTACT_IMPULSES,
-        plan.max_contact_rows,
+        layout.max_contact_rows,
         w,
     )
     extrapolate_indexed_blocks(z, work.z_old, work.z_direction, beta, work.touched_dofs, 0, 1, 1, w)
 
 
 @wp.func
-def restart_acceleration(plan: Layout, work: Scratch, z: array2, p: array2, w: int):
+def restart_acceleration(layout: Layout, work: Scratch, z: array2, p: array2, w: int):
     """Restart the acceleration: zero search directions, and take present impulses and coordinates as those before the
     sweep."""
-    clear(work.p_direction, plan.impulses, w)
-    clear(work.z_direction, plan.z_size, w)
+    clear(work.p_direction, layout.impulses, w)
+    clear(work.z_direction, layout.z_size, w)
     copy_indexed_blocks(
-        p, work.p_old, work.active_contacts, plan.contact_p_start, CONTACT_IMPULSES, plan.max_contact_rows, w
+        p, work.p_old, work.active_contacts, layout.contact_p_start, CONTACT_IMPULSES, layout.max_contact_rows, w
     )
     copy_indexed_blocks(z, work.z_old, work.touched_dofs, 0, 1, 1, w)

@@ -26,12 +26,12 @@ NEWTON_REGULARISATION = wp.constant(real(1.0e-5))  # of a row's diagonal, added 
 
 
 @wp.func
-def newton_applies(plan: Layout, work: Scratch, w: int):
+def newton_applies(layout: Layout, work: Scratch, w: int):
     """Whether bounds and dry friction are the only kinds on the active scalar rows."""
     applies = int(1)
     k = int(0)
     while k < active_scalar_count(work, w):
-        if (plan.scalar_row_kinds[get_int(work.active_scalars, 1 + k, w)] & ~(BOUND | FRICTION)) != 0:
+        if (layout.scalar_row_kinds[get_int(work.active_scalars, 1 + k, w)] & ~(BOUND | FRICTION)) != 0:
             applies = 0
         k += 1
     return applies == 1
@@ -51,10 +51,10 @@ def unprojected_impulse(work: Scratch, c: int, p: vec3, s: vec3, w: int):
 
 
 @wp.func
-def scalar_mode(plan: Layout, work: Scratch, l: int, row: int, at: int, w: int):
+def scalar_mode(layout: Layout, work: Scratch, l: int, row: int, at: int, w: int):
     """Mode of scalar row l, and its friction impulse where the mode determines it. row: its place among rows; at: where
     its impulses start in row_impulse."""
-    kinds = plan.scalar_row_kinds[l]
+    kinds = layout.scalar_row_kinds[l]
     K = get(work.scalar_K, l, w)
     friction_bound = real(0.0)
     impulse = get(work.row_impulse, at, w)
@@ -111,7 +111,7 @@ def split_scalar_impulse(work: Scratch, mode: int, friction: real, at: int, w: i
 
 
 @wp.func
-def update_active_set(plan: Layout, work: Scratch, n: int, w: int):
+def update_active_set(layout: Layout, work: Scratch, n: int, w: int):
     """Update the active set from the last sweep: modes of all contacts and scalar rows; impulses of inactive rows are
     removed. Returns 1 if no mode differs from those of the last factorisation, so that its LU is still valid."""
     contacts = contact_count(work, w)
@@ -127,11 +127,11 @@ def update_active_set(plan: Layout, work: Scratch, n: int, w: int):
     while k < active_scalar_count(work, w):
         l = get_int(work.active_scalars, 1 + k, w)
         at = 3 * contacts + 4 * k
-        mode, friction = scalar_mode(plan, work, l, 3 * contacts + k, at, w)
+        mode, friction = scalar_mode(layout, work, l, 3 * contacts + k, at, w)
         if mode != get_int(work.newton_scalar_mode, k, w):
             unchanged = 0
             put_int(work.newton_scalar_mode, k, w, mode)
-        if (plan.scalar_row_kinds[l] & FRICTION) != 0:
+        if (layout.scalar_row_kinds[l] & FRICTION) != 0:
             split_scalar_impulse(work, mode, friction, at, w)
         k += 1
     c = int(0)
@@ -271,12 +271,12 @@ def set_newton_rhs(work: Scratch, m: int, w: int):
 
 
 @wp.func
-def newton_step(plan: Layout, work: Scratch, w: int):
+def newton_step(layout: Layout, work: Scratch, w: int):
     """One semismooth Newton step: impulses and velocities of all rows ← those of the linear system of the active set
     (M-64). The LU factors are kept while the active set does not change."""
     n = pad_to_four(row_count(work, w))
     contacts = contact_count(work, w)
-    unchanged = update_active_set(plan, work, n, w)
+    unchanged = update_active_set(layout, work, n, w)
     m = list_active_rows(work, w)
     if m > 0:
         if unchanged == 0:

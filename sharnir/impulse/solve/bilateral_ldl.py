@@ -35,20 +35,20 @@ def scatter(ctx: Context, start: int, length: int, first: int, factor: real, w: 
 
 
 @wp.func
-def wipe(plan: Layout, work: Scratch, length: int, first: int, w: int):
+def wipe(layout: Layout, work: Scratch, length: int, first: int, w: int):
     """Clear the dense scratch row where a sparse row has entries."""
     k = int(0)
     while k < length:
-        put(work.dense_row, plan.index[first + k], w, real(0.0))
+        put(work.dense_row, layout.index[first + k], w, real(0.0))
         k += 1
 
 
 @wp.func
-def compliance_of(plan: Layout, work: Scratch, b: int, w: int):
+def compliance_of(layout: Layout, work: Scratch, b: int, w: int):
     """γ of compliant bilateral row b, 1/kg; 0 for a rigid one."""
     gamma = real(0.0)
-    if plan.bilateral_kind[b] == COMPLIANT_ROW:
-        gamma = get(work.compliant_gamma, plan.bilateral_source[b], w)
+    if layout.bilateral_kind[b] == COMPLIANT_ROW:
+        gamma = get(work.compliant_gamma, layout.bilateral_source[b], w)
     return gamma
 
 
@@ -174,7 +174,7 @@ def track_pivot_ratio(ctx: Context, b: int, diagonal: real, pivot: real, update_
 
 
 @wp.func
-def inverse_pivot(plan: Layout, state: State, b: int, diagonal: real, pivot: real, w: int):
+def inverse_pivot(layout: Layout, state: State, b: int, diagonal: real, pivot: real, w: int):
     """1/pivot of a row that acts, else 0 (M-47).
 
     A joint's row whose running pivot ratio is at most MIN_PIVOT_RATIO gets no impulse: a planar linkage whose axes are
@@ -185,12 +185,12 @@ def inverse_pivot(plan: Layout, state: State, b: int, diagonal: real, pivot: rea
     pivot_ratio = real(1.0)
     min_pivot = TOL_DEPENDENT * diagonal
     regularisation = real(0.0)
-    if plan.bilateral_kind[b] == MOTOR_ROW:
+    if layout.bilateral_kind[b] == MOTOR_ROW:
         pivot_ratio = wp.max(item(state.pivot_ratio, b, w), real(0.0))
         min_pivot = wp.max(min_pivot, DEAD_END_RATIO * pivot_ratio * diagonal)
-    elif plan.bilateral_free_K[b] > real(0.0):
+    elif layout.bilateral_free_K[b] > real(0.0):
         pivot_ratio = wp.max(item(state.pivot_ratio, b, w), real(0.0))
-        regularisation = real(plan.is_maximal) * PIVOT_DAMPING * pivot_ratio * plan.bilateral_free_K[b]
+        regularisation = real(layout.is_maximal) * PIVOT_DAMPING * pivot_ratio * layout.bilateral_free_K[b]
     inverse = real(0.0)
     if pivot > min_pivot and pivot_ratio > MIN_PIVOT_RATIO:
         inverse = pivot / (pivot * pivot + regularisation * regularisation)
@@ -198,15 +198,15 @@ def inverse_pivot(plan: Layout, state: State, b: int, diagonal: real, pivot: rea
 
 
 @wp.func
-def bilateral_rank(plan: Layout, work: Scratch, w: int):
+def bilateral_rank(layout: Layout, work: Scratch, w: int):
     """Rank of B: number of bilateral rows that act."""
-    return get_int(work.rank_before, plan.bilaterals, w)
+    return get_int(work.rank_before, layout.bilaterals, w)
 
 
 @wp.func
-def solve_ldl(plan: Layout, work: Scratch, w: int):
+def solve_ldl(layout: Layout, work: Scratch, w: int):
     """x ← (W_B W_Bᵀ + Γ)⁻¹ x over the rows that act, by the LDLᵀ factors."""
-    rank = bilateral_rank(plan, work, w)
+    rank = bilateral_rank(layout, work, w)
     c = int(0)
     while c < rank:
         left = get_int(work.L_first_column, c, w)
@@ -233,10 +233,10 @@ def solve_ldl(plan: Layout, work: Scratch, w: int):
 
 
 @wp.func
-def bilateral_velocity_error(plan: Layout, work: Scratch, b: int, z: array2, p: array2, w: int):
+def bilateral_velocity_error(layout: Layout, work: Scratch, b: int, z: array2, p: array2, w: int):
     """Target velocity of bilateral row b minus its velocity W z (and minus γ p of a compliant row)."""
-    kind = plan.bilateral_kind[b]
-    source = plan.bilateral_source[b]
+    kind = layout.bilateral_kind[b]
+    source = layout.bilateral_source[b]
     target = real(0.0)
     if kind == JOINT_ROW:
         target = get(work.joint_target, source, w)
@@ -246,56 +246,64 @@ def bilateral_velocity_error(plan: Layout, work: Scratch, b: int, z: array2, p: 
         target = get(work.motor_velocity, source, w)
     else:
         target = get(work.compliant_velocity, source, w) - get(work.compliant_gamma, source, w) * get(
-            p, plan.bilateral_p[b], w
+            p, layout.bilateral_p[b], w
         )
     s = row_dot(
-        work.W, plan.bilateral_W_start[b], plan.bilateral_row_length[b], plan.index, plan.bilateral_index_start[b], z, w
+        work.W,
+        layout.bilateral_W_start[b],
+        layout.bilateral_row_length[b],
+        layout.index,
+        layout.bilateral_index_start[b],
+        z,
+        w,
     )
     return target - s
 
 
 @wp.func
-def solve_bilateral(plan: Layout, work: Scratch, z: array2, p: array2, positions_only: int, w: int):
+def solve_bilateral(layout: Layout, work: Scratch, z: array2, p: array2, positions_only: int, w: int):
     """Solve all bilateral rows directly for their target velocities: p += Δp, z += W_Bᵀ Δp (M-46). positions_only: 1
     for split impulses, where only joints and equalities take part, since motors and compliant forces hold no position.
     """
-    rank = bilateral_rank(plan, work, w)
+    rank = bilateral_rank(layout, work, w)
     c = int(0)
     while c < rank:
         b = get_int(work.active_bilateral, c, w)
         error = real(0.0)
-        if positions_only == 0 or plan.bilateral_kind[b] < MOTOR_ROW:
-            error = bilateral_velocity_error(plan, work, b, z, p, w)
+        if positions_only == 0 or layout.bilateral_kind[b] < MOTOR_ROW:
+            error = bilateral_velocity_error(layout, work, b, z, p, w)
         put(work.bilateral_x, c, w, error)
         c += 1
-    solve_ldl(plan, work, w)
+    solve_ldl(layout, work, w)
     c = int(0)
     while c < rank:
         b = get_int(work.active_bilateral, c, w)
         value = get(work.bilateral_x, c, w)
         row_add(
             work.W,
-            plan.bilateral_W_start[b],
-            plan.bilateral_row_length[b],
-            plan.index,
-            plan.bilateral_index_start[b],
+            layout.bilateral_W_start[b],
+            layout.bilateral_row_length[b],
+            layout.index,
+            layout.bilateral_index_start[b],
             value,
             z,
             w,
         )
-        put(p, plan.bilateral_p[b], w, get(p, plan.bilateral_p[b], w) + value)
+        put(p, layout.bilateral_p[b], w, get(p, layout.bilateral_p[b], w) + value)
         c += 1
 
 
 @wp.func
-def bilateral_residual(plan: Layout, work: Scratch, z: array2, p: array2, w: int):
+def bilateral_residual(layout: Layout, work: Scratch, z: array2, p: array2, w: int):
     """Largest residual of a bilateral row as an impulse: |velocity error| over the row's own diagonal, N s."""
     worst = real(0.0)
     c = int(0)
-    while c < bilateral_rank(plan, work, w):
+    while c < bilateral_rank(layout, work, w):
         b = get_int(work.active_bilateral, c, w)
-        start = plan.bilateral_W_start[b]
-        diagonal = row_row_dot(work.W, start, start, plan.bilateral_row_length[b], w) + compliance_of(plan, work, b, w)
-        worst = wp.max(worst, wp.abs(bilateral_velocity_error(plan, work, b, z, p, w)) / diagonal)
+        start = layout.bilateral_W_start[b]
+        diagonal = row_row_dot(work.W, start, start, layout.bilateral_row_length[b], w) + compliance_of(
+            layout, work, b, w
+        )
+        worst = wp.max(worst, wp.abs(bilateral_velocity_error(layout, work, b, z, p, w)) / diagonal)
         c += 1
     return worst

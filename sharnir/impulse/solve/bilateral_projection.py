@@ -22,24 +22,24 @@ from sharnir.kernels.vector_ops import row_dot, row_row_dot
 
 
 @wp.func
-def solve_bilateral_response(plan: Layout, work: Scratch, w: int):
+def solve_bilateral_response(layout: Layout, work: Scratch, w: int):
     """x ← (W_B W_Bᵀ + Γ)⁻¹ W_B d for the dense scratch row d: impulses of B that cancel what d does to B, but for the
     sign."""
     c = int(0)
-    while c < bilateral_rank(plan, work, w):
+    while c < bilateral_rank(layout, work, w):
         b = get_int(work.active_bilateral, c, w)
         value = row_dot(
             work.W,
-            plan.bilateral_W_start[b],
-            plan.bilateral_row_length[b],
-            plan.index,
-            plan.bilateral_index_start[b],
+            layout.bilateral_W_start[b],
+            layout.bilateral_row_length[b],
+            layout.index,
+            layout.bilateral_index_start[b],
             work.dense_row,
             w,
         )
         put(work.bilateral_x, c, w, value)
         c += 1
-    solve_ldl(plan, work, w)
+    solve_ldl(layout, work, w)
 
 
 @wp.func(inline=INLINED)

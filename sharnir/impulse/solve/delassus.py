@@ -45,11 +45,11 @@ def pad_to_four(rows: int):
 
 
 @wp.func
-def ensure_delassus(plan: Layout, work: Scratch, w: int):
+def ensure_delassus(layout: Layout, work: Scratch, w: int):
     """Build the Delassus matrix if it is stale and fits, and return whether it is ready. It does not fit where there
     are no contacts, more than MAX_DELASSUS_ROWS rows, or contacts with torsional or rolling friction (six rows)."""
     if get_int(work.status, Status.DELASSUS, w) == DelassusState.STALE:
-        list_active_scalars(plan, work, 0, w)
+        list_active_scalars(layout, work, 0, w)
         contacts = contact_count(work, w)
         rows = row_count(work, w)
         readiness = int(DelassusState.READY)
@@ -62,14 +62,14 @@ def ensure_delassus(plan: Layout, work: Scratch, w: int):
                     readiness = DelassusState.TOO_LARGE
                 c += 1
         if readiness == DelassusState.READY:
-            build_delassus(plan, work, contacts, rows, w)
+            build_delassus(layout, work, contacts, rows, w)
         put_int(work.status, Status.DELASSUS, w, readiness)
         put_int(work.status, Status.LU_VALID, w, 0)
     return get_int(work.status, Status.DELASSUS, w) == DelassusState.READY
 
 
 @wp.func
-def scatter_contact_interleaved(plan: Layout, work: Scratch, c: int, sign: real, w: int):
+def scatter_contact_interleaved(layout: Layout, work: Scratch, c: int, sign: real, w: int):
     """Write the three rows of contact c, interleaved, into the dense scratch, times `sign`; sign 0 clears the
     entries."""
     side = int(0)
@@ -78,21 +78,21 @@ def scatter_contact_interleaved(plan: Layout, work: Scratch, c: int, sign: real,
         start = get_int(work.contact_halves, at, w)
         length = get_int(work.contact_halves, at + Half.LENGTH, w)
         first = get_int(work.contact_halves, at + Half.INDEX_START, w)
-        scatter_interleaved(work.W, start, length, 3, plan.index, first, sign, work.dense_row, w)
+        scatter_interleaved(work.W, start, length, 3, layout.index, first, sign, work.dense_row, w)
         side += 1
 
 
 @wp.func
-def scatter_scalar_interleaved(plan: Layout, work: Scratch, l: int, sign: real, w: int):
+def scatter_scalar_interleaved(layout: Layout, work: Scratch, l: int, sign: real, w: int):
     """Write scalar row l into the first lane of the interleaved dense scratch, times `sign`; sign 0 clears the
     entries."""
     scatter_interleaved(
         work.W,
-        plan.scalar_W_start[l],
-        plan.scalar_row_length[l],
+        layout.scalar_W_start[l],
+        layout.scalar_row_length[l],
         1,
-        plan.index,
-        plan.scalar_index_start[l],
+        layout.index,
+        layout.scalar_index_start[l],
         sign,
         work.dense_row,
         w,
@@ -100,59 +100,59 @@ def scatter_scalar_interleaved(plan: Layout, work: Scratch, l: int, sign: real, 
 
 
 @wp.func
-def dot_scalar_interleaved(plan: Layout, work: Scratch, l: int, w: int):
+def dot_scalar_interleaved(layout: Layout, work: Scratch, l: int, w: int):
     """Dot products of scalar row l with the rows in the interleaved dense scratch: three entries of A, of which only
     the first counts where the scratch holds a scalar row."""
     return dot_interleaved(
         work.W,
-        plan.scalar_W_start[l],
-        plan.scalar_row_length[l],
-        plan.index,
-        plan.scalar_index_start[l],
+        layout.scalar_W_start[l],
+        layout.scalar_row_length[l],
+        layout.index,
+        layout.scalar_index_start[l],
         work.dense_row,
         w,
     )
 
 
 @wp.func
-def build_delassus(plan: Layout, work: Scratch, contacts: int, rows: int, w: int):
+def build_delassus(layout: Layout, work: Scratch, contacts: int, rows: int, w: int):
     """Build A ← W Wᵀ by columns; contacts and rows: how many there are."""
     n = pad_to_four(rows)
     c = int(0)
     while c < contacts:
-        scatter_contact_interleaved(plan, work, c, real(1.0), w)
-        put_contact_delassus(work.W, work.contact_halves, plan.index, work.dense_row, c, work.delassus, n, w)
+        scatter_contact_interleaved(layout, work, c, real(1.0), w)
+        put_contact_delassus(work.W, work.contact_halves, layout.index, work.dense_row, c, work.delassus, n, w)
         k = int(0)
         while k < active_scalar_count(work, w):
             l = get_int(work.active_scalars, 1 + k, w)
             row = 3 * contacts + k
-            entries = dot_scalar_interleaved(plan, work, l, w)
+            entries = dot_scalar_interleaved(layout, work, l, w)
             j = int(0)
             while j < 3:
                 put(work.delassus, (BLOCK_ROWS * c + j) * n + row, w, entries[j])
                 put(work.delassus, row * n + BLOCK_ROWS * c + j, w, entries[j])
                 j += 1
             k += 1
-        scatter_contact_interleaved(plan, work, c, real(0.0), w)
+        scatter_contact_interleaved(layout, work, c, real(0.0), w)
         c += 1
-    build_scalar_delassus(plan, work, contacts, n, w)
+    build_scalar_delassus(layout, work, contacts, n, w)
 
 
 @wp.func
-def build_scalar_delassus(plan: Layout, work: Scratch, contacts: int, n: int, w: int):
+def build_scalar_delassus(layout: Layout, work: Scratch, contacts: int, n: int, w: int):
     """Fill the entries of A between scalar rows. n: padded column length of A."""
     k = int(0)
     while k < active_scalar_count(work, w):
         l = get_int(work.active_scalars, 1 + k, w)
-        scatter_scalar_interleaved(plan, work, l, real(1.0), w)
+        scatter_scalar_interleaved(layout, work, l, real(1.0), w)
         row = 3 * contacts + k
         i = int(0)
         while i <= k:
-            entries = dot_scalar_interleaved(plan, work, get_int(work.active_scalars, 1 + i, w), w)
+            entries = dot_scalar_interleaved(layout, work, get_int(work.active_scalars, 1 + i, w), w)
             put(work.delassus, row * n + BLOCK_ROWS * contacts + i, w, entries[0])
             put(work.delassus, (BLOCK_ROWS * contacts + i) * n + row, w, entries[0])
             i += 1
-        scatter_scalar_interleaved(plan, work, l, real(0.0), w)
+        scatter_scalar_interleaved(layout, work, l, real(0.0), w)
         k += 1
 
 

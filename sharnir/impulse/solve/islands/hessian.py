@@ -91,7 +91,7 @@ def row3_at(W: array2, at: int, length: int, w: int):
 
 
 @wp.func
-def add_contact_hessian(plan: Layout, work: Scratch, c: int, G: mat33, n: int, w: int):
+def add_contact_hessian(layout: Layout, work: Scratch, c: int, G: mat33, n: int, w: int):
     """H += Wᵀ G W of contact c, lower triangle. n: coordinates of the island."""
     side = int(0)
     while side < 2:
@@ -102,7 +102,7 @@ def add_contact_hessian(plan: Layout, work: Scratch, c: int, G: mat33, n: int, w
         i = int(0)
         while i < length:
             Ga = G * row3_at(work.W, start + i, length, w)
-            row = get_int(work.dof_in_island, plan.index[first + i], w)
+            row = get_int(work.dof_in_island, layout.index[first + i], w)
             other_side = int(0)
             while other_side < 2:
                 other_at = 6 * c + 3 * other_side
@@ -112,7 +112,7 @@ def add_contact_hessian(plan: Layout, work: Scratch, c: int, G: mat33, n: int, w
                 j = int(0)
                 while j < length_b:
                     b = row3_at(work.W, start_b + j, length_b, w)
-                    column = get_int(work.dof_in_island, plan.index[first_b + j], w)
+                    column = get_int(work.dof_in_island, layout.index[first_b + j], w)
                     if column <= row:
                         k = row * n + column
                         put(work.island_H, k, w, get(work.island_H, k, w) + wp.dot(Ga, b))
@@ -123,18 +123,18 @@ def add_contact_hessian(plan: Layout, work: Scratch, c: int, G: mat33, n: int, w
 
 
 @wp.func
-def add_scalar_hessian(plan: Layout, work: Scratch, l: int, G: real, n: int, w: int):
+def add_scalar_hessian(layout: Layout, work: Scratch, l: int, G: real, n: int, w: int):
     """H += Wᵀ G W of scalar row l, lower triangle. n: coordinates of the island."""
-    start = plan.scalar_W_start[l]
-    length = plan.scalar_row_length[l]
-    first = plan.scalar_index_start[l]
+    start = layout.scalar_W_start[l]
+    length = layout.scalar_row_length[l]
+    first = layout.scalar_index_start[l]
     i = int(0)
     while i < length:
         a = G * get(work.W, start + i, w)
-        row = get_int(work.dof_in_island, plan.index[first + i], w)
+        row = get_int(work.dof_in_island, layout.index[first + i], w)
         j = int(0)
         while j < length:
-            column = get_int(work.dof_in_island, plan.index[first + j], w)
+            column = get_int(work.dof_in_island, layout.index[first + j], w)
             if column <= row:
                 k = row * n + column
                 put(work.island_H, k, w, get(work.island_H, k, w) + a * get(work.W, start + j, w))

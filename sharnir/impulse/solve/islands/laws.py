@@ -60,17 +60,17 @@ def cone_hessian(s: vec3, mu: real, R: real):
 
 
 @wp.func
-def scalar_impulse(plan: Layout, work: Scratch, l: int, s: real, kind: int, w: int):
+def scalar_impulse(layout: Layout, work: Scratch, l: int, s: real, kind: int, w: int):
     """Regularised impulse of one row kind on scalar row l at velocity s, N s, and its slope −dp/ds. kind: BOUND,
     FRICTION, MOTOR or COMPLIANT."""
     R = ISLAND_REGULARISATION * get(work.scalar_K, l, w)
     p = real(0.0)
     G = real(0.0)
-    if kind == BOUND and plan.scalar_row_kinds[l] == SATURATION_EXCESS:
+    if kind == BOUND and layout.scalar_row_kinds[l] == SATURATION_EXCESS:
         if is_saturated(work, l, s, w):
             G = -get(work.compliant_gamma, l, w)
             p = G * (wp.clamp(s, get(work.velocity_lower, l, w), get(work.velocity_upper, l, w)) - s)
-    elif (plan.scalar_row_kinds[l] & kind) != 0:
+    elif (layout.scalar_row_kinds[l] & kind) != 0:
         if kind == BOUND:
             if s < get(work.velocity_lower, l, w):
                 p = (get(work.velocity_lower, l, w) - s) / R
@@ -81,9 +81,9 @@ def scalar_impulse(plan: Layout, work: Scratch, l: int, s: real, kind: int, w: i
         elif kind == COMPLIANT:
             G = real(1.0) / get(work.compliant_gamma, l, w)
             p = G * (get(work.compliant_velocity, l, w) - s)
-            if (plan.scalar_row_kinds[l] & SATURATED) != 0:
-                lower = get(work.velocity_lower, l, w)
-                upper = get(work.velocity_upper, l, w)
+            if (layout.scalar_row_kinds[l] & SATURATED) != 0:
+                lower = get(work.impulse_lower, l, w)
+                upper = get(work.impulse_upper, l, w)
                 G = wp.where(p < lower or p > upper, real(0.0), G)
                 p = wp.clamp(p, lower, upper)
         else:
@@ -101,10 +101,10 @@ def scalar_impulse(plan: Layout, work: Scratch, l: int, s: real, kind: int, w: i
 
 
 @wp.func
-def scalar_total_impulse(plan: Layout, work: Scratch, l: int, s: real, w: int):
+def scalar_total_impulse(layout: Layout, work: Scratch, l: int, s: real, w: int):
     """Sum of the regularised impulses of all kinds on scalar row l at velocity s, and of their slopes −dp/ds."""
-    bound, G0 = scalar_impulse(plan, work, l, s, BOUND, w)
-    friction, G1 = scalar_impulse(plan, work, l, s, FRICTION, w)
-    motor, G2 = scalar_impulse(plan, work, l, s, MOTOR, w)
-    compliant, G3 = scalar_impulse(plan, work, l, s, COMPLIANT, w)
+    bound, G0 = scalar_impulse(layout, work, l, s, BOUND, w)
+    friction, G1 = scalar_impulse(layout, work, l, s, FRICTION, w)
+    motor, G2 = scalar_impulse(layout, work, l, s, MOTOR, w)
+    compliant, G3 = scalar_impulse(layout, work, l, s, COMPLIANT, w)
     return bound + friction + motor + compliant, G0 + G1 + G2 + G3

@@ -80,7 +80,7 @@ def apply_island_impulses(ctx: Context, sign: real, z: array2, p: array2, w: int
 
 
 @wp.func
-def directional_derivative(plan: Layout, work: Scratch, inner: real, direction2: real, alpha: real, w: int):
+def directional_derivative(layout: Layout, work: Scratch, inner: real, direction2: real, alpha: real, w: int):
     """Derivative of the objective along the search direction at step alpha. inner: (z − z₀)·direction; direction2: its
     squared length."""
     total = inner + alpha * direction2
@@ -104,20 +104,22 @@ def directional_derivative(plan: Layout, work: Scratch, inner: real, direction2:
     while i <= get_int(work.island_scalars, 0, w):
         l = get_int(work.island_scalars, i, w)
         change = get(work.island_scalar_velocity, 2 * l + 1, w)
-        impulse, G = scalar_total_impulse(plan, work, l, get(work.island_scalar_velocity, 2 * l, w) + alpha * change, w)
+        impulse, G = scalar_total_impulse(
+            layout, work, l, get(work.island_scalar_velocity, 2 * l, w) + alpha * change, w
+        )
         total = total - impulse * change
         i += 1
     return total
 
 
 @wp.func
-def line_search(plan: Layout, work: Scratch, inner: real, direction2: real, w: int):
+def line_search(layout: Layout, work: Scratch, inner: real, direction2: real, w: int):
     """Step length along the search direction, at most 1: root of the directional derivative by regula falsi and
     bisection in turn."""
     low = real(0.0)
     high = real(1.0)
-    at_low = directional_derivative(plan, work, inner, direction2, low, w)
-    at_high = directional_derivative(plan, work, inner, direction2, high, w)
+    at_low = directional_derivative(layout, work, inner, direction2, low, w)
+    at_high = directional_derivative(layout, work, inner, direction2, high, w)
     tolerance = real(1.0e-3) * wp.abs(at_low)
     alpha = real(1.0)
     k = int(0)
@@ -125,7 +127,7 @@ def line_search(plan: Layout, work: Scratch, inner: real, direction2: real, w: i
         alpha = low - at_low * (high - low) / (at_high - at_low)
         if k % 2 == 1:
             alpha = real(0.5) * (low + high)
-        slope = directional_derivative(plan, work, inner, direction2, alpha, w)
+        slope = directional_derivative(layout, work, inner, direction2, alpha, w)
         if wp.abs(slope) < tolerance:
             k = MAX_LINE_SEARCH_TRIALS
         elif slope > real(0.0):
@@ -139,13 +141,13 @@ def line_search(plan: Layout, work: Scratch, inner: real, direction2: real, w: i
 
 
 @wp.func
-def store_island_impulses(plan: Layout, work: Scratch, p: array2, w: int):
+def store_island_impulses(layout: Layout, work: Scratch, p: array2, w: int):
     """Store the island's impulses from the last linear system, p − G·Δs, with contacts projected onto their cones: rows
     are so stiff that −s/R from the velocities alone would be rounding."""
     i = int(1)
     while i <= get_int(work.island_contacts, 0, w):
         c = get_int(work.island_contacts, i, w)
-        at = plan.contact_p_start + CONTACT_IMPULSES * c
+        at = layout.contact_p_start + CONTACT_IMPULSES * c
         mu = get(work.contact_mu, Mu.SIZE * c, w)
         s = contact_velocity_along(work, c, real(0.0), w)
         d = vec3(
@@ -166,11 +168,11 @@ def store_island_impulses(plan: Layout, work: Scratch, p: array2, w: int):
         l = get_int(work.island_scalars, i, w)
         velocity = get(work.island_scalar_velocity, 2 * l, w)
         change = get(work.island_scalar_velocity, 2 * l + 1, w)
-        at = plan.scalar_p_start + SCALAR_IMPULSES * l
+        at = layout.scalar_p_start + SCALAR_IMPULSES * l
         k = int(0)
         while k < 4:
-            if (plan.scalar_row_kinds[l] & (SATURATION_EXCESS | (1 << k))) != 0:
-                value, G = scalar_impulse(plan, work, l, velocity, 1 << k, w)
+            if (layout.scalar_row_kinds[l] & (SATURATION_EXCESS | (1 << k))) != 0:
+                value, G = scalar_impulse(layout, work, l, velocity, 1 << k, w)
                 put(p, at + k, w, value - G * change)
             k += 1
         i += 1

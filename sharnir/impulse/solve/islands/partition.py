@@ -54,17 +54,17 @@ def unite_trees(work: Scratch, a: int, b: int, w: int):
 
 
 @wp.func
-def root_of_scalar(plan: Layout, l: int, k: int):
+def root_of_scalar(layout: Layout, l: int, k: int):
     """Root link of the tree that entry k of scalar row l belongs to."""
-    return plan.dof_root[plan.index[plan.scalar_index_start[l] + k]]
+    return layout.dof_root[layout.index[layout.scalar_index_start[l] + k]]
 
 
 @wp.func
-def build_islands(plan: Layout, state: State, work: Scratch, w: int):
+def build_islands(layout: Layout, state: State, work: Scratch, w: int):
     """Build the islands: union of trees over contacts and scalar rows, and the number of velocity coordinates
     of each."""
     i = int(0)
-    while i < plan.links:
+    while i < layout.links:
         put_int(work.island_parent, i, w, i)
         put_int(work.island_size, i, w, 0)
         i += 1
@@ -73,21 +73,21 @@ def build_islands(plan: Layout, state: State, work: Scratch, w: int):
         unite_trees(work, get_int(work.contact_trees, 2 * c, w), get_int(work.contact_trees, 2 * c + 1, w), w)
         c += 1
     l = int(0)
-    while l < plan.scalars:
+    while l < layout.scalars:
         k = int(1)
-        while k < plan.scalar_row_length[l]:
-            unite_trees(work, root_of_scalar(plan, l, 0), root_of_scalar(plan, l, k), w)
+        while k < layout.scalar_row_length[l]:
+            unite_trees(work, root_of_scalar(layout, l, 0), root_of_scalar(layout, l, k), w)
             k += 1
         l += 1
     d = int(0)
-    while d < plan.dofs:
-        island = find_island(work, plan.dof_root[d], w)
+    while d < layout.dofs:
+        island = find_island(work, layout.dof_root[d], w)
         put_int(work.island_size, island, w, get_int(work.island_size, island, w) + 1)
         d += 1
 
 
 @wp.func
-def find_contact_island(plan: Layout, state: State, work: Scratch, c: int, w: int):
+def find_contact_island(layout: Layout, state: State, work: Scratch, c: int, w: int):
     """Representative of the island that contact c belongs to."""
     return find_island(
         work, wp.max(get_int(work.contact_trees, 2 * c, w), get_int(work.contact_trees, 2 * c + 1, w)), w
@@ -95,25 +95,25 @@ def find_contact_island(plan: Layout, state: State, work: Scratch, c: int, w: in
 
 
 @wp.func
-def skip_large_islands(plan: Layout, state: State, work: Scratch, w: int):
+def skip_large_islands(layout: Layout, state: State, work: Scratch, w: int):
     """Mark the contacts of islands larger than MAX_ISLAND_DOFS coordinates as handled, by zeroing their
     impulse change."""
     c = int(0)
     while c < contact_count(work, w):
-        if get_int(work.island_size, find_contact_island(plan, state, work, c, w), w) > MAX_ISLAND_DOFS:
+        if get_int(work.island_size, find_contact_island(layout, state, work, c, w), w) > MAX_ISLAND_DOFS:
             put(work.contact_impulse_change, c, w, real(0.0))
         c += 1
 
 
 @wp.func
-def list_island(plan: Layout, state: State, work: Scratch, seed: int, w: int):
+def list_island(layout: Layout, state: State, work: Scratch, seed: int, w: int):
     """List coordinates, contacts and scalar rows of the island of contact `seed`, and mark its contacts as handled.
     Returns the number of velocity coordinates."""
-    island = find_contact_island(plan, state, work, seed, w)
+    island = find_contact_island(layout, state, work, seed, w)
     c = int(0)
     n = int(0)
     while c < contact_count(work, w):
-        if find_contact_island(plan, state, work, c, w) == island:
+        if find_contact_island(layout, state, work, c, w) == island:
             n += 1
             put_int(work.island_contacts, n, w, c)
             put(work.contact_impulse_change, c, w, real(0.0))
@@ -121,16 +121,16 @@ def list_island(plan: Layout, state: State, work: Scratch, seed: int, w: int):
     put_int(work.island_contacts, 0, w, n)
     size = int(0)
     d = int(0)
-    while d < plan.dofs:
-        if find_island(work, plan.dof_root[d], w) == island:
+    while d < layout.dofs:
+        if find_island(work, layout.dof_root[d], w) == island:
             put_int(work.island_dofs, size, w, d)
             put_int(work.dof_in_island, d, w, size)
             size += 1
         d += 1
     l = int(0)
     n = int(0)
-    while l < plan.scalars:
-        if get(work.scalar_K, l, w) > real(0.0) and find_island(work, root_of_scalar(plan, l, 0), w) == island:
+    while l < layout.scalars:
+        if get(work.scalar_K, l, w) > real(0.0) and find_island(work, root_of_scalar(layout, l, 0), w) == island:
             n += 1
             put_int(work.island_scalars, n, w, l)
         l += 1
