@@ -18,6 +18,7 @@ from sharnir import scenes
 from sharnir.impulse.slots import PrevStep
 
 KEPT = {
+    "state.contacts.count": "zero for good where nothing can touch; see test_nothing_leaks",
     "state.settings": "an input",
     "state.actuator_load": "zero for coordinates that no actuator acts on, for good; others are cleared in every step",
     "work.joint_gap": "zero for the rows that a joint does not have, for good: the aims of all six are followed",
