@@ -14,7 +14,7 @@ from sharnir.collision.filters import build_collision_filter
 from sharnir.exact.actuators import actuator_forces, gather_positions, gear_matrix
 from sharnir.io import Options, Parsed, scene_of
 from sharnir.io.convert.source import Source
-from sharnir.io.parsing import parse
+from sharnir.io.parsing.parse import parse
 
 Array = NDArray[np.float64]
 WIDE = 5.0  # m, wider than any model here

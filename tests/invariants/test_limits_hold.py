@@ -14,7 +14,7 @@ import sharnir as sh
 from sharnir.enums import LimitKind
 from sharnir.impulse.row_kinds import BOUND_ROW, SCALAR_IMPULSES
 from sharnir.impulse.rows.ball_angles import ball_angle
-from sharnir.kernels.types import array2, real
+from sharnir.kernels.types import array2, real, vec2, vec4
 
 SOLVERS = ("simgc", "simmc")
 RAD, MET = (-0.3, 0.25), (-0.03, 0.025)  # limits of angles and displacements
@@ -360,7 +360,7 @@ def numeric_gradient(kind: str, axis: int, q: np.ndarray, cone: Any = CONE) -> n
 @wp.kernel
 def angles_kernel(kind: int, axis: int, q: array2, sx: real, sy: real, out: array2):
     w = wp.tid()
-    g, a = ball_angle(kind, axis, q[0, w], q[1, w], q[2, w], q[3, w], sx, sy)
+    g, a = ball_angle(kind, axis, vec4(q[0, w], q[1, w], q[2, w], q[3, w]), vec2(sx, sy))
     out[0, w] = g
     out[1, w] = a[0]
     out[2, w] = a[1]

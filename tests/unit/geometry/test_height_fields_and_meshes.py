@@ -54,12 +54,12 @@ def test_the_tree_holds_every_triangle_once_and_skips_what_is_below():
     order, tree = build_bvh(corners)
     assert sorted(order.tolist()) == list(range(333))
     corners = corners[order]
-    leaves = np.flatnonzero(tree.count)
-    assert (tree.count[leaves] <= MAX_LEAF_TRIANGLES).all()
-    np.testing.assert_array_equal(tree.first[leaves], np.cumsum(tree.count[leaves]) - tree.count[leaves])
+    leaves = np.flatnonzero(tree.triangles)
+    assert (tree.triangles[leaves] <= MAX_LEAF_TRIANGLES).all()
+    np.testing.assert_array_equal(tree.first[leaves], np.cumsum(tree.triangles[leaves]) - tree.triangles[leaves])
     for node, skip in enumerate(tree.skip):
         below = np.concatenate(
-            [np.arange(f, f + c) for f, c in zip(tree.first[node:skip], tree.count[node:skip], strict=True)]
+            [np.arange(f, f + c) for f, c in zip(tree.first[node:skip], tree.triangles[node:skip], strict=True)]
         )
         np.testing.assert_array_equal(tree.low[node], corners[below].min(axis=(0, 1)))
         np.testing.assert_array_equal(tree.high[node], corners[below].max(axis=(0, 1)))

@@ -12,7 +12,7 @@ from mutations import damaged, sources
 from sharnir.compiler import compile
 from sharnir.errors import ModelFileError
 from sharnir.io import scene_of
-from sharnir.io.parsing import parse
+from sharnir.io.parsing.parse import parse
 from sharnir.io.parsing.parser_client import Worker
 
 BYTES = 2**30
