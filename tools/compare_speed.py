@@ -34,6 +34,9 @@ CASES: dict[str, tuple[str, str, dict[str, Any], int]] = {
 }
 
 
+REPEATS = 12  # runs of a case for one figure, of which the fastest counts: what else runs only makes it slower
+
+
 def serve() -> None:
     """Time cases on request: a case a line, microseconds a step back."""
     import time
@@ -50,11 +53,14 @@ def serve() -> None:
             running[name].step(200)
             running[name] = (running[name], running[name].save())
         sim, start = running[name]
-        sim.restore(start)
-        sim.step(20)
-        before = time.perf_counter()
-        sim.step(steps)
-        print(json.dumps(1e6 * (time.perf_counter() - before) / steps), flush=True)
+        taken = []
+        for _ in range(REPEATS):
+            sim.restore(start)
+            sim.step(20)
+            before = time.perf_counter()
+            sim.step(steps)
+            taken.append(1e6 * (time.perf_counter() - before) / steps)
+        print(json.dumps(min(taken)), flush=True)
 
 
 def ask(process: subprocess.Popen[str], case: str) -> float:

@@ -222,13 +222,10 @@ class StepContext:
     work: Scratch
 
 
-# How functions take the context. By value where only the CPU compiles it: copies are optimised away there. By
-# reference, while leaf functions take their structs by value, a step on the CPU took 1.2 to 3.7 times as long as before
-# the context (12 scenes, tools/compare_speed.py); so it does on machines with a GPU. The CUDA compiler keeps the copies
-# (LLVM merges those of at most 300 uses): 300 to 500 kB of local memory a thread. By reference and inlined its kernels
-# have the local memory that separate structs gave.
-INLINED = True if wp.is_cuda_available() else None
-Context = wp.ref[StepContext] if INLINED else StepContext
+# How functions take the context: by reference, and inlined. A function that is not inlined has its address, so that
+# handles of arrays cannot stay in registers: steps on the CPU took 1.1 to 1.7 times as long, GPU kernels 300 kB of local
+# memory a thread.
+Context = wp.ref[StepContext]
 
 
 @wp.struct

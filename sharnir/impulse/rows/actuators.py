@@ -8,7 +8,7 @@ import warp as wp
 from sharnir.dynamics.inward import damping_implicitness, spring_implicitness
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import ScalarSource
-from sharnir.impulse.data import INLINED, Context, Scratch, State
+from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.actuators import ACTUATOR_IMPLICIT, ACTUATOR_ROW, ActuatorData
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import COMPLIANT_ROW, SCALAR_IMPULSES
@@ -245,7 +245,7 @@ def implicit_coefficients(tree: Tree, ws: Workspace, state: State, c: int, h: re
     return out
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def implicit_actuator_impulse(ctx: Context, a: int, h: real, w: int):
     """Impulse of an implicit actuator along its path at zero new velocity, and by how much it falls per unit of the
     path's rate."""
@@ -258,7 +258,7 @@ def implicit_actuator_impulse(ctx: Context, a: int, h: real, w: int):
     return h * item(ctx.state.actuator_request, Load.SIZE * a, w) + before, by[0] * stiffness + by[2] * damping
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def set_saturation_bounds(ctx: Context, l: int, h: real, w: int):
     """Bounds of the coordinate's velocity within which its implicit actuator is not saturated, and the slope of its
     impulse (M-71)."""
@@ -310,7 +310,7 @@ def store_actuator_force_end(layout: Layout, state: State, a: int, force: real, 
     set_item(state.actuator_rates, 2 * a + 1, w, change)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def store_actuators(ctx: Context, h: real, dt: real, w: int):
     """Store the mean forces of all actuators in the step, and activations (filtered or integrated inputs) at its end
     (M-69)."""

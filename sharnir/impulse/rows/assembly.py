@@ -9,7 +9,7 @@ from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_o
 from sharnir.dynamics.momenta import rotation_offset, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import MotorMode, ScalarSource
-from sharnir.impulse.data import INLINED, Context, RowOptions, Scratch, State, make_row_options
+from sharnir.impulse.data import Context, RowOptions, Scratch, State, make_row_options
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import (
     BOUND,
@@ -115,7 +115,7 @@ def measure_loop_coordinates(tree: Tree, ws: Workspace, loops: LoopJoints, refer
         k += 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def whiten_joints(ctx: Context, at_new_poses: int, w: int):
     """Whitened rows and effective masses of the loop joints at the poses in the workspace, and their errors unless
     at_new_poses (rows of a position correction)."""
@@ -185,7 +185,7 @@ def factor_joints(loops: LoopJoints, layout: Layout, work: Scratch, w: int):
         k += 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def assemble_scalars(ctx: Context, options: RowOptions, w: int):
     """Positions, rows and bounds of all scalars."""
     if ctx.layout.has_ball_rate_scalars == 1:
@@ -206,7 +206,7 @@ def assemble_scalars(ctx: Context, options: RowOptions, w: int):
         l += 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def is_scalar_idle(ctx: Context, l: int, g: real, dt: real, w: int):
     """Whether a scalar will hardly act in this step: its limit is out of reach, or its actuator within its force
     limits."""
@@ -219,7 +219,7 @@ def is_scalar_idle(ctx: Context, l: int, g: real, dt: real, w: int):
     return out
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def assemble_scalar(ctx: Context, l: int, g: real, options: RowOptions, w: int):
     """Row and bounds of scalar l at position g."""
     whiten_scalar(ctx, ctx.work.W, l, ctx.state.q, ctx.state.loop_q, w)
@@ -269,7 +269,7 @@ def assemble_scalar(ctx: Context, l: int, g: real, options: RowOptions, w: int):
             )
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def activate_late_scalars(ctx: Context, h: real, dt: real, w: int):
     """Assemble limits and saturated actuators that were idle and would be violated by v_next; returns how many."""
     passed_count = int(0)
@@ -311,7 +311,7 @@ def is_out_of_reach(layout: Layout, g: real, speed: real, dt: real, l: int):
     return g - layout.scalar_lower[l] > reach and layout.scalar_upper[l] - g > reach
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def set_velocity_bounds(ctx: Context, l: int, speed: real, position: real, dt: real, w: int):
     """Velocity bounds of a bounded scalar such that its position, `position` at velocity `speed`, ends within its
     limits, or no further outside than at the start of the step (M-37)."""
@@ -338,7 +338,7 @@ def set_reached_bounds(layout: Layout, work: Scratch, l: int, w: int):
     put(work.velocity_upper, l, w, wp.where(start >= upper or lower == upper, real(0.0), real(wp.inf)))
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def set_motor_target(ctx: Context, l: int, g: real, options: RowOptions, w: int):
     """Target velocity of a motor and the largest impulse it has for that."""
     m = ctx.layout.scalar_motor[l]

@@ -10,7 +10,7 @@ import warp as wp
 
 from sharnir.dynamics.momenta import rotation_vector
 from sharnir.dynamics.tree import Workspace
-from sharnir.impulse.data import INLINED, Context, State
+from sharnir.impulse.data import Context, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import LANES_4, LANES_8
 from sharnir.impulse.rows.whitened_rows import ContactArms, RowBlock, climb_native
@@ -200,7 +200,7 @@ def whiten_belt_contact_6(
 ) -> int: ...
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def whiten_belt_contact(
     ctx: Context, arms: ContactArms, belt_a: BeltMotion, belt_b: BeltMotion, block: RowBlock, w: int
 ):

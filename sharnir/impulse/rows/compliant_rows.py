@@ -8,7 +8,7 @@ from sharnir.dynamics.forces import rotation_from_rest
 from sharnir.dynamics.inward import damping_implicitness, spring_implicitness
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.enums import JointType, ScalarSource
-from sharnir.impulse.data import INLINED, Context, RowOptions
+from sharnir.impulse.data import Context, RowOptions
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.actuators import actuator_request_of
 from sharnir.impulse.slots import PrevStep
@@ -26,7 +26,7 @@ def armature_along_path(loops: LoopJoints, layout: Layout, l: int):
     return inertia
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def set_compliant_row(ctx: Context, l: int, g: real, speed: real, options: RowOptions, w: int):
     """Rotor, spring and damper of a scalar, or an actuator along it (M-70), as one compliant row: p = E
     (compliant_velocity − velocity), γ = 1/E (M-38).

@@ -11,7 +11,7 @@ import warp as wp
 from sharnir.dynamics.forces import pivot_of
 from sharnir.dynamics.momenta import rotation_offset, rotation_vector
 from sharnir.enums import ShapeKind
-from sharnir.impulse.data import INLINED, Context, Scratch
+from sharnir.impulse.data import Context, Scratch
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.assembly import displace_point
 from sharnir.impulse.rows.belts import has_belt, measure_belt_travel
@@ -25,7 +25,7 @@ SLIP_FRICTION_SHARE = wp.constant(real(0.999))  # of the friction bound: with mo
 FLAT_END_COSINE = wp.constant(real(0.999))
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def find_curvature_centre(ctx: Context, shape: int, x: vec3, inward: vec3, gap_share: real, w: int):
     """Centre of curvature about which a shape rolls at point x (world, m), x itself where it is flat. gap_share:
     distance of x from the surface, m; inward: normal into the shape."""
@@ -47,7 +47,7 @@ def find_curvature_centre(ctx: Context, shape: int, x: vec3, inward: vec3, gap_s
     return centre
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def measure_relative_travel(ctx: Context, a: int, b: int, x: vec3, centre: vec3, w: int):
     """Displacement (m, axes of link a) of the surface of link b at x against link a in the step whose displacements are
     in the workspace: that of the centre of curvature, and the rolling about it."""
@@ -77,7 +77,7 @@ def measure_relative_travel(ctx: Context, a: int, b: int, x: vec3, centre: vec3,
     return travel
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
     """Update the chord velocity of contact c from the step whose displacements are in the workspace (M-60):
     `contact_chord`, the target velocities, and for a contact that bears the distance by which its end point was missed

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collision.contact_model import PROPERTIES_PER_PAIR
-from sharnir.impulse.data import INLINED, Context, Iterate, Scratch, State
+from sharnir.impulse.data import Context, Iterate, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half
@@ -61,7 +61,7 @@ def contact_frame_of(state: State, work: Scratch, c: int, w: int):
     )
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def contact_velocity(ctx: Context, c: int, row: int, direct: int, z: array2, w: int):
     """Velocities of three rows of contact c from `row` on: second body relative to the first. direct: of the projected
     rows, with their offsets."""
@@ -76,7 +76,7 @@ def contact_velocity(ctx: Context, c: int, row: int, direct: int, z: array2, w: 
     return s
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def multiply_contact_rows(ctx: Context, c: int, row: int, direct: int, z: array2, w: int):
     """W z of three rows of contact c from `row` on. direct: Ŵ z of the projected rows."""
     if direct == 1:
@@ -95,8 +95,8 @@ def multiply_contact_half(layout: Layout, work: Scratch, at: int, row: int, z: a
     return row3_dot(work.W, start, length, layout.index, get_int(work.contact_halves, at + Half.INDEX_START, w), z, w)
 
 
-@wp.func(inline=INLINED)
-def apply_contact_impulse(ctx: Context, c: int, row: int, p: vec3, x: Iterate, w: int):
+@wp.func(inline=True)
+def apply_contact_impulse(ctx: Context, c: int, row: int, p: vec3, x: wp.ref[Iterate], w: int):
     """z += Wᵀ p of three rows of contact c from `row` on."""
     if x.direct == 1:
         start = ctx.layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * ctx.layout.z_size
@@ -142,7 +142,7 @@ def normal_velocity(layout: Layout, work: Scratch, c: int, direct: int, z: array
     return s
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def apply_normal_impulse(ctx: Context, c: int, direct: int, p: real, z: array2, w: int):
     """z += Wᵀ p of the normal row of contact c."""
     if direct == 1:

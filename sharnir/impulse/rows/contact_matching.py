@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, Scratch, State
+from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count, contact_frame_of, contact_impulse_of, shape_pair_of
@@ -29,7 +29,7 @@ def rotate_with_normal(normal_before: vec3, normal_now: vec3, x: vec3):
     return out
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def predict_contact_chord(ctx: Context, c: int, previous: int, chord: vec3, w: int):
     """Predict the chord velocity of contact c: `chord` of its previous step, extrapolated by the order that the joints'
     chord terms have, so that both fit together (M-66). previous: its number in the previous step, −1 for none."""
@@ -145,7 +145,7 @@ def match_by_position(layout: Layout, state: State, c: int, first: int, pair: in
     return found
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def match_contact(ctx: Context, c: int, match_cursor: int, warm_factor: real, chord_scale: real, w: int):
     """Warm-start contact c: impulses ← warm_factor times those of its match in the previous step, chord velocity ←
     chord_scale times its prediction. match_cursor: previous contacts are sorted by shape pair as the present ones are;

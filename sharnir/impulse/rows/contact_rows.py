@@ -13,7 +13,7 @@ from sharnir.dynamics.forces import pivot_of
 from sharnir.dynamics.momenta import link_velocities
 from sharnir.dynamics.tree import Tree
 from sharnir.enums import MaterialProperty
-from sharnir.impulse.data import INLINED, Context, Scratch, State
+from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.belts import find_belt_motion, has_belt, whiten_belt_contact
@@ -30,7 +30,7 @@ MAX_RESTING_GAP = wp.constant(real(1.0e-6))
 MAX_STICK_SPEED = wp.constant(real(1.0e-4))  # m/s: slower slip counts as sticking (static friction)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def find_contacts(ctx: Context, dt: real, w: int):
     """Detect contacts, unless a collision kernel has done so before the step."""
     if ctx.layout.detects_contacts == 1:
@@ -60,7 +60,7 @@ def store_contact_count(layout: Layout, state: State, work: Scratch, w: int):
         set_item(state.report, ReportItem.CONTACT_POINTS, w, real(item_int(state.contacts.count, 1, w)))
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def assemble_contact(ctx: Context, c: int, match_cursor: int, chord_scale: real, dt: real, w: int):
     """Assemble contact c: rows, effective mass, target velocities and warm-start impulses, those of the previous step
     times the warm-start factor. chord_scale: factor of the predicted chord velocity; match_cursor, and returned: see
@@ -73,7 +73,7 @@ def assemble_contact(ctx: Context, c: int, match_cursor: int, chord_scale: real,
     return match_cursor
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def whiten_contact(ctx: Context, c: int, w: int):
     """Whiten the rows of contact c in two halves, one per body. Where both bodies belong to one tree the shared
     ancestors are in the first half only: two halves that cancel would lose digits."""
@@ -117,7 +117,7 @@ def whiten_contact(ctx: Context, c: int, w: int):
     store_contact_half(ctx, 2 * c + 1, second, start + rows * na, nb, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def store_contact_half(ctx: Context, half: int, shape: int, start: int, length: int, w: int):
     """Store where the rows of one body's half are: start in W, entries a row, start of their coordinates in `index`,
     root of the tree."""
@@ -153,7 +153,7 @@ def common_ancestor(tree: Tree, a: int, b: int):
     return a
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def set_contact_targets(ctx: Context, c: int, z_free: array2, dt: real, w: int):
     """Set the target velocities and friction coefficients of contact c.
 

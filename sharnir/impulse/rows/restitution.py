@@ -7,7 +7,7 @@ import warp as wp
 
 from sharnir.dynamics.momenta import whitened_momentum
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import INLINED, Context, Scratch, State
+from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count, contact_velocity
 from sharnir.impulse.slots import BLOCK_ROWS
@@ -42,7 +42,7 @@ def whiten_momenta_before(tree: Tree, ws: Workspace, state: State, work: Scratch
     whitened_momentum(tree, ws, state.v_next, work.z_before, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def velocity_gain_after_impact(ctx: Context, c: int, w: int):
     """What the velocity of contact c over the step has beyond the one right after the impact: half of the step's
     forces, and the chord minus tangent momenta."""
@@ -50,7 +50,7 @@ def velocity_gain_after_impact(ctx: Context, c: int, w: int):
     return get3(ctx.work.impact_velocity_gain, c, w) + chord
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def impact_work(ctx: Context, z: array2, w: int):
     """Σ p·s (J) over contacts with restitution, with the velocities s after and before the impact; half the sum of both
     is the energy the impacts add."""
@@ -67,7 +67,7 @@ def impact_work(ctx: Context, z: array2, w: int):
     return after, before
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def set_restitution_targets(ctx: Context, share: real, dt: real, w: int):
     """Set the normal targets of contacts with restitution to `share` of their restitution velocity."""
     c = int(0)

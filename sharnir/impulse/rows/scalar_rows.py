@@ -8,7 +8,7 @@ from sharnir.dynamics.forces import pivot_of, spring_end_position
 from sharnir.dynamics.loop_joints import evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Workspace
 from sharnir.enums import ScalarSource
-from sharnir.impulse.data import INLINED, Context
+from sharnir.impulse.data import Context
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.ball_angles import ball_angle
 from sharnir.impulse.rows.whitened_rows import make_row_ends, whiten_dof_row, whiten_pair_row
@@ -68,7 +68,7 @@ def path_position(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
     return g
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def measure_scalar(ctx: Context, ws: Workspace, l: int, q: array2, loop_q: array2, w: int):
     """Position that scalar l measures, at the poses in the workspace and the coordinates q, loop_q."""
     kind = ctx.layout.scalar_source_kind[l]
@@ -89,7 +89,7 @@ def measure_scalar(ctx: Context, ws: Workspace, l: int, q: array2, loop_q: array
     return g
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def whiten_scalar(ctx: Context, W: array2, l: int, q: array2, loop_q: array2, w: int):
     """Store the whitened row of scalar l in W."""
     kind = ctx.layout.scalar_source_kind[l]
@@ -148,7 +148,7 @@ def combine_path(layout: Layout, W: array2, l: int, w: int):
         k += 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def whiten_spring(ctx: Context, W: array2, s: int, start: int, w: int):
     """Row of a spring's length."""
     a = ctx.tree.spring_link[2 * s]
@@ -164,7 +164,7 @@ def whiten_spring(ctx: Context, W: array2, s: int, start: int, w: int):
     whiten_pair_row(ctx, make_row_ends(a, -n, -wp.cross(ra, n), b, n, wp.cross(rb, n)), W, start, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def whiten_ball_angle(ctx: Context, W: array2, l: int, q: array2, loop_q: array2, w: int):
     """Row of a ball joint's angle: a torque on the child, its opposite on the parent."""
     g, a = ball_angle_of(ctx.layout, l, q, loop_q, w)

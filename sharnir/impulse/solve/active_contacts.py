@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, Iterate, Scratch
+from sharnir.impulse.data import Context, Iterate, Scratch
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
@@ -80,8 +80,8 @@ def has_active_tree(work: Scratch, c: int, w: int):
     return active
 
 
-@wp.func(inline=INLINED)
-def sweep_frozen(ctx: Context, x: Iterate, w: int):
+@wp.func(inline=True)
+def sweep_frozen(ctx: Context, x: wp.ref[Iterate], w: int):
     """Sweep the frozen contacts once. Returns the largest change of an impulse, N s."""
     worst = real(0.0)
     c = int(0)
@@ -149,8 +149,8 @@ def touch_tree_dofs(layout: Layout, work: Scratch, c: int, side: int, w: int):
             put_int(work.touched_dofs, 0, w, count)
 
 
-@wp.func(inline=INLINED)
-def sweep_active(ctx: Context, threshold: real, x: Iterate, w: int):
+@wp.func(inline=True)
+def sweep_active(ctx: Context, threshold: real, x: wp.ref[Iterate], w: int):
     """Sweep the active contacts once; those that change by more than `threshold` activate their trees (M-85). Returns
     the largest change, the sum of squares of all changes, and how many trees became active."""
     worst = real(0.0)

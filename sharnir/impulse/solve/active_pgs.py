@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, Iterate, Scratch
+from sharnir.impulse.data import Context, Iterate, Scratch
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import ProgressRule, Setting, SweepStatus
 from sharnir.impulse.solve.active_contacts import (
@@ -44,10 +44,9 @@ def activation_threshold(work: Scratch, epsilon: real, worst: real, w: int):
     )
 
 
-@wp.func(inline=INLINED)
-def _sweep(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=True)
+def _sweep(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """Sweep the frozen contacts where that is due, then the active ones; the first sweep finds out which are."""
-    loop = loop0
     threshold = activation_threshold(ctx.work, loop.epsilon, loop.worst, w)
     loop.worst = real(0.0)
     if loop.check == 1:
@@ -63,43 +62,38 @@ def _sweep(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
         loop.worst = wp.max(loop.worst, change)
         loop.change2 = active_change2
         loop.newly_active = activated
-    return x, loop
 
 
-@wp.func(inline=INLINED)
-def _solve_islands(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=True)
+def _solve_islands(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """Solve small islands by convex Newton from time to time, and start the acceleration anew."""
-    loop = loop0
     if wp.static(DOUBLE):
         if loop.status == SweepStatus.CONTINUE and loop.n % ISLAND_NEWTON_EVERY == 0:
             solve_islands(ctx, loop.epsilon, x.z, x.p, w)
             restart_acceleration(ctx.layout, ctx.work, x.z, x.p, w)
             loop.change2 = real(0.0)
-    return x, loop
 
 
-@wp.func(inline=INLINED)
-def _extrapolate(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=True)
+def _extrapolate(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """Extrapolate active contacts; each tenth sweep, the last, and one after convergence include the frozen ones."""
-    loop = loop0
     next_sweep = loop.n + 1
     due = next_sweep % PGS_CHECK_EVERY_ACCEPTED == 0 or next_sweep == loop.max_sweeps
     loop.check = wp.where(loop.worst <= loop.epsilon or due, 1, 0)
     beta = acceleration_factor(loop.last_change2, loop.change2)
     extrapolate_active(ctx.layout, ctx.work, beta, x.z, x.p, w)
     loop.last_change2 = loop.change2
-    return x, loop
 
 
 iterate_pgs_active = make_pgs_loop("iterate_pgs_active", Iterate, _sweep, _solve_islands, _extrapolate)
 
 
-@wp.func(inline=INLINED)
-def run_pgs_active(ctx: Context, x: Iterate, end: wp.float64, w: int):
+@wp.func(inline=True)
+def run_pgs_active(ctx: Context, x: wp.ref[Iterate], end: wp.float64, w: int):
     """Sweep contacts alone, over active ones (M-85). Contacts of trees whose impulses do not change are frozen; the
-    first sweep, each tenth and the last include them, and only these may end the loop. Returns the loop and the
-    `StopReason`."""
+    first sweep, each tenth and the last include them, and only these may end the loop. Returns the number of sweeps,
+    the last change, N s, and the `StopReason`."""
     freeze_contacts(ctx.layout, ctx.work, w)
     loop = begin_sweeps(ctx, 0, int(ctx.state.settings[Setting.MAX_SWEEPS, 0]), ProgressRule.CONTACTS, w)
-    x_end, loop_end = iterate_pgs_active(ctx, x, loop, end, w)
-    return loop_end, stop_reason_of(ctx.state, loop_end)
+    iterate_pgs_active(ctx, x, loop, end, w)
+    return loop.n, loop.worst, stop_reason_of(ctx.state, loop)

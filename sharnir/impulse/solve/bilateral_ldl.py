@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, Scratch, State
+from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND_ROW, COMPLIANT_ROW, JOINT_ROW, MOTOR_ROW
 from sharnir.impulse.tolerances import (
@@ -28,7 +28,7 @@ from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import column_add, column_dot, row_add, row_dot, row_row_dot
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def scatter(ctx: Context, start: int, length: int, first: int, factor: real, w: int):
     """Add a sparse row of W, times `factor`, to the dense scratch row."""
     row_add(ctx.work.W, start, length, ctx.layout.index, first, factor, ctx.work.dense_row, w)
@@ -65,7 +65,7 @@ def filter_pivot_ratio(ratio: real, previous: real):
     return filtered
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def factor_bilateral(ctx: Context, update_history: int, w: int):
     """Factor W_B W_Bᵀ + Γ = L D Lᵀ over the independent rows (M-46, M-47): each row of L within the envelope, inverse
     pivots apart.
@@ -106,7 +106,7 @@ def factor_bilateral(ctx: Context, update_history: int, w: int):
     return weakest
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def eliminate_row(ctx: Context, b: int, rank: int, diagonal: real, w: int):
     """Compute the row of L that bilateral row b has after the `rank` active rows before it, and return its pivot.
     diagonal: its entry of W_B W_Bᵀ + Γ, 1/kg."""
@@ -155,7 +155,7 @@ def eliminate_row(ctx: Context, b: int, rank: int, diagonal: real, w: int):
     return pivot
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def track_pivot_ratio(ctx: Context, b: int, diagonal: real, pivot: real, update_history: int, w: int):
     """Pivot ratio of row b relative to its remembered one; 1 for rows that are not a joint's. The ratio is the pivot
     over the diagonal the row would have between free bodies. With `update_history` the remembered ratio is updated."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, Iterate, Scratch, make_iterate
+from sharnir.impulse.data import Context, Iterate, Scratch, make_iterate
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import (
     apply_contact_impulse,
@@ -20,8 +20,8 @@ from sharnir.kernels.columns import get, get3, get_int, put, put_int
 from sharnir.kernels.types import array2, max_abs3, real, vec3
 
 
-@wp.func(inline=INLINED)
-def solve_contact_cone(ctx: Context, c: int, old: vec3, x: Iterate, w: int):
+@wp.func(inline=True)
+def solve_contact_cone(ctx: Context, c: int, old: vec3, x: wp.ref[Iterate], w: int):
     """Solve normal and friction of contact c within its cone, and apply the change to z; returns the change of the
     three impulses. old: its impulses."""
     at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
@@ -35,8 +35,8 @@ def solve_contact_cone(ctx: Context, c: int, old: vec3, x: Iterate, w: int):
     return d
 
 
-@wp.func(inline=INLINED)
-def sweep_contact(ctx: Context, c: int, x: Iterate, w: int):
+@wp.func(inline=True)
+def sweep_contact(ctx: Context, c: int, x: wp.ref[Iterate], w: int):
     """Gauss–Seidel update of contact c: the cone, then torsional and rolling friction within what the normal impulse
     allows. Returns the largest change of an impulse, N s, times the contact's change weight (more where what it moves
     is light)."""
@@ -48,8 +48,8 @@ def sweep_contact(ctx: Context, c: int, x: Iterate, w: int):
     return worst * get(ctx.work.contact_mass, ContactMass.SIZE * c + ContactMass.CHANGE_WEIGHT, w)
 
 
-@wp.func(inline=INLINED)
-def solve_torsional_rolling(ctx: Context, c: int, normal: real, x: Iterate, w: int):
+@wp.func(inline=True)
+def solve_torsional_rolling(ctx: Context, c: int, normal: real, x: wp.ref[Iterate], w: int):
     """Solve torsional friction about the normal and rolling friction about the tangents of contact c, bounded by the
     normal impulse; returns the change of the three angular impulses."""
     at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c + BLOCK_ROWS
@@ -80,8 +80,8 @@ def torsional_rolling_impulse(work: Scratch, c: int, normal: real, old: vec3, s:
     return vec3(spin, a * scale, b * scale)
 
 
-@wp.func(inline=INLINED)
-def sweep_contacts(ctx: Context, x: Iterate, w: int):
+@wp.func(inline=True)
+def sweep_contacts(ctx: Context, x: wp.ref[Iterate], w: int):
     """Sweep all contacts once and record the change of each; returns the largest, N s."""
     worst = real(0.0)
     c = int(0)
@@ -93,7 +93,7 @@ def sweep_contacts(ctx: Context, x: Iterate, w: int):
     return worst
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def warm_start_contacts(ctx: Context, z: array2, w: int):
     """z += Wᵀ p of the contacts' warm-start impulses, once in a step."""
     if get_int(ctx.work.status, Status.WARM_STARTED, w) == 0:
@@ -101,7 +101,7 @@ def warm_start_contacts(ctx: Context, z: array2, w: int):
         put_int(ctx.work.status, Status.WARM_STARTED, w, 1)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def apply_contact_impulses(ctx: Context, z: array2, p: array2, w: int):
     """z += Wᵀ p of all contacts."""
     x = make_iterate(z, p, 0)
@@ -116,8 +116,8 @@ def apply_contact_impulses(ctx: Context, z: array2, p: array2, w: int):
         c += 1
 
 
-@wp.func(inline=INLINED)
-def sweep_normal(ctx: Context, c: int, target: real, compliance: real, x: Iterate, w: int):
+@wp.func(inline=True)
+def sweep_normal(ctx: Context, c: int, target: real, compliance: real, x: wp.ref[Iterate], w: int):
     """Gauss–Seidel update of the normal row of contact c alone, p ≥ 0, towards the velocity `target`; returns the
     change, N s. compliance: share of its diagonal by which it yields to its impulse."""
     at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, Scratch, make_iterate
+from sharnir.impulse.data import Context, Scratch, make_iterate
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_count, multiply_contact_rows
@@ -156,7 +156,7 @@ def build_scalar_delassus(layout: Layout, work: Scratch, contacts: int, n: int, 
         k += 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def gather_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
     """Gather row velocities W z and impulses of all rows, and remember the impulses; returns the number of impulses.
     Padding of the velocities is set to zero."""
@@ -199,10 +199,11 @@ def gather_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
     return 3 * contacts + 4 * active_scalar_count(ctx.work, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def scatter_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
     """Scatter the impulses of all rows back to p, and add Wᵀ of their change since `gather_delassus_rows` to z."""
     contacts = contact_count(ctx.work, w)
+    x = make_iterate(z, p, 0)
     c = int(0)
     while c < contacts:
         impulse = get3(ctx.work.row_impulse, c, w)
@@ -211,7 +212,7 @@ def scatter_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
         put(p, at + 1, w, impulse[1])
         put(p, at + 2, w, impulse[2])
         added = impulse - get3(ctx.work.row_impulse_initial, c, w)
-        apply_contact_impulse(ctx, c, 0, added, make_iterate(z, p, 0), w)
+        apply_contact_impulse(ctx, c, 0, added, x, w)
         c += 1
     k = int(0)
     while k < active_scalar_count(ctx.work, w):
@@ -237,7 +238,7 @@ def scatter_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
         k += 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def sweep_delassus(ctx: Context, w: int):
     """One projected Gauss–Seidel sweep on the Delassus matrix: all active scalar rows, then all contacts. Returns the
     largest change of an impulse, N s (M-42)."""

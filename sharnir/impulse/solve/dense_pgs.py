@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, Iterate
+from sharnir.impulse.data import Context, Iterate
 from sharnir.impulse.row_kinds import SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import BLOCK_ROWS, ProgressRule, Setting, Status, SweepStatus
@@ -37,16 +37,15 @@ LU_REUSE_RATIO = wp.constant(real(0.3))  # of the last change: a Newton step tha
 SELF_STRESS_AFTER = 4  # sweeps before changes are tested for self-stress (M-83)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def dense_impulse_count(ctx: Context, w: int):
     """Impulses of the rows of the Delassus matrix."""
     return BLOCK_ROWS * contact_count(ctx.work, w) + SCALAR_IMPULSES * active_scalar_count(ctx.work, w)
 
 
-@wp.func(inline=INLINED)
-def _sweep(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=True)
+def _sweep(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """A Newton step where one is due, then a sweep, which accepts or rejects it."""
-    loop = loop0
     impulses = dense_impulse_count(ctx, w)
     rows = row_count(ctx.work, w)
     loop.newton_done = 0
@@ -64,15 +63,13 @@ def _sweep(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
         copy(ctx.work.row_impulse, ctx.work.row_impulse_old, impulses, w)
         copy(ctx.work.row_velocity, ctx.work.row_velocity_old, rows, w)
     loop.worst = sweep_delassus(ctx, w)
-    return x, loop
 
 
-@wp.func(inline=INLINED)
-def _judge_newton(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=True)
+def _judge_newton(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """Test for self-stress (M-83); keep or undo Newton steps: if the change has not halved after
     MAX_DENSE_NEWTON_TRIES of them they are undone, and the next waits for as many sweeps as there were, at least
     DENSE_NEWTON_BACK_OFF. Hand over to islands where light contacts hold up heavy ones."""
-    loop = loop0
     if loop.status == SweepStatus.CONTINUE and loop.accelerate == 1 and loop.n >= loop.first + SELF_STRESS_AFTER:
         if loop.worst <= ctx.state.settings[Setting.TOL_LOOSE, 0]:
             if change_is_self_stress(ctx.work, w):
@@ -94,10 +91,9 @@ def _judge_newton(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
         if island_newton_applies(ctx.layout, ctx.state):
             if find_worst_light_contact(ctx.work, loop.epsilon, w) >= 0:
                 loop.status = SweepStatus.USE_ISLANDS
-    return x, loop
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def _undo_newton(ctx: Context, w: int):
     """Impulses and velocities as they were before the Newton steps."""
     impulses = dense_impulse_count(ctx, w)
@@ -108,10 +104,9 @@ def _undo_newton(ctx: Context, w: int):
     copy(ctx.work.row_velocity, ctx.work.row_velocity_old, rows, w)
 
 
-@wp.func(inline=INLINED)
-def _extrapolate(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=True)
+def _extrapolate(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """Extrapolate, except before a Newton step: it starts, and may end, where bounds hold."""
-    loop = loop0
     if loop.accelerate == 1 and loop.n < loop.newton_at:
         impulses = dense_impulse_count(ctx, w)
         rows = row_count(ctx.work, w)
@@ -120,16 +115,15 @@ def _extrapolate(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
         extrapolate(ctx.work.row_impulse, ctx.work.row_impulse_old, ctx.work.row_impulse_direction, beta, impulses, w)
         extrapolate(ctx.work.row_velocity, ctx.work.row_velocity_old, ctx.work.row_velocity_direction, beta, rows, w)
         loop.last_change2 = loop.change2
-    return x, loop
 
 
 iterate_pgs_dense = make_pgs_loop("iterate_pgs_dense", Iterate, _sweep, _judge_newton, _extrapolate)
 
 
-@wp.func(inline=INLINED)
-def run_pgs_dense(ctx: Context, x: Iterate, sweeps_before: int, end: wp.float64, w: int):
-    """Sweep on the dense Delassus matrix; Newton steps begin after the first sweep. Returns the loop and the
-    `StopReason`, UNFINISHED where islands are to be solved by convex Newton."""
+@wp.func(inline=True)
+def run_pgs_dense(ctx: Context, x: wp.ref[Iterate], sweeps_before: int, end: wp.float64, w: int):
+    """Sweep on the dense Delassus matrix; Newton steps begin after the first sweep. Returns the number of
+    sweeps, the last change, N s, and the `StopReason`, UNFINISHED where islands are to be solved by convex Newton."""
     impulses = gather_delassus_rows(ctx, x.z, x.p, w)
     max_sweeps = int(ctx.state.settings[Setting.MAX_SWEEPS, 0])
     loop = begin_sweeps(ctx, sweeps_before, max_sweeps, ProgressRule.DENSE, w)
@@ -139,6 +133,6 @@ def run_pgs_dense(ctx: Context, x: Iterate, sweeps_before: int, end: wp.float64,
     if loop.accelerate == 1:
         clear(ctx.work.row_impulse_direction, impulses, w)
         clear(ctx.work.row_velocity_direction, row_count(ctx.work, w), w)
-    x_end, loop_end = iterate_pgs_dense(ctx, x, loop, end, w)
+    iterate_pgs_dense(ctx, x, loop, end, w)
     scatter_delassus_rows(ctx, x.z, x.p, w)
-    return loop_end, stop_reason_of(ctx.state, loop_end)
+    return loop.n, loop.worst, stop_reason_of(ctx.state, loop)

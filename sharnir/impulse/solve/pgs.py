@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, Iterate, Scratch, State
+from sharnir.impulse.data import Context, Iterate, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
@@ -51,20 +51,17 @@ def impulse_count(layout: Layout, work: Scratch, w: int):
     return layout.contact_p_start + CONTACT_IMPULSES * contact_count(work, w)
 
 
-@wp.func(inline=INLINED)
-def _sweep(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
-    loop = loop0
+@wp.func(inline=True)
+def _sweep(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     if loop.accelerate == 1:
         copy(x.p, ctx.work.p_old, impulse_count(ctx.layout, ctx.work, w), w)
         copy(x.z, ctx.work.z_old, ctx.layout.z_size, w)
     loop.worst = sweep(ctx, x, w)
-    return x, loop
 
 
-@wp.func(inline=INLINED)
-def _solve_islands(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
+@wp.func(inline=True)
+def _solve_islands(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """Solve small islands by convex Newton from time to time, and start the acceleration anew."""
-    loop = loop0
     if wp.static(DOUBLE):
         due = loop.n % ISLAND_NEWTON_EVERY == 0 or (loop.islands_first == 1 and loop.n == loop.first + 1)
         if loop.status == SweepStatus.CONTINUE and due and island_newton_applies(ctx.layout, ctx.state):
@@ -75,12 +72,10 @@ def _solve_islands(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
             copy(x.p, ctx.work.p_old, impulses, w)
             copy(x.z, ctx.work.z_old, ctx.layout.z_size, w)
             loop.last_change2 = real(0.0)
-    return x, loop
 
 
-@wp.func(inline=INLINED)
-def _extrapolate(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
-    loop = loop0
+@wp.func(inline=True)
+def _extrapolate(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     if loop.accelerate == 1:
         impulses = impulse_count(ctx.layout, ctx.work, w)
         loop.change2 = column_distance2(x.p, ctx.work.p_old, impulses, w)
@@ -88,17 +83,15 @@ def _extrapolate(ctx: Context, x: Iterate, loop0: SweepLoop, w: int):
         extrapolate(x.p, ctx.work.p_old, ctx.work.p_direction, beta, impulses, w)
         extrapolate(x.z, ctx.work.z_old, ctx.work.z_direction, beta, ctx.layout.z_size, w)
         loop.last_change2 = loop.change2
-    return x, loop
 
 
 iterate_pgs = make_pgs_loop("iterate_pgs", Iterate, _sweep, _solve_islands, _extrapolate)
 
 
-@wp.func(inline=INLINED)
-def run_pgs(ctx: Context, x: Iterate, loop0: SweepLoop, end: wp.float64, w: int):
+@wp.func(inline=True)
+def run_pgs(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], end: wp.float64, w: int):
     """Sweep through z until impulses change by less than ε, `max_sweeps` sweeps are made or the clock passes `end`
-    (M-42). Returns the loop and the `StopReason`, UNFINISHED where the settings allow more than `max_sweeps`."""
-    loop = loop0
+    (M-42). Returns the `StopReason`, UNFINISHED where the settings allow more than `max_sweeps`."""
     if loop.accelerate == 1:
         clear(ctx.work.p_direction, impulse_count(ctx.layout, ctx.work, w), w)
         clear(ctx.work.z_direction, ctx.layout.z_size, w)
@@ -106,15 +99,15 @@ def run_pgs(ctx: Context, x: Iterate, loop0: SweepLoop, end: wp.float64, w: int)
         loop.status = SweepStatus.CONVERGED
     else:
         list_active_scalars(ctx.layout, ctx.work, x.direct, w)
-    x_end, loop_end = iterate_pgs(ctx, x, loop, end, w)
-    reason = stop_reason_of(ctx.state, loop_end)
-    capped = loop_end.status == SweepStatus.CONTINUE and reason == StopReason.CAPPED
-    if capped and loop_end.max_sweeps < int(ctx.state.settings[Setting.MAX_SWEEPS, 0]):
+    iterate_pgs(ctx, x, loop, end, w)
+    reason = stop_reason_of(ctx.state, loop)
+    capped = loop.status == SweepStatus.CONTINUE and reason == StopReason.CAPPED
+    if capped and loop.max_sweeps < int(ctx.state.settings[Setting.MAX_SWEEPS, 0]):
         reason = int(StopReason.UNFINISHED)
-    return loop_end, reason
+    return reason
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def begin_pgs(ctx: Context, direct: int, sweeps_before: int, max_sweeps: int, w: int):
     """A loop of `run_pgs`; sweeps_before: sweeps made already."""
     rule = int(ProgressRule.JOINTS)

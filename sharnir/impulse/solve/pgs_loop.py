@@ -10,7 +10,7 @@ from typing import Any
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, State
+from sharnir.impulse.data import Context, State
 from sharnir.impulse.slots import ProgressRule, ReportItem, Setting, StatusReal, StopReason, SweepStatus
 from sharnir.kernels.columns import get, item, set_item
 from sharnir.kernels.types import read_ticks, real
@@ -50,7 +50,7 @@ class SweepLoop:
     newly_active: int  # trees that became active and whose contacts are still frozen
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def begin_sweeps(ctx: Context, first: int, max_sweeps: int, rule: int, w: int):
     """A loop that starts after `first` sweeps made by others."""
     loop = SweepLoop()
@@ -81,13 +81,12 @@ def is_out_of_time(state: State, unreported: real, end: wp.float64, w: int):
 
 
 @wp.func
-def check_convergence(state: State, loop0: SweepLoop, end: wp.float64, w: int):
-    """Decide after a sweep whether to continue; returns the loop with its status.
+def check_convergence(state: State, loop: wp.ref[SweepLoop], end: wp.float64, w: int):
+    """Decide after a sweep whether to continue: sets `status`.
 
     Stalled: less than half (contacts) or 10 % (no contacts) progress between checks; if the change is acceptable
     already, a stall counts as convergence. A sweep that left rows out may only run out of time.
     """
-    loop = loop0
     if loop.check == 0:
         if is_out_of_time(state, real(loop.n), end, w):
             loop.status = SweepStatus.OUT_OF_TIME
@@ -111,11 +110,10 @@ def check_convergence(state: State, loop0: SweepLoop, end: wp.float64, w: int):
             if loop.worst > stall_ratio * loop.change_at_check:
                 loop.status = stall_status
             loop.change_at_check = loop.worst
-    return loop
 
 
 @wp.func
-def stop_reason_of(state: State, loop: SweepLoop):
+def stop_reason_of(state: State, loop: wp.ref[SweepLoop]):
     """`StopReason` for the report from where a loop ended."""
     reason = int(StopReason.CONVERGED)
     if loop.status == SweepStatus.USE_ISLANDS:
@@ -141,24 +139,21 @@ def acceleration_factor(last_change2: real, change2: real):
 
 
 def make_pgs_loop(name: str, unknowns: Any, sweep: Any, between: Any, extrapolate: Any) -> Any:
-    """The loop over unknowns of a type (a struct) by three functions (ctx, x, loop, w) that return both:
+    """The loop over unknowns x of a type (a struct) by three functions (ctx, x, loop, w), which change both:
 
     sweep: one sweep, which sets `worst`; between: what follows a sweep that was checked, and may change `status`;
     extrapolate: moves the unknowns ahead where the loop goes on.
     """
 
-    def run(ctx: Context, x0: Any, loop0: SweepLoop, end: wp.float64, w: int):
-        x = x0
-        loop = loop0
+    def run(ctx: Context, x: Any, loop: wp.ref[SweepLoop], end: wp.float64, w: int):
         while loop.status == SweepStatus.CONTINUE and loop.n < loop.max_sweeps:
-            x, loop = sweep(ctx, x, loop, w)
+            sweep(ctx, x, loop, w)
             loop.n = loop.n + 1
-            loop = check_convergence(ctx.state, loop, end, w)
-            x, loop = between(ctx, x, loop, w)
+            check_convergence(ctx.state, loop, end, w)
+            between(ctx, x, loop, w)
             if loop.status == SweepStatus.CONTINUE and loop.n < loop.max_sweeps:
-                x, loop = extrapolate(ctx, x, loop, w)
-        return x, loop
+                extrapolate(ctx, x, loop, w)
 
     run.__name__ = run.__qualname__ = name
-    run.__annotations__["x0"] = unknowns
-    return wp.func(run)
+    run.__annotations__["x"] = wp.ref[unknowns]
+    return wp.func(run, inline=True)

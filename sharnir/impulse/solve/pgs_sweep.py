@@ -9,7 +9,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.loop_joints import LoopJoints
-from sharnir.impulse.data import INLINED, Context, Iterate, Scratch
+from sharnir.impulse.data import Context, Iterate, Scratch
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import (
     BOUND,
@@ -34,8 +34,8 @@ from sharnir.kernels.vector_ops import row_add, row_dot
 UNBOUNDED_IMPULSE = wp.constant(real(1.0e30))  # N s: a motor with more has no bound and yields to a limit
 
 
-@wp.func(inline=INLINED)
-def sweep_joint(ctx: Context, k: int, iterate: Iterate, w: int):
+@wp.func(inline=True)
+def sweep_joint(ctx: Context, k: int, iterate: wp.ref[Iterate], w: int):
     """Gauss–Seidel update of the block of loop joint k by its LDLᵀ factors (M-39, L15-14)."""
     m = ctx.loops.constraint_count[ctx.loops.kind[k]]
     length = ctx.layout.joint_row_length[k]
@@ -118,7 +118,7 @@ def solve_bound(work: Scratch, l: int, free_velocity: real, K: real, w: int):
     return (bounded - free_velocity) / K
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def update_scalar(ctx: Context, row: ScalarRow, s: real, p: array2, at: int, w: int):
     """Solve the impulses of a scalar row at velocity s and store them in p[at …]; returns the change of their sum and
     the largest change of one."""
@@ -157,8 +157,8 @@ def update_scalar(ctx: Context, row: ScalarRow, s: real, p: array2, at: int, w: 
     return total, worst
 
 
-@wp.func(inline=INLINED)
-def sweep_scalar(ctx: Context, l: int, x: Iterate, w: int):
+@wp.func(inline=True)
+def sweep_scalar(ctx: Context, l: int, x: wp.ref[Iterate], w: int):
     """Gauss–Seidel update of scalar row l: velocity, impulses, z."""
     worst = real(0.0)
     row = scalar_row_of(ctx.layout, ctx.work, l, x.direct, w)
@@ -182,7 +182,7 @@ def saturated_impulse(x: real, target: real, bound: real):
     return impulse
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def solve_scalar(ctx: Context, l: int, kinds: int, free_velocity: real, K: real, w: int):
     """Impulses (bound, friction, motor, compliant) of scalar row l (M-40). free_velocity: its velocity without its own
     impulses, m/s or rad/s; K: W·W, 1/kg."""
@@ -197,7 +197,7 @@ def solve_scalar(ctx: Context, l: int, kinds: int, free_velocity: real, K: real,
     return out
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def solve_scalar_combined(ctx: Context, l: int, kinds: int, free_velocity: real, K: real, w: int):
     """Impulses (bound, friction, motor, compliant) of scalar row l for the kinds that may share a row, solved exactly
     together (M-41).
@@ -258,16 +258,16 @@ def solve_scalar_combined(ctx: Context, l: int, kinds: int, free_velocity: real,
     return vec4(bound, friction, motor, compliant)
 
 
-@wp.func(inline=INLINED)
-def sweep(ctx: Context, x: Iterate, w: int):
+@wp.func(inline=True)
+def sweep(ctx: Context, x: wp.ref[Iterate], w: int):
     """One sweep over all blocks in L15's order: each loop joint's block, then its scalar rows; scalar rows of the tree;
     contacts (M-42)."""
     worst = sweep_model(ctx, x, w)
     return wp.max(worst, sweep_contacts(ctx, x, w))
 
 
-@wp.func(inline=INLINED)
-def sweep_model(ctx: Context, x: Iterate, w: int):
+@wp.func(inline=True)
+def sweep_model(ctx: Context, x: wp.ref[Iterate], w: int):
     """One sweep over joint blocks and active scalar rows, without contacts."""
     worst = real(0.0)
     k = int(0)
@@ -302,7 +302,7 @@ def list_active_scalars(layout: Layout, work: Scratch, direct: int, w: int):
     put_int(work.active_scalars, 0, w, n)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def apply_impulses(ctx: Context, z: array2, p: array2, w: int):
     """z += Wᵀ p of all rows."""
     apply_model_impulses(ctx.loops, ctx.layout, ctx.work, z, p, w)

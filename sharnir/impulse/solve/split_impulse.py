@@ -7,7 +7,7 @@ from typing import Any
 import warp as wp
 
 from sharnir.dynamics.loop_joints import LoopJoints
-from sharnir.impulse.data import INLINED, Context, Iterate, Scratch, State
+from sharnir.impulse.data import Context, Iterate, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
@@ -71,8 +71,8 @@ def set_position_targets(loops: LoopJoints, layout: Layout, work: Scratch, dt: r
     return worst
 
 
-@wp.func(inline=INLINED)
-def sweep_scalar_bound(ctx: Context, l: int, x: Iterate, w: int):
+@wp.func(inline=True)
+def sweep_scalar_bound(ctx: Context, l: int, x: wp.ref[Iterate], w: int):
     """Gauss–Seidel update of the limit or equality of scalar row l alone, pseudo-impulse; returns its change."""
     change = real(0.0)
     row = scalar_row_of(ctx.layout, ctx.work, l, x.direct, w)
@@ -132,10 +132,9 @@ def begin_push(state: State, contacts: int, dt: real, w: int):
 
 
 @wp.func
-def check_pseudo_progress(push0: PushLoop):
+def check_pseudo_progress(push: wp.ref[PushLoop]):
     """After a sweep: where progress stalls contacts become compliant, and wedged ones share what cannot be undone; if
     it stalls again sweeps end."""
-    push = push0
     if push.n % PSEUDO_PATIENCE == 0 and push.contacts > 0:
         before = push.checked
         push.checked = push.worst
@@ -144,31 +143,26 @@ def check_pseudo_progress(push0: PushLoop):
                 push.worst = real(0.0)
                 push.checked = real(0.0)
             push.compliance = WEDGED_COMPLIANCE
-    return push
 
 
 def make_push_loop(name: str, unknowns: Any, sweep: Any) -> Any:
-    """The loop over pseudo-impulses of a type (a struct) by sweep(ctx, x, push, w), which returns both."""
+    """The loop over pseudo-impulses of a type (a struct) by sweep(ctx, x, push, w), which changes both."""
 
-    def run(ctx: Context, x0: Any, push0: PushLoop, end: wp.float64, w: int):
-        x = x0
-        push = push0
+    def run(ctx: Context, x: Any, push: wp.ref[PushLoop], end: wp.float64, w: int):
         while push.worst > push.epsilon and push.n < push.max_sweeps and read_ticks() < end:
-            x, push = sweep(ctx, x, push, w)
+            sweep(ctx, x, push, w)
             push.n = push.n + 1
-            push = check_pseudo_progress(push)
-        return x, push
+            check_pseudo_progress(push)
 
     run.__name__ = run.__qualname__ = name
-    run.__annotations__["x0"] = unknowns
-    return wp.func(run)
+    run.__annotations__["x"] = wp.ref[unknowns]
+    return wp.func(run, inline=True)
 
 
-@wp.func(inline=INLINED)
-def sweep_split_impulses(ctx: Context, x: Iterate, push0: PushLoop, w: int):
+@wp.func(inline=True)
+def sweep_split_impulses(ctx: Context, x: wp.ref[Iterate], push: wp.ref[PushLoop], w: int):
     """One Gauss–Seidel sweep of pseudo-impulses over all blocks. Contacts that need not be separated are skipped until
     a pseudo-impulse of one of their trees has changed by more than PSEUDO_ACTIVATION of ε."""
-    push = push0
     threshold = PSEUDO_ACTIVATION * push.epsilon
     worst = real(0.0)
     k = int(0)
@@ -193,7 +187,6 @@ def sweep_split_impulses(ctx: Context, x: Iterate, push0: PushLoop, w: int):
             worst = wp.max(worst, change)
         c += 1
     push.worst = worst
-    return x, push
 
 
 iterate_push = make_push_loop("iterate_push", Iterate, sweep_split_impulses)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, Iterate, Scratch, State, make_iterate
+from sharnir.impulse.data import Context, Iterate, Scratch, State, make_iterate
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import BLOCK_ROWS, Method, PrevStep, ReportItem, Setting, SolveStage, Status, StopReason
@@ -42,7 +42,7 @@ def active_sweep_applies(layout: Layout, state: State, work: Scratch, direct: in
     )
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def solve_rows(ctx: Context, end: wp.float64, w: int):
     """Solve for the impulses of all rows at their present target velocities: by sweeps alone or, where bilateral rows
     are solved directly, those by LDLᵀ and the others by sweeps in their null space (M-42, M-48). end: clock ticks at
@@ -61,8 +61,8 @@ def solve_rows(ctx: Context, end: wp.float64, w: int):
     return n + direct, worst, reason
 
 
-@wp.func(inline=INLINED)
-def sweep_rows(ctx: Context, x: Iterate, end: wp.float64, w: int):
+@wp.func(inline=True)
+def sweep_rows(ctx: Context, x: wp.ref[Iterate], end: wp.float64, w: int):
     """Choose among the ways to sweep: GPU lanes, active contacts, a few sweeps through z where so many were enough in
     the last step, the dense Delassus matrix, sweeps through z with islands solved at once."""
     dense = (
@@ -80,34 +80,27 @@ def sweep_rows(ctx: Context, x: Iterate, end: wp.float64, w: int):
     if dense and int(item(ctx.state.prev_step, PrevStep.SWEEPS, w)) > QUIET_SWEEPS:
         stage = int(SolveStage.DENSE)
     if active_sweep_applies(ctx.layout, ctx.state, ctx.work, x.direct, dense, w):
-        active, reason_of_active = run_pgs_active(ctx, x, end, w)
-        n = active.n
-        worst = active.worst
-        reason = reason_of_active
+        n, worst, reason = run_pgs_active(ctx, x, end, w)
     while reason == StopReason.UNFINISHED:
         use_dense = int(0)
         if dense and stage == SolveStage.DENSE:
             use_dense = wp.where(ensure_delassus(ctx.layout, ctx.work, w), 1, 0)
         if use_dense == 1:
-            loop, reason_of_loop = run_pgs_dense(ctx, x, n, end, w)
-            n = loop.n
-            worst = loop.worst
-            reason = reason_of_loop
+            n, worst, reason = run_pgs_dense(ctx, x, n, end, w)
         else:
             max_sweeps = int(ctx.state.settings[Setting.MAX_SWEEPS, 0])
             if dense and stage == SolveStage.FEW_SWEEPS:
                 max_sweeps = wp.min(max_sweeps, int(QUIET_SWEEPS))
-            start = begin_pgs(ctx, x.direct, n, max_sweeps, w)
-            start.islands_first = wp.where(stage == SolveStage.ISLANDS_FIRST, 1, 0)
-            loop, reason_of_loop = run_pgs(ctx, x, start, end, w)
+            loop = begin_pgs(ctx, x.direct, n, max_sweeps, w)
+            loop.islands_first = wp.where(stage == SolveStage.ISLANDS_FIRST, 1, 0)
+            reason = run_pgs(ctx, x, loop, end, w)
             n = loop.n
             worst = loop.worst
-            reason = reason_of_loop
         stage += 1
     return n, worst, reason
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def solve_and_report(ctx: Context, end: wp.float64, w: int):
     """Solve for the impulses of all rows (`solve_rows`) and add sweeps, residual and stop reason to the report."""
     n, worst, reason = solve_rows(ctx, end, w)

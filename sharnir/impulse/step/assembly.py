@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, RowOptions, Scratch, State, make_row_options
+from sharnir.impulse.data import Context, RowOptions, Scratch, State, make_row_options
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.assembly import assemble_scalars, factor_joints, whiten_joints
 from sharnir.impulse.rows.contact_rows import assemble_contact, found_contact_count, store_contact_count
@@ -18,7 +18,7 @@ from sharnir.kernels.types import real
 from sharnir.kernels.vector_ops import load_state
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def step_row_options(ctx: Context, w: int):
     """Options of the rows of a predictive step or of its present position correction."""
     n = get_int(ctx.work.status, Status.CORRECTION, w)
@@ -29,7 +29,7 @@ def step_row_options(ctx: Context, w: int):
     return options
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def assemble_rows(ctx: Context, options: RowOptions, w: int):
     """Assemble all rows and factor their blocks; at new poses only joints and equalities, since limits and contacts
     wait for the next step. Returns the smallest pivot ratio of the loops relative to their past."""
@@ -43,7 +43,7 @@ def assemble_rows(ctx: Context, options: RowOptions, w: int):
     return factor_row_blocks(ctx, options, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def assemble_model_rows(ctx: Context, options: RowOptions, w: int):
     """Assemble the rows of joints and scalar constraints, mark the Delassus matrix stale, and compute the momenta
     before the step where restitution needs them."""
@@ -56,7 +56,7 @@ def assemble_model_rows(ctx: Context, options: RowOptions, w: int):
         whiten_momenta_before(ctx.tree, ctx.here, ctx.state, ctx.work, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def assemble_contact_rows(ctx: Context, c: int, match_cursor: int, options: RowOptions, w: int):
     """Assemble contact c; match_cursor, and returned: see `match_contact`. The chord velocity of the previous step is
     extrapolated in a predictive step only."""
@@ -75,7 +75,7 @@ def step_ratio(state: State, dt: real, w: int):
     return ratio
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def factor_row_blocks(ctx: Context, options: RowOptions, w: int):
     """Choose the rows that act and factor their blocks: bilateral LDLᵀ, joint blocks, or projection of the others.
     Returns the smallest pivot ratio of the loops relative to their past."""

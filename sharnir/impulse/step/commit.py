@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context
+from sharnir.impulse.data import Context
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT
 from sharnir.impulse.rows.actuators import store_actuator_rates, store_actuators
 from sharnir.impulse.rows.assembly import measure_loop_coordinates
@@ -24,7 +24,7 @@ from sharnir.kernels.vector_ops import copy, copy_state, row_dot, store_state
 DIVERGED_POSITION = wp.constant(real(MAX_POSITION))  # m or rad: positions beyond count as diverged
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def commit_velocities(ctx: Context, h: real, dt: real, use_chord: int, w: int):
     """Commit the step's velocities, momenta and impulses, except those of contacts, to the state. use_chord: scalar
     velocities are (g_next − g)/dt, else those of the rows."""
@@ -73,7 +73,7 @@ def commit_velocities(ctx: Context, h: real, dt: real, use_chord: int, w: int):
     set_item(ctx.state.prev_step, PrevStep.ENERGY2, w, twice_kinetic_energy(ctx.here.z, ctx.layout.dofs, w))
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def commit_positions(ctx: Context, positions_moved: int, w: int):
     """Commit the next positions: q, v, poses, loop coordinates; report the position error (NaN if a position diverged).
     positions_moved: the poses are in the workspace `ws`, else in `trial`."""

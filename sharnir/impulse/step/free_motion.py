@@ -13,21 +13,21 @@ from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_o
 from sharnir.dynamics.momenta import whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import MotionKind
-from sharnir.impulse.data import INLINED, Context, State
+from sharnir.impulse.data import Context, State
 from sharnir.impulse.rows.actuators import request_actuator_forces
 from sharnir.impulse.slots import Load, PrevStep
 from sharnir.kernels.columns import get, get3, get33, item, item3, put, put3, set_item
 from sharnir.kernels.types import SPATIAL, VEC3, real, vec3
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def load_momenta_after_forces(ctx: Context, h: real, w: int):
     """F ← momenta of the links after external forces have acted for h, as wrenches about the pivots (M-30)."""
     load_link_momenta(ctx, ctx.tree.gravity, real(1.0), h, w)
     load_loop_forces(ctx.tree, ctx.here, ctx.loops, ctx.state, h, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def load_link_momenta(ctx: Context, gravity: vec3, momentum_share: real, h: real, w: int):
     """F ← momentum_share of the momenta plus h times gravity and applied wrenches, as wrenches about the pivots."""
     i = int(0)
@@ -69,7 +69,7 @@ def load_loop_forces(tree: Tree, ws: Workspace, loops: LoopJoints, state: State,
         k += 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def compute_joint_impulses(ctx: Context, h: real, dt: real, dt_before: real, w: int):
     """tau ← joint impulses of efforts, control, actuators and springs, with the momenta of rotors; E, hc, hk, hb ← what
     rotors, dampers and springs (also of actuators) add to the joints' inertia (M-31, M-70). h: time the forces act, dt:
@@ -122,7 +122,7 @@ def compute_joint_impulses(ctx: Context, h: real, dt: real, dt_before: real, w: 
         e += 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def load_free_motion(ctx: Context, h: real, dt: real, w: int):
     """Load all known forces of a step for the inward pass that finds the free motion from momenta."""
     request_actuator_forces(ctx.layout, ctx.state, h, dt, w)
@@ -130,7 +130,7 @@ def load_free_motion(ctx: Context, h: real, dt: real, w: int):
     compute_joint_impulses(ctx, h, dt, item(ctx.state.prev_step, PrevStep.DT, w), w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def published_free_motion(ctx: Context, dt: real, w: int):
     """z of q̇ + Δt q̈, q̈ by the articulated-body algorithm (A17-7); springs, dampers and actuators implicit."""
     request_actuator_forces(ctx.layout, ctx.state, dt, dt, w)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import warp as wp
 
 from sharnir.dynamics.kinematics import poses
-from sharnir.impulse.data import INLINED, Context, StepContext
+from sharnir.impulse.data import Context, StepContext
 from sharnir.impulse.rows.contact_chord import update_contact_chord
 from sharnir.impulse.rows.contact_frame import shape_pair_of
 from sharnir.impulse.rows.contact_matching import find_pair_start, store_contact
@@ -77,13 +77,13 @@ def _contact_stage(name: str, stage: Any, registers: int = 128) -> Any:
     return _make_gpu_kernel(name, stage_kernel, registers)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def update_poses(ctx: Context, end: wp.float64, w: int):
     """Poses of a state that may have been set from outside."""
     poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def begin_step_with_rows(ctx: Context, end: wp.float64, w: int):
     """Begin a step: clear the report, free motion, rows of joints and scalars."""
     begin_report(ctx.state, wp.float64(0.0), w)
@@ -91,7 +91,7 @@ def begin_step_with_rows(ctx: Context, end: wp.float64, w: int):
     free_motion_with_rows(ctx, end, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def free_motion_with_rows(ctx: Context, end: wp.float64, w: int):
     """Free motion (or inertias at corrected positions), then rows of joints and scalars."""
     compute_free_motion(ctx, end, w)
@@ -99,14 +99,14 @@ def free_motion_with_rows(ctx: Context, end: wp.float64, w: int):
         assemble_model_rows(ctx, step_row_options(ctx, w), w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def assemble_one_contact(ctx: Context, c: int, w: int):
     """Assemble contact c; its shape pair is found among the previous contacts by bisection."""
     match_cursor = find_pair_start(ctx.state, shape_pair_of(ctx.layout, ctx.state, c, w), w)
     assemble_contact_rows(ctx, c, match_cursor, step_row_options(ctx, w), w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def factor_blocks(ctx: Context, end: wp.float64, w: int):
     """Factor the blocks of rows and, in the step, predict z to start from."""
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
@@ -115,7 +115,7 @@ def factor_blocks(ctx: Context, end: wp.float64, w: int):
             predict_start(ctx, ctx.here.z, relative_pivot, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def evaluate_motion_unless_end(ctx: Context, end: wp.float64, w: int):
     """`evaluate_motion` except in END_POSE, which all worlds evaluate together in `end_pose_stage`; resets the flag
     that any world iterates."""
@@ -125,14 +125,14 @@ def evaluate_motion_unless_end(ctx: Context, end: wp.float64, w: int):
         evaluate_motion(ctx, end, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def update_one_contact_chord(ctx: Context, c: int, w: int):
     """Update the chord velocity of contact c while iterating."""
     if get_int(ctx.work.status, Status.PHASE, w) == Phase.ITERATE:
         update_contact_chord(ctx, c, ctx.here.z, ctx.state.settings[Setting.DT, 0], w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def choose_phase_unless_end(ctx: Context, end: wp.float64, w: int):
     """`choose_phase` except in END_POSE; flags that a world iterates on."""
     if get_int(ctx.work.status, Status.PHASE, w) != Phase.END_POSE:
@@ -142,7 +142,7 @@ def choose_phase_unless_end(ctx: Context, end: wp.float64, w: int):
             ctx.work.any_iterating[0] = 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def evaluate_pending_end_pose(ctx: Context, end: wp.float64, w: int):
     """Evaluate the end pose of worlds in END_POSE."""
     if get_int(ctx.work.status, Status.PHASE, w) == Phase.END_POSE:
@@ -151,14 +151,14 @@ def evaluate_pending_end_pose(ctx: Context, end: wp.float64, w: int):
         )
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def store_one_contact(ctx: Context, c: int, w: int):
     """Store contact c for the next step, once per step."""
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1 and get_int(ctx.work.status, Status.CORRECTION, w) == 0:
         store_contact(ctx.layout, ctx.state, ctx.work, c, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def end_step_with_report(ctx: Context, end: wp.float64, w: int):
     """End the step and store its report."""
     end_step(ctx, end, w)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context
+from sharnir.impulse.data import Context
 from sharnir.impulse.rows.assembly import measure_displaced_gaps
 from sharnir.impulse.rows.contact_chord import max_contact_end_error
 from sharnir.impulse.rows.contact_frame import contact_count
@@ -43,7 +43,7 @@ class IterationErrors:
     out_of_time: int
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def measure_errors(ctx: Context, dt: real, w: int):
     """Errors of the present iteration: momentum residual, growth of gaps, scalar and contact errors. Joint gaps at the
     end pose are known afterwards where no scalar row needed the end pose itself."""

@@ -13,7 +13,7 @@ from sharnir.dynamics.kinematics import kinematics, poses
 from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import JointType
-from sharnir.impulse.data import INLINED, Context, StepContext, make_row_options
+from sharnir.impulse.data import Context, StepContext, make_row_options
 from sharnir.impulse.rows.actuators import request_actuator_forces
 from sharnir.impulse.rows.contact_frame import exclude_open_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
@@ -50,7 +50,7 @@ def measure_loop_rates(tree: Tree, ws: Workspace, loops: LoopJoints, loop_v: arr
         k += 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def synchronise_velocities(ctx: Context, dt: real, force_share: real, v: array2, w: int):
     """v ← velocities at the time of the positions: momenta after force_share of the step's forces, all rows solved
     there."""
@@ -72,7 +72,7 @@ def synchronise_velocities(ctx: Context, dt: real, force_share: real, v: array2,
     outward(ctx.tree, ctx.here, v, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def store_energy(ctx: Context, v: array2, loop_v: array2, energy: array2, w: int):
     """Kinetic and potential energy (J), springs and rotors of loop joints included."""
     kinetic, potential = energies(ctx.tree, ctx.here, ctx.state.q, v, w)

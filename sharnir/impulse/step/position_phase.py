@@ -9,7 +9,7 @@ from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import INLINED, Context, Iterate, Scratch, State, make_iterate
+from sharnir.impulse.data import Context, Iterate, Scratch, State, make_iterate
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.assembly import measure_joint_gaps
 from sharnir.impulse.rows.contact_frame import contact_count
@@ -31,7 +31,7 @@ from sharnir.kernels.vector_ops import clear
 NO_DEADLINE = wp.constant(wp.float64(1.0e300))  # ticks: a GPU has no time budget
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def has_position_error(ctx: Context, n: int, dt: real, w: int):
     """1 if there are position errors to undo at the end of the step (n = 0) or at the poses of correction n."""
     erp = ctx.state.settings[Setting.ERP, 0]
@@ -39,7 +39,7 @@ def has_position_error(ctx: Context, n: int, dt: real, w: int):
     return wp.where(set_position_targets(ctx.loops, ctx.layout, ctx.work, dt, erp, w) > most, 1, 0)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def advance_with_correction(ctx: Context, n: int, dt: real, w: int):
     """q_next ← q advanced by v_next and pseudo-velocities (M-43) or, in correction n > 0, by pseudo-velocities alone
     (M-44). Returns the joint opening beyond what stabilisation may leave; poses and gaps in the workspace are then
@@ -67,7 +67,7 @@ def adopt_next_positions(layout: Layout, ws: Workspace, state: State, w: int):
     clear(ws.hk, layout.dofs, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def run_split_impulses(ctx: Context, dt: real, end: wp.float64, w: int):
     """z ← whitened pseudo-velocities for the position targets, from zero impulses; counts the sweeps."""
     direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
@@ -75,7 +75,8 @@ def run_split_impulses(ctx: Context, dt: real, end: wp.float64, w: int):
     if uses_lanes() == 1 and direct == 0:
         n = iterate_split_impulses_gpu(ctx, ctx.here.z, dt, w)
     if n < 0:
-        n = iterate_split_impulses(ctx, make_iterate(ctx.here.z, ctx.work.p_pseudo, direct), dt, end, w)
+        x = make_iterate(ctx.here.z, ctx.work.p_pseudo, direct)
+        n = iterate_split_impulses(ctx, x, dt, end, w)
     set_item(
         ctx.state.report,
         ReportItem.PSEUDO_SWEEP_COUNT,
@@ -85,8 +86,8 @@ def run_split_impulses(ctx: Context, dt: real, end: wp.float64, w: int):
     set_item(ctx.state.prev_step, PrevStep.TICKS_LEFT, w, real(end - read_ticks()))
 
 
-@wp.func(inline=INLINED)
-def iterate_split_impulses(ctx: Context, x: Iterate, dt: real, end: wp.float64, w: int):
+@wp.func(inline=True)
+def iterate_split_impulses(ctx: Context, x: wp.ref[Iterate], dt: real, end: wp.float64, w: int):
     """Sweep pseudo-impulses in one thread until they converge; returns the number of sweeps."""
     clear(x.p, impulse_count(ctx.layout, ctx.work, w), w)
     clear(x.z, ctx.layout.z_size, w)
@@ -98,11 +99,11 @@ def iterate_split_impulses(ctx: Context, x: Iterate, dt: real, end: wp.float64, 
             push.worst = real(0.0)
         else:
             set_velocity_offsets(ctx, x.z, w)
-    x_end, push_end = iterate_push(ctx, x, push, end, w)
-    return push_end.n
+    iterate_push(ctx, x, push, end, w)
+    return push.n
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def iterate_split_impulses_gpu(ctx: Context, z: array2, dt: real, w: int):
     """Sweep pseudo-impulses with the lanes of a GPU warp; returns the number of sweeps, −1 if the rows do not fit."""
     n = int(-1)
@@ -110,9 +111,9 @@ def iterate_split_impulses_gpu(ctx: Context, z: array2, dt: real, w: int):
     x.rows = assign_lane_rows(ctx.layout, ctx.work, w)
     if x.rows.rows <= MAX_LANE_ROWS:
         push = begin_push(ctx.state, x.rows.contacts, dt, w)
-        x_end, push_end = iterate_push_registers(ctx, x, push, NO_DEADLINE, w)
-        store_z_registers(ctx.layout, x_end.z, z, w)
-        n = push_end.n
+        iterate_push_registers(ctx, x, push, NO_DEADLINE, w)
+        store_z_registers(ctx.layout, x.z, z, w)
+        n = push.n
     return n
 
 

@@ -9,7 +9,7 @@ from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta
-from sharnir.impulse.data import INLINED, Context, make_row_options
+from sharnir.impulse.data import Context, make_row_options
 from sharnir.impulse.rows.assembly import measure_joint_gaps
 from sharnir.impulse.rows.contact_matching import store_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
@@ -33,7 +33,7 @@ from sharnir.kernels.vector_ops import clear, copy
 # pivot of loops relative to its past below which a singular pose (fold) is near
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def published_step(ctx: Context, end: wp.float64, w: int):
     """The papers' step: free motion, sweeps at the old pose, split impulses for the old errors, semi-implicit Euler."""
     dt = ctx.state.settings[Setting.DT, 0]

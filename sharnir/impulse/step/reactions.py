@@ -13,7 +13,7 @@ from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import ScalarSource
-from sharnir.impulse.data import INLINED, Context, Scratch, State, StepContext
+from sharnir.impulse.data import Context, Scratch, State, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import COMPLIANT_ROW, FRICTION_ROW, MOTOR_ROW, SCALAR_IMPULSES
 from sharnir.impulse.rows.belts import find_belt_motion
@@ -49,7 +49,7 @@ def scalar_impulse_of(layout: Layout, work: Scratch, l: int, w: int):
     )
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def loop_row_impulse(ctx: Context, k: int, j: int, h: real, w: int):
     """Impulse along row j of loop joint k: its own if it is a constraint, else what acts on that coordinate."""
     fixed = ctx.loops.constraint_count[ctx.loops.kind[k]]
@@ -97,7 +97,7 @@ def coupled_impulse(layout: Layout, work: Scratch, scalar: int, w: int):
     return total
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def subtract_loop_impulses(ctx: Context, h: real, loop_wrench: array2, w: int):
     """Subtract the impulses of the loop joints, with what acts on their coordinates; store their wrenches."""
     k = int(0)
@@ -171,7 +171,7 @@ def subtract_contact_impulses(tree: Tree, ws: Workspace, layout: Layout, state: 
         c += 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def compute_wrenches(ctx: Context, wrench: array2, loop_wrench: array2, w: int):
     """Wrenches (N, N m; world axes) of the tree's joints on their links, about the link frames' origins, and of loop
     joints on their children, about the joints' frames there, from the velocities and impulses of a step."""

@@ -9,7 +9,7 @@ from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import chord_momenta, whitened_momentum
-from sharnir.impulse.data import INLINED, Context, Scratch, State
+from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT, SCALAR_IMPULSES
 from sharnir.impulse.rows.assembly import (
@@ -28,7 +28,7 @@ from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import row_dot
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def evaluate_end_pose(ctx: Context, with_gaps: int, dt: real, w: int):
     """Evaluate the end configuration q ⊕ dt v_next: poses, scalar positions and, if with_gaps, errors of loop
     joints."""
@@ -50,7 +50,7 @@ def evaluate_end_pose(ctx: Context, with_gaps: int, dt: real, w: int):
         l += 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def set_joint_targets(ctx: Context, z: array2, dt: real, w: int):
     """Target velocities of joint and scalar rows such that errors do not grow over the step, from where the trial
     velocities lead (M-36)."""
@@ -107,7 +107,7 @@ def update_joint_chord(layout: Layout, state: State, work: Scratch, dt: real, w:
     update_series(state.joint_chord, work.joint_target, 6 * layout.joints, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def set_scalar_targets(ctx: Context, z: array2, dt: real, w: int):
     """Target velocities of scalars: bounds hold and compliant forces act by where positions go, not by what the linear
     row says."""
@@ -138,7 +138,7 @@ def set_scalar_targets(ctx: Context, z: array2, dt: real, w: int):
         l += 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def compute_chord_residual(ctx: Context, dt: real, w: int):
     """z_residual ← residual of the momentum balance over the step, ρ = z_momentum + Wᵀp − zc(v) (M-33);
     returns |ρ|²."""

@@ -12,7 +12,7 @@ import warp as wp
 from sharnir.dynamics.aba import outward
 from sharnir.dynamics.momenta import add_tangent_momenta, tangent_momenta
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import INLINED, Context, Scratch, State
+from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND
 from sharnir.impulse.rows.assembly import activate_late_scalars, set_velocity_bounds
@@ -92,7 +92,7 @@ def begin_velocity_phase(state: State, work: Scratch, w: int):
     set_item(state.report, ReportItem.PASS_COUNT, w, real(0.0))
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def solve_impulses(ctx: Context, end: wp.float64, w: int):
     """Solve for impulses at the present target velocities; restitution that would add energy is reduced and solved
     again (M-59)."""
@@ -142,7 +142,7 @@ def solve_impulses(ctx: Context, end: wp.float64, w: int):
         put(ctx.work.status_real, StatusReal.RESTITUTION_SHARE, w, restitution_share)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def evaluate(ctx: Context, end: wp.float64, w: int):
     """Evaluate where the impulses lead (velocities, residual, contact chords, end pose) and choose the next phase."""
     evaluate_motion(ctx, end, w)
@@ -154,7 +154,7 @@ def evaluate(ctx: Context, end: wp.float64, w: int):
     choose_phase(ctx, end, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def evaluate_motion(ctx: Context, end: wp.float64, w: int):
     """Velocities and momenta that the impulses lead to; in ITERATE also the squared residual of the momentum
     balance."""
@@ -178,7 +178,7 @@ def evaluate_motion(ctx: Context, end: wp.float64, w: int):
             put(ctx.work.status_real, StatusReal.RESIDUAL2, w, compute_chord_residual(ctx, dt, w))
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def choose_phase(ctx: Context, end: wp.float64, w: int):
     """Choose the next phase. A step starts from the chord correction of the previous one, and carries a small residual
     over to the next."""
@@ -195,7 +195,7 @@ def choose_phase(ctx: Context, end: wp.float64, w: int):
     put_int(ctx.work.status, Status.PHASE, w, phase)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def apply_outcome(ctx: Context, outcome: int, e: IterationErrors, dt: real, w: int):
     """Do what was decided after an iteration; returns the next `Phase`."""
     n = ctx.layout.dofs
@@ -219,7 +219,7 @@ def apply_outcome(ctx: Context, outcome: int, e: IterationErrors, dt: real, w: i
     return phase
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def next_phase(ctx: Context, dt: real, end: wp.float64, w: int):
     """Measure what an iteration left, decide what follows, do it: the next `Phase`. Scalar rows that came to act within
     the step are activated first, and the iteration is repeated with them."""
@@ -236,7 +236,7 @@ def next_phase(ctx: Context, dt: real, end: wp.float64, w: int):
     return phase
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def activate_scalars(ctx: Context, dt: real, w: int):
     """Activate scalars that came to act within the step; returns how many are new among its rows."""
     late_activations = get_int(ctx.work.status, Status.LATE_ACTIVATIONS, w)
@@ -321,7 +321,7 @@ def reset_chord(layout: Layout, state: State, w: int):
     reset_series(state.joint_chord, 18 * layout.joints + 1, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
     """Revert to the linearised step at its start, which loses energy and gains none."""
     d = int(0)

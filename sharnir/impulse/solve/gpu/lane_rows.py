@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, Scratch
+from sharnir.impulse.data import Context, Scratch
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
@@ -117,7 +117,7 @@ def assign_lane_rows(layout: Layout, work: Scratch, w: int):
     return lane_rows
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def scatter_dense_rows(ctx: Context, lane_rows: LaneRows, w: int):
     """Write all rows dense, one after the other, so that each lane reads its coordinates of a row without an index."""
     wide = dense_width(ctx.layout)
@@ -146,7 +146,7 @@ def scatter_dense_rows(ctx: Context, lane_rows: LaneRows, w: int):
     sync_lanes()
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def scatter_sparse_rows(ctx: Context, block: RowBlock, first: int, to: int, w: int):
     """Write the consecutive sparse rows of a block of W into dense rows that begin at `to`. first: start of their
     coordinates in `index`."""

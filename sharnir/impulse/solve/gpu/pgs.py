@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context
+from sharnir.impulse.data import Context
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS
 from sharnir.impulse.slots import (
     BLOCK_ROWS,
@@ -48,36 +48,27 @@ from sharnir.kernels.lanes import MAX_LANE_ROWS, allocate_shared, lane_sum
 from sharnir.kernels.types import array2, real, vec2, vec4
 
 
-@wp.func(inline=INLINED)
-def _sweep(ctx: Context, x0: LaneIterate, loop0: SweepLoop, w: int):
-    x = x0
-    loop = loop0
+@wp.func(inline=True)
+def _sweep(ctx: Context, x: wp.ref[LaneIterate], loop: wp.ref[SweepLoop], w: int):
     x.p_old = x.p
     x.scalar_old = x.scalar
     x.z_old = x.z
-    worst, swept = sweep_registers(ctx, x, w)
-    loop.worst = worst
-    return swept, loop
+    loop.worst = sweep_registers(ctx, x, w)
 
 
-@wp.func(inline=INLINED)
-def _restart(ctx: Context, x0: LaneIterate, loop0: SweepLoop, w: int):
+@wp.func(inline=True)
+def _restart(ctx: Context, x: wp.ref[LaneIterate], loop: wp.ref[SweepLoop], w: int):
     """Start the acceleration anew where one thread does, which first tries whether a few sweeps are enough."""
-    x = x0
-    loop = loop0
     if loop.n == x.restart_at:
         loop.last_change2 = real(0.0)
         loop.change_at_check = NO_CHANGE_YET
         x.p_direction = vec2()
         x.scalar_direction = vec4()
         x.z_direction = vec2()
-    return x, loop
 
 
-@wp.func(inline=INLINED)
-def _extrapolate(ctx: Context, x0: LaneIterate, loop0: SweepLoop, w: int):
-    x = x0
-    loop = loop0
+@wp.func(inline=True)
+def _extrapolate(ctx: Context, x: wp.ref[LaneIterate], loop: wp.ref[SweepLoop], w: int):
     if loop.accelerate == 1 and loop.n != x.restart_at:
         p_change = x.p - x.p_old
         scalar_change = x.scalar - x.scalar_old
@@ -91,13 +82,12 @@ def _extrapolate(ctx: Context, x0: LaneIterate, loop0: SweepLoop, w: int):
         x.scalar_direction = scalar_change + x.scalar_direction * beta
         x.z_direction = z_change + x.z_direction * beta
         loop.last_change2 = loop.change2
-    return x, loop
 
 
 iterate_pgs_registers = make_pgs_loop("iterate_pgs_registers", LaneIterate, _sweep, _restart, _extrapolate)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def run_pgs_gpu(ctx: Context, z: array2, end: wp.float64, w: int):
     """Assign rows to lanes and run the loop in registers. Returns the number of sweeps, the last change, N s, and the
     `StopReason`, UNFINISHED where the rows do not fit into registers."""
@@ -117,7 +107,7 @@ def run_pgs_gpu(ctx: Context, z: array2, end: wp.float64, w: int):
     return n, worst, reason
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def load_lanes(ctx: Context, lane_rows: LaneRows, z: array2, shared: array2, w: int):
     """Unknowns of a lane from memory; shared memory is filled, and the contacts' warm start applied once a step."""
     x = LaneIterate()
@@ -138,7 +128,7 @@ def load_lanes(ctx: Context, lane_rows: LaneRows, z: array2, shared: array2, w: 
     return x
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def run_pgs_registers(ctx: Context, lane_rows: LaneRows, z: array2, end: wp.float64, w: int):
     """Sweep in registers, all rows assigned to lanes. Returns the number of sweeps, the last change, N s, and the
     `StopReason`."""
@@ -146,7 +136,7 @@ def run_pgs_registers(ctx: Context, lane_rows: LaneRows, z: array2, end: wp.floa
     max_sweeps = int(ctx.state.settings[Setting.MAX_SWEEPS, 0])
     rule = wp.where(lane_rows.contacts > 0, int(ProgressRule.CONTACTS), int(ProgressRule.JOINTS))
     loop = begin_sweeps(ctx, 0, max_sweeps, rule, w)
-    x_end, loop_end = iterate_pgs_registers(ctx, x, loop, end, w)
-    store_row_impulses(ctx, x_end, ctx.work.p, w)
-    store_z_registers(ctx.layout, x_end.z, z, w)
-    return loop_end.n, loop_end.worst, stop_reason_of(ctx.state, loop_end)
+    iterate_pgs_registers(ctx, x, loop, end, w)
+    store_row_impulses(ctx, x, ctx.work.p, w)
+    store_z_registers(ctx.layout, x.z, z, w)
+    return loop.n, loop.worst, stop_reason_of(ctx.state, loop)

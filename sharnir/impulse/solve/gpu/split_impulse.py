@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context
+from sharnir.impulse.data import Context
 from sharnir.impulse.row_kinds import BOUND
 from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.gpu.lane_rows import LaneIterate, dense_width
@@ -17,13 +17,11 @@ from sharnir.kernels.lanes import lane_index, lane_sum, load_dense_row, read_lan
 from sharnir.kernels.types import real
 
 
-@wp.func(inline=INLINED)
-def sweep_split_impulses_registers(ctx: Context, x0: LaneIterate, push0: PushLoop, w: int):
+@wp.func(inline=True)
+def sweep_split_impulses_registers(ctx: Context, x: wp.ref[LaneIterate], push: wp.ref[PushLoop], w: int):
     """One sweep of pseudo-impulses in registers: limits, then normals of contacts. This lane's pseudo-impulse of a
     limit is the first of its scalar impulses."""
     wide = dense_width(ctx.layout)
-    push = push0
-    x = x0
     worst = real(0.0)
     r = int(0)
     while r < x.rows.scalars:
@@ -51,7 +49,6 @@ def sweep_split_impulses_registers(ctx: Context, x0: LaneIterate, push0: PushLoo
         r += read_lane_int(x.rows.contact_row_count, c)
         c += 1
     push.worst = worst
-    return x, push
 
 
 iterate_push_registers = make_push_loop("iterate_push_registers", LaneIterate, sweep_split_impulses_registers)

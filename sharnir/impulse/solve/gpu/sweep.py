@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, Scratch
+from sharnir.impulse.data import Context, Scratch
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT_ROW, CONTACT_IMPULSES, SATURATION_EXCESS, SCALAR_IMPULSES
 from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, Mu
@@ -103,8 +103,8 @@ def load_row_impulses(layout: Layout, work: Scratch, lane_rows: LaneRows, p: arr
     return contact_impulses, scalar_impulses
 
 
-@wp.func(inline=INLINED)
-def store_row_impulses(ctx: Context, x: LaneIterate, p: array2, w: int):
+@wp.func(inline=True)
+def store_row_impulses(ctx: Context, x: wp.ref[LaneIterate], p: array2, w: int):
     """Store this lane's impulses to p: of its two contact rows, and the four of its scalar row."""
     if lane_index() < x.rows.scalars:
         l = get_int(ctx.work.active_scalars, 1 + lane_index(), w)
@@ -195,12 +195,10 @@ def apply_warm_start(layout: Layout, work: Scratch, lane_rows: LaneRows, z0: vec
     return z
 
 
-@wp.func(inline=INLINED)
-def sweep_scalars_registers(ctx: Context, x0: LaneIterate, w: int):
-    """Sweep the active scalar rows once in registers. Returns the largest change of an impulse, N s, and the
-    unknowns."""
+@wp.func(inline=True)
+def sweep_scalars_registers(ctx: Context, x: wp.ref[LaneIterate], w: int):
+    """Sweep the active scalar rows once in registers; returns the largest change of an impulse, N s."""
     wide = dense_width(ctx.layout)
-    x = x0
     worst = real(0.0)
     r = int(0)
     while r < x.rows.scalars:
@@ -235,16 +233,16 @@ def sweep_scalars_registers(ctx: Context, x0: LaneIterate, w: int):
                 x.scalar = new
         x.z = x.z + row * change
         r += 1
-    return worst, x
+    return worst
 
 
-@wp.func(inline=INLINED)
-def sweep_registers(ctx: Context, x0: LaneIterate, w: int):
+@wp.func(inline=True)
+def sweep_registers(ctx: Context, x: wp.ref[LaneIterate], w: int):
     """One sweep over all rows in registers, in the order of `sweep`; the rows of the next contact are fetched while one
-    is solved. Returns the largest change of an impulse, N s, and the unknowns."""
+    is solved. Returns the largest change of an impulse, N s."""
     wide = dense_width(ctx.layout)
-    rows = load_dense_row3(ctx.work.gpu_dense_rows, wide, wp.min(x0.rows.scalars, MAX_LANE_ROWS - BLOCK_ROWS), w)
-    worst, x = sweep_scalars_registers(ctx, x0, w)
+    rows = load_dense_row3(ctx.work.gpu_dense_rows, wide, wp.min(x.rows.scalars, MAX_LANE_ROWS - BLOCK_ROWS), w)
+    worst = sweep_scalars_registers(ctx, x, w)
     r = x.rows.scalars
     c = int(0)
     while c < x.rows.contacts:
@@ -268,4 +266,4 @@ def sweep_registers(ctx: Context, x0: LaneIterate, w: int):
             r += BLOCK_ROWS
         worst = wp.max(worst, change * get_shared(x.shared, SHARED_CONTACT_SIZE * c + SHARED_CHANGE_WEIGHT))
         c += 1
-    return worst, x
+    return worst

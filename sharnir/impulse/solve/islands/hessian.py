@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, Scratch, make_iterate
+from sharnir.impulse.data import Context, Scratch, make_iterate
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_velocity, multiply_contact_rows
 from sharnir.impulse.slots import ContactMass, Half, IslandVelocity, Mu
@@ -26,7 +26,7 @@ def regularisation_of(work: Scratch, c: int, w: int):
     return ISLAND_REGULARISATION * wp.where(effective_mass > real(0.0), real(1.0) / effective_mass, real(1.0))
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def evaluate_island_velocities(ctx: Context, z: array2, direction: int, w: int):
     """Evaluate velocities of all rows of the island at z, of contacts minus their targets; with direction = 1, z is a
     search direction and the change of the velocities along it is stored."""
@@ -142,7 +142,7 @@ def add_scalar_hessian(layout: Layout, work: Scratch, l: int, G: real, n: int, w
         i += 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def assemble_newton_system(ctx: Context, n: int, z: array2, w: int):
     """Assemble the Hessian H = 1 + Σ Wᵀ G W and minus the gradient at z, at which velocities have been evaluated
     (M-61). z_direction is used as scratch. n: coordinates of the island."""
@@ -156,13 +156,14 @@ def assemble_newton_system(ctx: Context, n: int, z: array2, w: int):
         d = get_int(ctx.work.island_dofs, k, w)
         put(ctx.work.z_direction, d, w, get(ctx.work.island_z_free, k, w) - get(z, d, w))
         k += 1
+    x = make_iterate(ctx.work.z_direction, ctx.work.p, 0)
     i = int(1)
     while i <= get_int(ctx.work.island_contacts, 0, w):
         c = get_int(ctx.work.island_contacts, i, w)
         mu = get(ctx.work.contact_mu, Mu.SIZE * c, w)
         R = regularisation_of(ctx.work, c, w)
         s = contact_velocity_along(ctx.work, c, real(0.0), w)
-        apply_contact_impulse(ctx, c, 0, cone_impulse(s, mu, R), make_iterate(ctx.work.z_direction, ctx.work.p, 0), w)
+        apply_contact_impulse(ctx, c, 0, cone_impulse(s, mu, R), x, w)
         add_contact_hessian(ctx.layout, ctx.work, c, cone_hessian(s, mu, R), n, w)
         i += 1
     i = int(1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import INLINED, Context, Scratch, make_iterate
+from sharnir.impulse.data import Context, Scratch, make_iterate
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SATURATION_EXCESS, SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse
@@ -47,15 +47,16 @@ MAX_ISLANDS_SOLVED = 8  # in one call
 TOL_NEWTON_STEP = wp.constant(real(1.0e-9))  # of |z − z₀|: a full step shorter than this ends Newton's method
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def apply_island_impulses(ctx: Context, sign: real, z: array2, p: array2, w: int):
     """z += sign · Wᵀ p of the island's contacts, without torsional and rolling friction, and of its scalar rows."""
+    x = make_iterate(z, p, 0)
     i = int(1)
     while i <= get_int(ctx.work.island_contacts, 0, w):
         c = get_int(ctx.work.island_contacts, i, w)
         at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
         impulse = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w)) * sign
-        apply_contact_impulse(ctx, c, 0, impulse, make_iterate(z, p, 0), w)
+        apply_contact_impulse(ctx, c, 0, impulse, x, w)
         i += 1
     i = int(1)
     while i <= get_int(ctx.work.island_scalars, 0, w):
@@ -178,7 +179,7 @@ def store_island_impulses(layout: Layout, work: Scratch, p: array2, w: int):
         i += 1
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def minimise_island(ctx: Context, n: int, z: array2, p: array2, w: int):
     """Newton's method with line search at fixed slip lifts; z is moved, and impulses are stored if it converges. n:
     coordinates of the island."""
@@ -212,7 +213,7 @@ def minimise_island(ctx: Context, n: int, z: array2, p: array2, w: int):
             store_island_impulses(ctx.layout, ctx.work, p, w)
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def update_slip_lift(ctx: Context, z: array2, w: int):
     """Update the slip lift μ|s_t| of every contact at z (M-62); returns the largest change as an impulse, N s."""
     worst = real(0.0)
@@ -231,7 +232,7 @@ def update_slip_lift(ctx: Context, z: array2, w: int):
     return worst
 
 
-@wp.func(inline=INLINED)
+@wp.func(inline=True)
 def solve_islands(ctx: Context, epsilon: real, z: array2, p: array2, w: int):
     """Solve every island that holds a light contact not converged to ε, if it has at most MAX_ISLAND_DOFS coordinates,
     by convex Newton (M-61, M-62); z and p are updated."""
