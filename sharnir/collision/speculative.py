@@ -26,7 +26,9 @@ class CollisionContext:
 
 
 @wp.func
-def make_collision_context(tree: Tree, ws: Workspace, model: ContactModel, scratch: CollisionScratch, dt: real):
+def make_collision_context(
+    tree: wp.ref[Tree], ws: wp.ref[Workspace], model: ContactModel, scratch: CollisionScratch, dt: real
+):
     """The context of these parts. dt: step, s."""
     out = CollisionContext()
     out.tree = tree
@@ -38,7 +40,7 @@ def make_collision_context(tree: Tree, ws: Workspace, model: ContactModel, scrat
 
 
 @wp.func
-def point_speed_along(tree: Tree, ws: Workspace, link: int, x: vec3, d: vec3, w: int):
+def point_speed_along(tree: wp.ref[Tree], ws: wp.ref[Workspace], link: int, x: vec3, d: vec3, w: int):
     """Velocity along d of the point of a link at x (world, m), m/s; 0 for the world."""
     speed = real(0.0)
     if link >= 0:

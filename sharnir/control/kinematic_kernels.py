@@ -51,7 +51,9 @@ class KinematicsResult:
 
 
 @wp.func
-def frame_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: KinematicsResult, f: int):
+def frame_jacobian(
+    tree: wp.ref[Tree], ws: wp.ref[Workspace], wanted: KinematicsRequest, found: KinematicsResult, f: int
+):
     """Pose and Jacobian (6 rows) of frame f."""
     n = wanted.dofs
     i = int(wanted.link[f])
@@ -77,7 +79,7 @@ def frame_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: 
 
 
 @wp.func
-def com_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: KinematicsResult, c: int):
+def com_jacobian(tree: wp.ref[Tree], ws: wp.ref[Workspace], wanted: KinematicsRequest, found: KinematicsResult, c: int):
     """Centre of mass of group c of links and its Jacobian (3 rows), by composite masses of subtrees. Uses ws.F as
     scratch."""
     n = wanted.dofs
@@ -111,7 +113,7 @@ def com_jacobian(tree: Tree, ws: Workspace, wanted: KinematicsRequest, found: Ki
 
 
 @wp.func
-def add_jacobian_row(tree: Tree, ws: Workspace, row: DenseRow, link: int, wrench: Wrench):
+def add_jacobian_row(tree: wp.ref[Tree], ws: wp.ref[Workspace], row: DenseRow, link: int, wrench: Wrench):
     """J_d += S_d · (f, n) for all coordinates d from a link to its root: Jacobian row of a wrench about the pivot."""
     i = int(link)
     while i >= 0:
@@ -124,7 +126,9 @@ def add_jacobian_row(tree: Tree, ws: Workspace, row: DenseRow, link: int, wrench
 
 
 @wp.func
-def loop_jacobian(tree: Tree, ws: Workspace, loops: LoopJoints, found: KinematicsResult, k: int):
+def loop_jacobian(
+    tree: wp.ref[Tree], ws: wp.ref[Workspace], loops: wp.ref[LoopJoints], found: KinematicsResult, k: int
+):
     """Errors, coordinates and Jacobian of the six rows of loop joint k."""
     n = loops.dofs
     s = loop_frames_of(tree, ws, loops, k, 0)

@@ -29,7 +29,7 @@ class ArticulatedBody:
 
 
 @wp.func
-def link_inertia(tree: Tree, ws: Workspace, i: int, w: int):
+def link_inertia(tree: wp.ref[Tree], ws: wp.ref[Workspace], i: int, w: int):
     """Centre of mass of link i relative to the pivot, m, and its inertia about the centre of mass, kg m²,
     world axes."""
     R = get33(ws.R, i, w)
@@ -49,7 +49,7 @@ def add_rigid_inertia(a: ArticulatedBody, m: real, r: vec3, Jc: vec6):
 
 
 @wp.func
-def bias_wrench(m: real, r: vec3, Jc: vec6, ws: Workspace, i: int, w: int):
+def bias_wrench(m: real, r: vec3, Jc: vec6, ws: wp.ref[Workspace], i: int, w: int):
     """Bias wrench (force, torque about the pivot) of link i by Newton–Euler, at the acceleration A it has at q̈ = 0
     (M-6)."""
     om = get3(ws.V, 2 * i + 1, w)
@@ -60,7 +60,7 @@ def bias_wrench(m: real, r: vec3, Jc: vec6, ws: Workspace, i: int, w: int):
 
 
 @wp.func
-def eliminate_coordinate(a: ArticulatedBody, tree: Tree, ws: Workspace, tau: array2, d: int, w: int):
+def eliminate_coordinate(a: ArticulatedBody, tree: wp.ref[Tree], ws: wp.ref[Workspace], tau: array2, d: int, w: int):
     """Eliminate velocity coordinate d from the articulated inertia: U = I^A S, D = SᵀU + I_rotor, I^A −= UUᵀ/D, p += U
     u/D (M-7). Stores Û, 1/√D and z."""
     Sv = get3(ws.S, 2 * d, w)
@@ -85,7 +85,7 @@ def eliminate_coordinate(a: ArticulatedBody, tree: Tree, ws: Workspace, tau: arr
 
 
 @wp.func
-def add_children(a: ArticulatedBody, ws: Workspace, i: int, w: int):
+def add_children(a: ArticulatedBody, ws: wp.ref[Workspace], i: int, w: int):
     """Add the articulated inertias and bias forces that children other than the next link have stored for link i."""
     a.M = a.M + get6(ws.M, i, w)
     a.J = a.J + get6(ws.J, i, w)
@@ -96,7 +96,7 @@ def add_children(a: ArticulatedBody, ws: Workspace, i: int, w: int):
 
 
 @wp.func
-def store_articulated(a: ArticulatedBody, ws: Workspace, i: int, w: int):
+def store_articulated(a: ArticulatedBody, ws: wp.ref[Workspace], i: int, w: int):
     """Store an articulated inertia and bias force for link i, to be added when the inward pass gets there."""
     put6(ws.M, i, w, a.M)
     put6(ws.J, i, w, a.J)
@@ -106,7 +106,7 @@ def store_articulated(a: ArticulatedBody, ws: Workspace, i: int, w: int):
 
 
 @wp.func
-def inward(tree: Tree, ws: Workspace, tau: array2, loaded: int, w: int):
+def inward(tree: wp.ref[Tree], ws: wp.ref[Workspace], tau: array2, loaded: int, w: int):
     """Inward pass: articulated inertia and bias force at velocity V from the tips to the roots; leaves Û, 1/√D, z
     (M-5..M-8). loaded: 1 where applied wrenches F act."""
     articulated = ArticulatedBody()
@@ -183,7 +183,7 @@ def outward(tree: Tree, ws: Workspace, qdd: array2, w: int):
 
 
 @wp.func
-def whiten(tree: Tree, ws: Workspace, link: int, impulse: Wrench, row: DenseRow, w: int):
+def whiten(tree: wp.ref[Tree], ws: wp.ref[Workspace], link: int, impulse: Wrench, row: DenseRow, w: int):
     """Add to a row W what an impulse on a link does, scaled so that J M⁻¹ Jᵀ = W Wᵀ.
 
     One walk up the ancestors over the factor of the last inward pass (M-10): w_d = Ŝ_d·p, p ← p − Û_d w_d.
@@ -205,7 +205,7 @@ def whiten(tree: Tree, ws: Workspace, link: int, impulse: Wrench, row: DenseRow,
 
 
 @wp.func
-def whiten_coordinate(tree: Tree, ws: Workspace, link: int, coordinate: int, row: DenseRow, w: int):
+def whiten_coordinate(tree: wp.ref[Tree], ws: wp.ref[Workspace], link: int, coordinate: int, row: DenseRow, w: int):
     """Row W of a unit impulse on velocity coordinate `coordinate` of link `link`, whitened so that M⁻¹ = W Wᵀ (M-10);
     entries of other branches are not written."""
     f = vec3()

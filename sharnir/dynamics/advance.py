@@ -12,7 +12,7 @@ from sharnir.kernels.types import QUAT_W, array2, cos_sin, quat, real
 
 
 @wp.func
-def integrate_positions(tree: Tree, q: array2, v: array2, dt: real, out: array2, w: int):
+def integrate_positions(tree: wp.ref[Tree], q: array2, v: array2, dt: real, out: array2, w: int):
     """out = q ⊕ dt v: sums, and for quaternions the product with the exponential of the rotation vector dt ω."""
     half = real(0.5)
     e = int(0)

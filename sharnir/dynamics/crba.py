@@ -10,7 +10,7 @@ from sharnir.kernels.types import array2, mat33, real, sym_mul, sym_outer, sym_r
 
 
 @wp.func
-def composite_inertias(tree: Tree, ws: Workspace, w: int):
+def composite_inertias(tree: wp.ref[Tree], ws: wp.ref[Workspace], w: int):
     """M, J, H of every link's subtree about the pivot."""
     zero = real(0.0)
     i = int(0)
@@ -35,7 +35,7 @@ def composite_inertias(tree: Tree, ws: Workspace, w: int):
 
 
 @wp.func
-def mass_matrix(tree: Tree, ws: Workspace, M: array2, w: int):
+def mass_matrix(tree: wp.ref[Tree], ws: wp.ref[Workspace], M: array2, w: int):
     """M[d·nv + e] = S_dᵀ I^C S_e for e on the path from d to the root; other entries stay zero."""
     dofs = tree.dof[tree.links]
     i = int(0)

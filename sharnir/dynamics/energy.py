@@ -33,7 +33,7 @@ TOTALS_SIZE = len(Total)
 
 
 @wp.func
-def link_kinetic_energy(tree: Tree, ws: Workspace, i: int, w: int):
+def link_kinetic_energy(tree: wp.ref[Tree], ws: wp.ref[Workspace], i: int, w: int):
     """Kinetic energy of link i."""
     R = get33(ws.R, i, w)
     om = get3(ws.V, 2 * i + 1, w)
@@ -43,7 +43,7 @@ def link_kinetic_energy(tree: Tree, ws: Workspace, i: int, w: int):
 
 
 @wp.func
-def energies(tree: Tree, ws: Workspace, q: array2, v: array2, w: int):
+def energies(tree: wp.ref[Tree], ws: wp.ref[Workspace], q: array2, v: array2, w: int):
     """Kinetic energy, rotors included, and potential energy, springs included, of all links and tree joints."""
     kinetic = real(0.0)
     potential = spring_energy(tree, ws, q, w)
@@ -61,7 +61,7 @@ def energies(tree: Tree, ws: Workspace, q: array2, v: array2, w: int):
 
 
 @wp.func
-def totals(tree: Tree, ws: Workspace, q: array2, v: array2, out: array2, w: int):
+def totals(tree: wp.ref[Tree], ws: wp.ref[Workspace], q: array2, v: array2, out: array2, w: int):
     """Sums over all links of world w: mass (kg), first moment (kg m), kinetic and potential energy (J), linear momentum
     (kg m/s) and angular momentum about the origin (kg m²/s): TOTALS_SIZE numbers."""
     mass = real(0.0)

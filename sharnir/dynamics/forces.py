@@ -32,7 +32,7 @@ def rotation_from_rest(a: array2, b: wp.array(dtype=real), i: int, w: int):
 
 
 @wp.func
-def passive_forces(tree: Tree, q: array2, v: array2, tau: array2, w: int):
+def passive_forces(tree: wp.ref[Tree], q: array2, v: array2, tau: array2, w: int):
     """τ of constant efforts, dampers and springs (M-14), N or N m; the spring of a quaternion acts along the rotation
     vector from rest."""
     e = int(0)
@@ -67,7 +67,7 @@ def passive_forces(tree: Tree, q: array2, v: array2, tau: array2, w: int):
 
 
 @wp.func
-def spring_energy(tree: Tree, ws: Workspace, q: array2, w: int):
+def spring_energy(tree: wp.ref[Tree], ws: wp.ref[Workspace], q: array2, w: int):
     """Energy stored in joint springs and springs between points."""
     energy = real(0.0)
     half = real(0.5)
@@ -101,7 +101,7 @@ def spring_energy(tree: Tree, ws: Workspace, q: array2, w: int):
 
 
 @wp.func
-def pivot_of(tree: Tree, ws: Workspace, link: int, w: int):
+def pivot_of(tree: wp.ref[Tree], ws: wp.ref[Workspace], link: int, w: int):
     """Pivot of a link's tree in the world, m; the origin for the world (link −1)."""
     O = vec3()
     if link >= 0:
@@ -110,7 +110,7 @@ def pivot_of(tree: Tree, ws: Workspace, link: int, w: int):
 
 
 @wp.func
-def spring_end_position(tree: Tree, ws: Workspace, end: int, w: int):
+def spring_end_position(tree: wp.ref[Tree], ws: wp.ref[Workspace], end: int, w: int):
     """World position of a spring's end."""
     link = tree.spring_link[end]
     point = tree.spring_anchor[end]
@@ -120,7 +120,7 @@ def spring_end_position(tree: Tree, ws: Workspace, end: int, w: int):
 
 
 @wp.func
-def point_velocity(ws: Workspace, link: int, r: vec3, w: int):
+def point_velocity(ws: wp.ref[Workspace], link: int, r: vec3, w: int):
     """Velocity of a link's point at r from the pivot."""
     vel = vec3()
     if link >= 0:
@@ -129,7 +129,7 @@ def point_velocity(ws: Workspace, link: int, r: vec3, w: int):
 
 
 @wp.func
-def add_force(ws: Workspace, link: int, r: vec3, force: vec3, w: int):
+def add_force(ws: wp.ref[Workspace], link: int, r: vec3, force: vec3, w: int):
     """Add a force at r from the pivot, world axes, to the applied wrench F of a link; nothing for the world."""
     if link >= 0:
         put3(ws.F, 2 * link, w, get3(ws.F, 2 * link, w) + force)
@@ -137,7 +137,7 @@ def add_force(ws: Workspace, link: int, r: vec3, force: vec3, w: int):
 
 
 @wp.func
-def set_applied_wrenches(tree: Tree, ws: Workspace, f_ext: array2, w: int):
+def set_applied_wrenches(tree: wp.ref[Tree], ws: wp.ref[Workspace], f_ext: array2, w: int):
     """F ← the applied wrenches f_ext (force, torque about the centre of mass, world axes), moved to the pivot."""
     i = int(0)
     while i < tree.links:
@@ -150,7 +150,7 @@ def set_applied_wrenches(tree: Tree, ws: Workspace, f_ext: array2, w: int):
 
 
 @wp.func
-def add_spring_wrenches(tree: Tree, ws: Workspace, w: int):
+def add_spring_wrenches(tree: wp.ref[Tree], ws: wp.ref[Workspace], w: int):
     """F += the forces of springs and dampers between points (M-15)."""
     s = int(0)
     while s < tree.springs:
@@ -172,7 +172,7 @@ def add_spring_wrenches(tree: Tree, ws: Workspace, w: int):
 
 
 @wp.func
-def spring_dissipation(tree: Tree, ws: Workspace, w: int):
+def spring_dissipation(tree: wp.ref[Tree], ws: wp.ref[Workspace], w: int):
     """Power lost in the dampers of springs between points."""
     lost = real(0.0)
     s = int(0)

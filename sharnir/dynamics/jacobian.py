@@ -10,7 +10,7 @@ from sharnir.kernels.types import ANGULAR_X, ANGULAR_Y, ANGULAR_Z, SPATIAL, arra
 
 
 @wp.func
-def point_jacobian(tree: Tree, ws: Workspace, link: int, point: vec3, J: array2, w: int):
+def point_jacobian(tree: wp.ref[Tree], ws: wp.ref[Workspace], link: int, point: vec3, J: array2, w: int):
     """J[k·nv + d]: rows are v (3) of the point, given in the link frame, and ω (3), world axes."""
     dofs = tree.dof[tree.links]
     r = get3(ws.x, link, w) + get33(ws.R, link, w) * point

@@ -116,7 +116,7 @@ def bodies_kernel(
 
 
 @wp.func
-def store_body_poses(tree: Tree, ws: Workspace, position: array2, rotation: array2, w: int):
+def store_body_poses(tree: wp.ref[Tree], ws: wp.ref[Workspace], position: array2, rotation: array2, w: int):
     """Store positions [3 link] and rotation matrices [9 link] of the body frames in the world."""
     i = int(0)
     while i < tree.links:
@@ -131,7 +131,9 @@ def store_body_poses(tree: Tree, ws: Workspace, position: array2, rotation: arra
 
 
 @wp.func
-def store_body_states(tree: Tree, ws: Workspace, position: array2, rotation: array2, velocity: array2, w: int):
+def store_body_states(
+    tree: wp.ref[Tree], ws: wp.ref[Workspace], position: array2, rotation: array2, velocity: array2, w: int
+):
     """Store poses of the body frames, and velocities [6 link] of their origins with angular velocities, world axes."""
     store_body_poses(tree, ws, position, rotation, w)
     i = int(0)

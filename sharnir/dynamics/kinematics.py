@@ -17,7 +17,7 @@ from sharnir.kernels.types import QUAT_W, array2, column, identity33, matrix_fro
 
 
 @wp.func
-def store_axis(ws: Workspace, d: int, w: int, linear: vec3, angular: vec3):
+def store_axis(ws: wp.ref[Workspace], d: int, w: int, linear: vec3, angular: vec3):
     """Store joint axis d as a spatial motion vector about the pivot."""
     put3(ws.S, 2 * d, w, linear)
     put3(ws.S, 2 * d + 1, w, angular)

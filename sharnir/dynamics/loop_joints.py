@@ -74,7 +74,7 @@ class LoopFrames:
 
 
 @wp.func
-def loop_frames_of(tree: Tree, ws: Workspace, loops: LoopJoints, k: int, w: int):
+def loop_frames_of(tree: wp.ref[Tree], ws: wp.ref[Workspace], loops: wp.ref[LoopJoints], k: int, w: int):
     """Frames of loop joint k at the poses in the workspace."""
     s = LoopFrames()
     a = loops.link[2 * k]
@@ -100,7 +100,7 @@ def loop_frames_of(tree: Tree, ws: Workspace, loops: LoopJoints, k: int, w: int)
 
 
 @wp.func
-def link_angular_velocity(ws: Workspace, link: int, w: int):
+def link_angular_velocity(ws: wp.ref[Workspace], link: int, w: int):
     """Angular velocity of a link, 0 for the world."""
     om = vec3()
     if link >= 0:
@@ -131,8 +131,8 @@ def store_loop_row(rows: LoopRows, r: int, s: LoopFrames, force: vec3, torque: v
     put3(rows.Jb, 2 * r + 1, w, torque + wp.cross(s.rb, force))
 
 
-@wp.func
-def evaluate_row(loops: LoopJoints, s: LoopFrames, k: int, t: int):
+@wp.func(inline=True)
+def evaluate_row(loops: wp.ref[LoopJoints], s: LoopFrames, k: int, t: int):
     """Error g, force at x_C and torque of the row with table entry t of loop joint k (M-20..M-24)."""
     form = loops.row_table[t]
     e = column(s.P, loops.row_table[t + 1])
@@ -160,7 +160,7 @@ def evaluate_row(loops: LoopJoints, s: LoopFrames, k: int, t: int):
 
 
 @wp.func
-def evaluate_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
+def evaluate_loop_rows(tree: wp.ref[Tree], ws: wp.ref[Workspace], loops: wp.ref[LoopJoints], rows: LoopRows, w: int):
     """Jacobian, error, rate and J̇ V of all rows, and coordinates of the loop joints."""
     k = int(0)
     while k < loops.count:
@@ -203,7 +203,7 @@ def evaluate_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopR
 
 
 @wp.func
-def measure_joint_coordinates(loops: LoopJoints, out: array2, reference: array2, s: LoopFrames, k: int, w: int):
+def measure_joint_coordinates(loops: wp.ref[LoopJoints], out: array2, reference: array2, s: LoopFrames, k: int, w: int):
     """Store the coordinates of loop joint k: displacements, angles unwrapped from `reference`, quaternion of C in P."""
     kind = loops.kind[k]
     q = loops.q_start[k]
@@ -239,7 +239,7 @@ def measure_joint_coordinates(loops: LoopJoints, out: array2, reference: array2,
 
 
 @wp.func
-def whiten_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
+def whiten_loop_rows(tree: wp.ref[Tree], ws: wp.ref[Workspace], loops: wp.ref[LoopJoints], rows: LoopRows, w: int):
     """Whitened rows W of all loop rows by the factor of the last inward pass."""
     r = int(0)
     while r < JOINT_ROWS * loops.count:
@@ -258,7 +258,7 @@ def whiten_loop_rows(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRow
 
 
 @wp.func
-def add_row_accelerations(tree: Tree, ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
+def add_row_accelerations(tree: wp.ref[Tree], ws: wp.ref[Workspace], loops: wp.ref[LoopJoints], rows: LoopRows, w: int):
     """Add J·(A + a) of the links to the bias, which makes it the acceleration of every row."""
     r = int(0)
     while r < JOINT_ROWS * loops.count:
@@ -274,7 +274,7 @@ def add_row_accelerations(tree: Tree, ws: Workspace, loops: LoopJoints, rows: Lo
 
 
 @wp.func
-def acceleration_along(tree: Tree, ws: Workspace, link: int, f: vec3, n: vec3, w: int):
+def acceleration_along(tree: wp.ref[Tree], ws: wp.ref[Workspace], link: int, f: vec3, n: vec3, w: int):
     """J·(A + a) of one link; the world accelerates with −g, as all of A does."""
     value = -wp.dot(f, tree.gravity)
     if link >= 0:
@@ -285,7 +285,7 @@ def acceleration_along(tree: Tree, ws: Workspace, link: int, f: vec3, n: vec3, w
 
 
 @wp.func
-def apply_row_force(ws: Workspace, loops: LoopJoints, rows: LoopRows, r: int, force: real, w: int):
+def apply_row_force(ws: wp.ref[Workspace], loops: wp.ref[LoopJoints], rows: LoopRows, r: int, force: real, w: int):
     """Add a force along row r to the links' wrenches F."""
     k = r / JOINT_ROWS
     a = loops.link[2 * k]

@@ -146,7 +146,7 @@ def rotation_vector(u: vec3, s: real):
 
 
 @wp.func
-def chord_momenta(tree: Tree, ws: Workspace, v: array2, dt: real, w: int):
+def chord_momenta(tree: wp.ref[Tree], ws: wp.ref[Workspace], v: array2, dt: real, w: int):
     """C: momenta (p, L about the centre of mass) of all links for a step dt·v from the poses in the workspace.
 
     L = R_m I R_mᵀ θ/dt at mid-rotation R_m, θ the rotation vector of the step (Krysl's midpoint rule): exact for a free
@@ -172,7 +172,7 @@ def chord_momenta(tree: Tree, ws: Workspace, v: array2, dt: real, w: int):
 
 
 @wp.func
-def add_tangent_momenta(tree: Tree, ws: Workspace, w: int):
+def add_tangent_momenta(tree: wp.ref[Tree], ws: wp.ref[Workspace], w: int):
     """C += momenta (p, L about the centre of mass) of the links at the velocities ws.a that the last outward
     pass left."""
     i = int(0)
@@ -185,7 +185,7 @@ def add_tangent_momenta(tree: Tree, ws: Workspace, w: int):
 
 
 @wp.func
-def tangent_momenta(tree: Tree, ws: Workspace, w: int):
+def tangent_momenta(tree: wp.ref[Tree], ws: wp.ref[Workspace], w: int):
     """C ← momenta (p, L about the centre of mass) of the links at the velocities ws.a that the last outward
     pass left."""
     i = int(0)
@@ -251,7 +251,7 @@ def whitened_momentum(tree: Tree, ws: Workspace, tau: array2, z: array2, w: int)
 
 
 @wp.func
-def whitened_velocity(tree: Tree, ws: Workspace, v: array2, z: array2, w: int):
+def whitened_velocity(tree: wp.ref[Tree], ws: wp.ref[Workspace], v: array2, z: array2, w: int):
     """z of velocities v, the inverse of the outward pass: z_d = v_d √D_d + Û_d·V of the link before. Leaves the links'
     velocities in ws.a."""
     vel = vec3()
@@ -278,7 +278,7 @@ def whitened_velocity(tree: Tree, ws: Workspace, v: array2, z: array2, w: int):
 
 
 @wp.func
-def link_velocities(tree: Tree, ws: Workspace, v: array2, w: int):
+def link_velocities(tree: wp.ref[Tree], ws: wp.ref[Workspace], v: array2, w: int):
     """ws.a ← velocities (v at the pivot, ω) of all links for velocity coordinates v."""
     vel = vec3()
     om = vec3()

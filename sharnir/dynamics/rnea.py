@@ -10,7 +10,7 @@ from sharnir.kernels.types import array2, vec3
 
 
 @wp.func
-def accelerate(tree: Tree, ws: Workspace, qdd: array2, w: int):
+def accelerate(tree: wp.ref[Tree], ws: wp.ref[Workspace], qdd: array2, w: int):
     """ws.a ← acceleration of every link beyond A (that at q̈ = 0) for given q̈."""
     i = int(0)
     while i < tree.links:
@@ -31,7 +31,7 @@ def accelerate(tree: Tree, ws: Workspace, qdd: array2, w: int):
 
 
 @wp.func
-def link_forces(tree: Tree, ws: Workspace, loaded: int, w: int):
+def link_forces(tree: wp.ref[Tree], ws: wp.ref[Workspace], loaded: int, w: int):
     """p: wrench about the pivot that moves every link as A + a says, less the applied wrench F."""
     i = int(0)
     while i < tree.links:
@@ -54,7 +54,7 @@ def link_forces(tree: Tree, ws: Workspace, loaded: int, w: int):
 
 
 @wp.func
-def subtree_forces(tree: Tree, ws: Workspace, w: int):
+def subtree_forces(tree: wp.ref[Tree], ws: wp.ref[Workspace], w: int):
     """p: sum over the subtree, the wrench that the joint of each link transmits to it."""
     i = tree.links - 1
     while i >= 0:
@@ -66,7 +66,7 @@ def subtree_forces(tree: Tree, ws: Workspace, w: int):
 
 
 @wp.func
-def joint_forces(tree: Tree, ws: Workspace, qdd: array2, tau: array2, w: int):
+def joint_forces(tree: wp.ref[Tree], ws: wp.ref[Workspace], qdd: array2, tau: array2, w: int):
     """τ = Sᵀ p + I_rotor q̈."""
     i = int(0)
     while i < tree.links:

@@ -33,7 +33,7 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 
 @wp.func
-def apply_loop_forces(ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
+def apply_loop_forces(ws: wp.ref[Workspace], loops: wp.ref[LoopJoints], rows: LoopRows, w: int):
     """Apply springs, dampers and constant efforts of loop joints as wrenches on their links; returns the power (W) of
     efforts and dampers, without the springs'."""
     power = real(0.0)
@@ -66,7 +66,7 @@ def apply_loop_forces(ws: Workspace, loops: LoopJoints, rows: LoopRows, w: int):
 
 
 @wp.func
-def position_rates(tree: Tree, q: array2, v: array2, dq: array2, w: int):
+def position_rates(tree: wp.ref[Tree], q: array2, v: array2, dq: array2, w: int):
     """q̇ from v: ½ q∗ω for quaternions."""
     half = real(0.5)
     e = int(0)

@@ -19,7 +19,15 @@ from sharnir.impulse.layout.layout import upload_layout
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.impulse.slots import REPORT_SIZE, Method, Setting, StatusReal
 from sharnir.impulse.step.cpu import initialise_kernel, published_step_kernel, step_kernel, ticks_kernel
-from sharnir.impulse.step.gpu import Stages, begin_stage, pose_stage, step_stages, threads_of, velocity_stages
+from sharnir.impulse.step.gpu import (
+    Stages,
+    begin_stage,
+    inline_for_cuda,
+    pose_stage,
+    step_stages,
+    threads_of,
+    velocity_stages,
+)
 from sharnir.impulse.step.observe import observe_kernel
 from sharnir.impulse.step.poses import poses_kernel
 from sharnir.impulse.step.reactions import reactions_kernel, wrenches_kernel
@@ -72,6 +80,8 @@ class ImpulseEngine:
         contacts, self.pairs = usual[0] if contacts is None else contacts, usual[1] if pairs is None else pairs
         self.model, self.worlds, self.device = model, worlds, device
         self._on_gpu = wp.get_device(device).is_cuda
+        if self._on_gpu:
+            inline_for_cuda()
         columns = worlds if self._on_gpu else 1
         self.tree = upload_tree(model, device)
         self.loops = upload_loop_joints(model, device)

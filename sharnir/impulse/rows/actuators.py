@@ -23,13 +23,13 @@ DAMPING_BEFORE = 3  # of `implicit_coefficients`: factor of the damping at the v
 
 
 @wp.func
-def clamp_input(d: ActuatorData, state: State, a: int, w: int):
+def clamp_input(d: ActuatorData, state: wp.ref[State], a: int, w: int):
     """Input of actuator a within its limits."""
     return wp.clamp(item(state.actuator_input, a, w), d.input_low, d.input_high)
 
 
 @wp.func
-def measure_path(layout: Layout, d: ActuatorData, state: State, w: int):
+def measure_path(layout: wp.ref[Layout], d: ActuatorData, state: wp.ref[State], w: int):
     """Position of an actuator's path and its rate in the step that led here."""
     position = real(0.0)
     rate = real(0.0)
@@ -50,7 +50,7 @@ def measure_path(layout: Layout, d: ActuatorData, state: State, w: int):
 
 
 @wp.func
-def actuator_law_of(d: ActuatorData, state: State, a: int, w: int):
+def actuator_law_of(d: ActuatorData, state: wp.ref[State], a: int, w: int):
     """Coefficients of the force law (constant, of position, of rate) for the present input or activation (M-68)."""
     u = clamp_input(d, state, a, w)
     if d.integrates == 1 or d.input_time_constant > real(0.0):
@@ -80,7 +80,7 @@ def saturated_side(force_now: real, force_next: real, low: real, high: real):
 
 
 @wp.func
-def request_actuator_forces(layout: Layout, state: State, h: real, dt: real, w: int):
+def request_actuator_forces(layout: wp.ref[Layout], state: wp.ref[State], h: real, dt: real, w: int):
     """Request of every actuator at the start of a step (force at the present position, stiffness, damping), and their
     sums per coordinate over actuators that are no scalar rows. h: time they act, s."""
     clear_actuator_loads(layout, state, w)
@@ -100,7 +100,7 @@ def request_actuator_forces(layout: Layout, state: State, h: real, dt: real, w: 
 
 
 @wp.func
-def clear_actuator_loads(layout: Layout, state: State, w: int):
+def clear_actuator_loads(layout: wp.ref[Layout], state: wp.ref[State], w: int):
     """Zero the loads of all coordinates that actuators act on."""
     k = int(0)
     while k < layout.actuator_terms.shape[0]:
@@ -113,7 +113,7 @@ def clear_actuator_loads(layout: Layout, state: State, w: int):
 
 
 @wp.func
-def request_actuator_force(layout: Layout, state: State, a: int, h: real, dt: real, w: int):
+def request_actuator_force(layout: wp.ref[Layout], state: wp.ref[State], a: int, h: real, dt: real, w: int):
     """Force, stiffness and damping that actuator a requests; on coordinates several actuators share, also add its force
     at the present motion to the coordinate's load."""
     d = layout.actuators[a]
@@ -150,7 +150,7 @@ def request_actuator_force(layout: Layout, state: State, a: int, h: real, dt: re
 
 
 @wp.func
-def share_coordinate_limit(layout: Layout, state: State, a: int, w: int):
+def share_coordinate_limit(layout: wp.ref[Layout], state: wp.ref[State], a: int, w: int):
     """Where several actuators together exceed the largest force of a coordinate, scale each by the same factor; it is
     then explicit."""
     d = layout.actuators[a]
@@ -175,7 +175,7 @@ def share_coordinate_limit(layout: Layout, state: State, a: int, w: int):
 
 
 @wp.func
-def add_actuator_load(layout: Layout, state: State, a: int, w: int):
+def add_actuator_load(layout: wp.ref[Layout], state: wp.ref[State], a: int, w: int):
     """Add the request of an actuator to the loads of its coordinates: force, stiffness, damping; and the friction of
     its gear losses and its brake (M-75)."""
     d = layout.actuators[a]
@@ -222,7 +222,7 @@ def add_actuator_load(layout: Layout, state: State, a: int, w: int):
 
 
 @wp.func
-def implicit_coefficients(tree: Tree, ws: Workspace, state: State, c: int, h: real, w: int):
+def implicit_coefficients(tree: wp.ref[Tree], ws: wp.ref[Workspace], state: wp.ref[State], c: int, h: real, w: int):
     """How the factor of the tree treats springs and dampers of coordinate c (M-31): impulse per stiffness and new
     velocity, per stiffness and old velocity, per damping and new velocity, per damping and old velocity."""
     quarter = real(0.25)
@@ -245,7 +245,7 @@ def implicit_coefficients(tree: Tree, ws: Workspace, state: State, c: int, h: re
     return out
 
 
-@wp.func(inline=True)
+@wp.func
 def implicit_actuator_impulse(ctx: Context, a: int, h: real, w: int):
     """Impulse of an implicit actuator along its path at zero new velocity, and by how much it falls per unit of the
     path's rate."""
@@ -258,7 +258,7 @@ def implicit_actuator_impulse(ctx: Context, a: int, h: real, w: int):
     return h * item(ctx.state.actuator_request, Load.SIZE * a, w) + before, by[0] * stiffness + by[2] * damping
 
 
-@wp.func(inline=True)
+@wp.func
 def set_saturation_bounds(ctx: Context, l: int, h: real, w: int):
     """Bounds of the coordinate's velocity within which its implicit actuator is not saturated, and the slope of its
     impulse (M-71)."""
@@ -278,13 +278,13 @@ def set_saturation_bounds(ctx: Context, l: int, h: real, w: int):
 
 
 @wp.func
-def is_saturated(work: Scratch, l: int, speed: real, w: int):
+def is_saturated(work: wp.ref[Scratch], l: int, speed: real, w: int):
     """Whether an implicit actuator is beyond its force limits at this velocity of its coordinate."""
     return speed < get(work.velocity_lower, l, w) or speed > get(work.velocity_upper, l, w)
 
 
 @wp.func
-def saturation_excess_impulse(work: Scratch, l: int, free: real, K: real, w: int):
+def saturation_excess_impulse(work: wp.ref[Scratch], l: int, free: real, K: real, w: int):
     """Impulse that takes back what an implicit actuator gives beyond its limits (M-71). free: velocity without it."""
     E = get(work.compliant_gamma, l, w)
     over = free - wp.clamp(free, get(work.velocity_lower, l, w), get(work.velocity_upper, l, w))
@@ -292,7 +292,7 @@ def saturation_excess_impulse(work: Scratch, l: int, free: real, K: real, w: int
 
 
 @wp.func
-def store_actuator_force_end(layout: Layout, state: State, a: int, force: real, h: real, w: int):
+def store_actuator_force_end(layout: wp.ref[Layout], state: wp.ref[State], a: int, force: real, h: real, w: int):
     """Store the force at the end of the time it acted, from its mean, for an actuator whose force has a time constant
     (M-73); how fast it changed; and half the path's rate before."""
     d = layout.actuators[a]
@@ -310,7 +310,7 @@ def store_actuator_force_end(layout: Layout, state: State, a: int, force: real, 
     set_item(state.actuator_rates, 2 * a + 1, w, change)
 
 
-@wp.func(inline=True)
+@wp.func
 def store_actuators(ctx: Context, h: real, dt: real, w: int):
     """Store the mean forces of all actuators in the step, and activations (filtered or integrated inputs) at its end
     (M-69)."""
@@ -343,7 +343,7 @@ def store_actuators(ctx: Context, h: real, dt: real, w: int):
 
 
 @wp.func
-def store_actuator_rates(layout: Layout, state: State, w: int):
+def store_actuator_rates(layout: wp.ref[Layout], state: wp.ref[State], w: int):
     """Complete the mean rates of actuator paths by the new velocities: half of the rate after the step."""
     a = int(0)
     while a < layout.actuators.shape[0]:
@@ -364,7 +364,7 @@ def store_actuator_rates(layout: Layout, state: State, w: int):
 
 
 @wp.func
-def actuator_friction(layout: Layout, state: State, l: int, w: int):
+def actuator_friction(layout: wp.ref[Layout], state: wp.ref[State], l: int, w: int):
     """Largest friction of gears and brakes on the coordinate of a scalar, N or N m."""
     c = layout.scalar_source[2 * l]
     if layout.scalar_source_kind[l] == ScalarSource.LOOP_DOF:
@@ -373,7 +373,7 @@ def actuator_friction(layout: Layout, state: State, l: int, w: int):
 
 
 @wp.func
-def actuator_request_of(state: State, a: int, w: int):
+def actuator_request_of(state: wp.ref[State], a: int, w: int):
     """Requested force, stiffness and damping of an actuator along its path."""
     return vec3(
         item(state.actuator_request, Load.SIZE * a, w),

@@ -40,14 +40,14 @@ def tolerated_gap(gap: real):
 
 
 @wp.func
-def gap_correction_speed(work: Scratch, r: int, dt: real, w: int):
+def gap_correction_speed(work: wp.ref[Scratch], r: int, dt: real, w: int):
     """Velocity of joint row r that undoes, within the step, an error within GAP_TOLERANCE."""
     gap = get(work.joint_gap, r, w)
     return (tolerated_gap(gap) - gap) / dt
 
 
 @wp.func
-def measure_joint_gaps(tree: Tree, ws: Workspace, loops: LoopJoints, gap: array2, w: int):
+def measure_joint_gaps(tree: wp.ref[Tree], ws: wp.ref[Workspace], loops: wp.ref[LoopJoints], gap: array2, w: int):
     """Position errors of the loop joints at the poses in the workspace; returns the largest."""
     worst = real(0.0)
     k = int(0)
@@ -65,7 +65,7 @@ def measure_joint_gaps(tree: Tree, ws: Workspace, loops: LoopJoints, gap: array2
 
 
 @wp.func
-def displace_point(tree: Tree, ws: Workspace, link: int, y: vec3, w: int):
+def displace_point(tree: wp.ref[Tree], ws: wp.ref[Workspace], link: int, y: vec3, w: int):
     """Where a point at y from a link's pivot is after the step whose displacements are in the workspace."""
     out = y
     if link >= 0:
@@ -74,7 +74,7 @@ def displace_point(tree: Tree, ws: Workspace, link: int, y: vec3, w: int):
 
 
 @wp.func
-def rotate_frame(ws: Workspace, link: int, R: mat33, w: int):
+def rotate_frame(ws: wp.ref[Workspace], link: int, R: mat33, w: int):
     """Axes of a frame on a link after the step whose displacements are in the workspace."""
     out = R
     if link >= 0:
@@ -88,7 +88,7 @@ def rotate_frame(ws: Workspace, link: int, R: mat33, w: int):
 
 
 @wp.func
-def measure_displaced_gaps(tree: Tree, ws: Workspace, loops: LoopJoints, gap: array2, w: int):
+def measure_displaced_gaps(tree: wp.ref[Tree], ws: wp.ref[Workspace], loops: wp.ref[LoopJoints], gap: array2, w: int):
     """Position errors of the loop joints after the step whose displacements are in the workspace, without new poses."""
     k = int(0)
     while k < loops.count:
@@ -107,7 +107,9 @@ def measure_displaced_gaps(tree: Tree, ws: Workspace, loops: LoopJoints, gap: ar
 
 
 @wp.func
-def measure_loop_coordinates(tree: Tree, ws: Workspace, loops: LoopJoints, reference: array2, loop_q: array2, w: int):
+def measure_loop_coordinates(
+    tree: wp.ref[Tree], ws: wp.ref[Workspace], loops: wp.ref[LoopJoints], reference: array2, loop_q: array2, w: int
+):
     """Coordinates of all loop joints at the poses in the workspace, angles unwrapped from `reference`."""
     k = int(0)
     while k < loops.count:
@@ -115,7 +117,7 @@ def measure_loop_coordinates(tree: Tree, ws: Workspace, loops: LoopJoints, refer
         k += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def whiten_joints(ctx: Context, at_new_poses: int, w: int):
     """Whitened rows and effective masses of the loop joints at the poses in the workspace, and their errors unless
     at_new_poses (rows of a position correction)."""
@@ -144,7 +146,7 @@ def whiten_joints(ctx: Context, at_new_poses: int, w: int):
 
 
 @wp.func
-def factor_joints(loops: LoopJoints, layout: Layout, work: Scratch, w: int):
+def factor_joints(loops: wp.ref[LoopJoints], layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     """LDLᵀ of every joint's block W Wᵀ, inverse pivots on the diagonal; a row that earlier ones imply, or a dropped
     one, gets 0."""
     k = int(0)
@@ -185,7 +187,7 @@ def factor_joints(loops: LoopJoints, layout: Layout, work: Scratch, w: int):
         k += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def assemble_scalars(ctx: Context, options: RowOptions, w: int):
     """Positions, rows and bounds of all scalars."""
     if ctx.layout.has_ball_rate_scalars == 1:
@@ -206,7 +208,7 @@ def assemble_scalars(ctx: Context, options: RowOptions, w: int):
         l += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def is_scalar_idle(ctx: Context, l: int, g: real, dt: real, w: int):
     """Whether a scalar will hardly act in this step: its limit is out of reach, or its actuator within its force
     limits."""
@@ -219,7 +221,7 @@ def is_scalar_idle(ctx: Context, l: int, g: real, dt: real, w: int):
     return out
 
 
-@wp.func(inline=True)
+@wp.func
 def assemble_scalar(ctx: Context, l: int, g: real, options: RowOptions, w: int):
     """Row and bounds of scalar l at position g."""
     whiten_scalar(ctx, ctx.work.W, l, ctx.state.q, ctx.state.loop_q, w)
@@ -269,7 +271,7 @@ def assemble_scalar(ctx: Context, l: int, g: real, options: RowOptions, w: int):
             )
 
 
-@wp.func(inline=True)
+@wp.func
 def activate_late_scalars(ctx: Context, h: real, dt: real, w: int):
     """Assemble limits and saturated actuators that were idle and would be violated by v_next; returns how many."""
     passed_count = int(0)
@@ -290,7 +292,7 @@ def activate_late_scalars(ctx: Context, h: real, dt: real, w: int):
 
 
 @wp.func
-def is_bound_passed(layout: Layout, state: State, work: Scratch, l: int, dt: real, w: int):
+def is_bound_passed(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], l: int, dt: real, w: int):
     """1 where an idle limit or force limit would be violated by v_next."""
     beyond = bool(False)
     if layout.scalar_row_kinds[l] == BOUND:
@@ -305,13 +307,13 @@ def is_bound_passed(layout: Layout, state: State, work: Scratch, l: int, dt: rea
 
 
 @wp.func
-def is_out_of_reach(layout: Layout, g: real, speed: real, dt: real, l: int):
+def is_out_of_reach(layout: wp.ref[Layout], g: real, speed: real, dt: real, l: int):
     """Whether a limit is too far to be met in this step, even if the velocity changes by MAX_SPEED_GAIN."""
     reach = dt * (real(2.0) * wp.abs(speed) + MAX_SPEED_GAIN)
     return g - layout.scalar_lower[l] > reach and layout.scalar_upper[l] - g > reach
 
 
-@wp.func(inline=True)
+@wp.func
 def set_velocity_bounds(ctx: Context, l: int, speed: real, position: real, dt: real, w: int):
     """Velocity bounds of a bounded scalar such that its position, `position` at velocity `speed`, ends within its
     limits, or no further outside than at the start of the step (M-37)."""
@@ -329,7 +331,7 @@ def set_velocity_bounds(ctx: Context, l: int, speed: real, position: real, dt: r
 
 
 @wp.func
-def set_reached_bounds(layout: Layout, work: Scratch, l: int, w: int):
+def set_reached_bounds(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, w: int):
     """Velocity bounds of a bounded scalar as published: a limit acts once it is reached."""
     start = get(work.scalar_position, l, w)
     lower = layout.scalar_lower[l]
@@ -338,7 +340,7 @@ def set_reached_bounds(layout: Layout, work: Scratch, l: int, w: int):
     put(work.velocity_upper, l, w, wp.where(start >= upper or lower == upper, real(0.0), real(wp.inf)))
 
 
-@wp.func(inline=True)
+@wp.func
 def set_motor_target(ctx: Context, l: int, g: real, options: RowOptions, w: int):
     """Target velocity of a motor and the largest impulse it has for that."""
     m = ctx.layout.scalar_motor[l]

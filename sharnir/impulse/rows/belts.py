@@ -34,7 +34,7 @@ class BeltMotion:
 
 
 @wp.func
-def has_belt(layout: Layout, state: State, c: int, w: int):
+def has_belt(layout: wp.ref[Layout], state: wp.ref[State], c: int, w: int):
     """Whether one of the shapes of contact c carries a belt."""
     a = layout.contact_model.sprocket[item_int(state.contacts.shape, 2 * c, w)]
     b = layout.contact_model.sprocket[item_int(state.contacts.shape, 2 * c + 1, w)]
@@ -42,7 +42,7 @@ def has_belt(layout: Layout, state: State, c: int, w: int):
 
 
 @wp.func
-def find_belt_motion(ws: Workspace, layout: Layout, shape: int, outward: vec3, w: int):
+def find_belt_motion(ws: wp.ref[Workspace], layout: wp.ref[Layout], shape: int, outward: vec3, w: int):
     """Motion of a shape's belt where its outward normal is `outward`: along axis × normal, less and less towards the
     flanks (M-77)."""
     out = BeltMotion()
@@ -59,7 +59,7 @@ def find_belt_motion(ws: Workspace, layout: Layout, shape: int, outward: vec3, w
 
 
 @wp.func
-def relative_rotation(ws: Workspace, link: int, other: int, axis: vec3, w: int):
+def relative_rotation(ws: wp.ref[Workspace], link: int, other: int, axis: vec3, w: int):
     """Angle (rad) by which a link turns about an axis relative to another one in the step whose displacements are in
     the workspace."""
     u = get3(ws.Qu, link, w)
@@ -73,7 +73,9 @@ def relative_rotation(ws: Workspace, link: int, other: int, axis: vec3, w: int):
 
 
 @wp.func
-def measure_belt_travel(ws: Workspace, layout: Layout, state: State, c: int, normal: vec3, w: int):
+def measure_belt_travel(
+    ws: wp.ref[Workspace], layout: wp.ref[Layout], state: wp.ref[State], c: int, normal: vec3, w: int
+):
     """Distance (m, world axes) that belts run at contact c in the step whose displacements are in the workspace:
     surface of the second body against that of the first."""
     out = vec3()
@@ -200,7 +202,7 @@ def whiten_belt_contact_6(
 ) -> int: ...
 
 
-@wp.func(inline=True)
+@wp.func
 def whiten_belt_contact(
     ctx: Context, arms: ContactArms, belt_a: BeltMotion, belt_b: BeltMotion, block: RowBlock, w: int
 ):

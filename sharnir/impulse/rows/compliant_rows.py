@@ -17,7 +17,7 @@ from sharnir.kernels.types import VEC3, real
 
 
 @wp.func
-def armature_along_path(loops: LoopJoints, layout: Layout, l: int):
+def armature_along_path(loops: wp.ref[LoopJoints], layout: wp.ref[Layout], l: int):
     """Armature along the path of an actuator that drives one coordinate of a loop joint."""
     inertia = real(0.0)
     term = layout.actuator_terms[layout.scalar_source[2 * l]]
@@ -26,7 +26,7 @@ def armature_along_path(loops: LoopJoints, layout: Layout, l: int):
     return inertia
 
 
-@wp.func(inline=True)
+@wp.func
 def set_compliant_row(ctx: Context, l: int, g: real, speed: real, options: RowOptions, w: int):
     """Rotor, spring and damper of a scalar, or an actuator along it (M-70), as one compliant row: p = E
     (compliant_velocity − velocity), γ = 1/E (M-38).

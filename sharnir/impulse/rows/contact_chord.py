@@ -25,7 +25,7 @@ SLIP_FRICTION_SHARE = wp.constant(real(0.999))  # of the friction bound: with mo
 FLAT_END_COSINE = wp.constant(real(0.999))
 
 
-@wp.func(inline=True)
+@wp.func
 def find_curvature_centre(ctx: Context, shape: int, x: vec3, inward: vec3, gap_share: real, w: int):
     """Centre of curvature about which a shape rolls at point x (world, m), x itself where it is flat. gap_share:
     distance of x from the surface, m; inward: normal into the shape."""
@@ -47,7 +47,7 @@ def find_curvature_centre(ctx: Context, shape: int, x: vec3, inward: vec3, gap_s
     return centre
 
 
-@wp.func(inline=True)
+@wp.func
 def measure_relative_travel(ctx: Context, a: int, b: int, x: vec3, centre: vec3, w: int):
     """Displacement (m, axes of link a) of the surface of link b at x against link a in the step whose displacements are
     in the workspace: that of the centre of curvature, and the rolling about it."""
@@ -77,7 +77,7 @@ def measure_relative_travel(ctx: Context, a: int, b: int, x: vec3, centre: vec3,
     return travel
 
 
-@wp.func(inline=True)
+@wp.func
 def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
     """Update the chord velocity of contact c from the step whose displacements are in the workspace (M-60):
     `contact_chord`, the target velocities, and for a contact that bears the distance by which its end point was missed
@@ -127,7 +127,7 @@ def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
 
 
 @wp.func
-def max_contact_end_error(work: Scratch, w: int):
+def max_contact_end_error(work: wp.ref[Scratch], w: int):
     """Largest distance (m) by which the end point of a contact that bears was missed."""
     worst = real(0.0)
     c = int(0)

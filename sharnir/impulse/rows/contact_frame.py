@@ -20,7 +20,7 @@ MAX_TOUCHING_GAP = wp.constant(real(2.0e-6))  # m: contacts with a wider gap do 
 
 
 @wp.func
-def contact_count(work: Scratch, w: int):
+def contact_count(work: wp.ref[Scratch], w: int):
     """How many contacts have rows."""
     return get_int(work.contact_count, 0, w)
 
@@ -36,7 +36,7 @@ def make_tangents(normal: vec3):
 
 
 @wp.func
-def material_pair_of(layout: Layout, state: State, c: int, w: int):
+def material_pair_of(layout: wp.ref[Layout], state: wp.ref[State], c: int, w: int):
     """Place of the material pair of contact c in the table of pair properties."""
     a = layout.contact_model.material[item_int(state.contacts.shape, 2 * c, w)]
     b = layout.contact_model.material[item_int(state.contacts.shape, 2 * c + 1, w)]
@@ -44,7 +44,7 @@ def material_pair_of(layout: Layout, state: State, c: int, w: int):
 
 
 @wp.func
-def shape_pair_of(layout: Layout, state: State, c: int, w: int):
+def shape_pair_of(layout: wp.ref[Layout], state: wp.ref[State], c: int, w: int):
     """Key of the two shapes of contact c; contacts are sorted by it."""
     return item_int(state.contacts.shape, 2 * c, w) * layout.contact_model.geo.count + item_int(
         state.contacts.shape, 2 * c + 1, w
@@ -52,7 +52,7 @@ def shape_pair_of(layout: Layout, state: State, c: int, w: int):
 
 
 @wp.func
-def contact_frame_of(state: State, work: Scratch, c: int, w: int):
+def contact_frame_of(state: wp.ref[State], work: wp.ref[Scratch], c: int, w: int):
     """Normal and two tangents of contact c, world axes."""
     return (
         item3(state.contacts.normal, VEC3 * c, w),
@@ -61,7 +61,7 @@ def contact_frame_of(state: State, work: Scratch, c: int, w: int):
     )
 
 
-@wp.func(inline=True)
+@wp.func
 def contact_velocity(ctx: Context, c: int, row: int, direct: int, z: array2, w: int):
     """Velocities of three rows of contact c from `row` on: second body relative to the first. direct: of the projected
     rows, with their offsets."""
@@ -76,7 +76,7 @@ def contact_velocity(ctx: Context, c: int, row: int, direct: int, z: array2, w: 
     return s
 
 
-@wp.func(inline=True)
+@wp.func
 def multiply_contact_rows(ctx: Context, c: int, row: int, direct: int, z: array2, w: int):
     """W z of three rows of contact c from `row` on. direct: Ŵ z of the projected rows."""
     if direct == 1:
@@ -88,14 +88,14 @@ def multiply_contact_rows(ctx: Context, c: int, row: int, direct: int, z: array2
 
 
 @wp.func
-def multiply_contact_half(layout: Layout, work: Scratch, at: int, row: int, z: array2, w: int):
+def multiply_contact_half(layout: wp.ref[Layout], work: wp.ref[Scratch], at: int, row: int, z: array2, w: int):
     """W z of three rows within one body's half, described by `contact_halves` from place `at` on."""
     length = get_int(work.contact_halves, at + Half.LENGTH, w)
     start = get_int(work.contact_halves, at, w) + row * length
     return row3_dot(work.W, start, length, layout.index, get_int(work.contact_halves, at + Half.INDEX_START, w), z, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def apply_contact_impulse(ctx: Context, c: int, row: int, p: vec3, x: wp.ref[Iterate], w: int):
     """z += Wᵀ p of three rows of contact c from `row` on."""
     if x.direct == 1:
@@ -123,7 +123,7 @@ def apply_contact_impulse(ctx: Context, c: int, row: int, p: vec3, x: wp.ref[Ite
 
 
 @wp.func
-def normal_velocity(layout: Layout, work: Scratch, c: int, direct: int, z: array2, w: int):
+def normal_velocity(layout: wp.ref[Layout], work: wp.ref[Scratch], c: int, direct: int, z: array2, w: int):
     """Velocity of the normal row of contact c."""
     s = real(0.0)
     if direct == 1:
@@ -142,7 +142,7 @@ def normal_velocity(layout: Layout, work: Scratch, c: int, direct: int, z: array
     return s
 
 
-@wp.func(inline=True)
+@wp.func
 def apply_normal_impulse(ctx: Context, c: int, direct: int, p: real, z: array2, w: int):
     """z += Wᵀ p of the normal row of contact c."""
     if direct == 1:
@@ -167,7 +167,7 @@ def apply_normal_impulse(ctx: Context, c: int, direct: int, p: real, z: array2, 
 
 
 @wp.func
-def contact_impulse_of(layout: Layout, state: State, work: Scratch, c: int, w: int):
+def contact_impulse_of(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], c: int, w: int):
     """Impulse (N s) and angular impulse (N m s) of contact c on the second body, world axes."""
     normal, t1, t2 = contact_frame_of(state, work, c, w)
     at = layout.contact_p_start + CONTACT_IMPULSES * c
@@ -181,7 +181,7 @@ def contact_impulse_of(layout: Layout, state: State, work: Scratch, c: int, w: i
 
 
 @wp.func
-def exclude_open_contacts(work: Scratch, w: int):
+def exclude_open_contacts(work: wp.ref[Scratch], w: int):
     """Contacts at this instant rather than over a step: those with a gap wider than MAX_TOUCHING_GAP get no impulse,
     and chord velocities are taken out of the targets."""
     c = int(0)

@@ -19,7 +19,7 @@ REDUNDANT_ROW_REGULARISATION = wp.constant(real(1.0e-3))
 
 
 @wp.func
-def contact_gram(layout: Layout, work: Scratch, c: int, row: int, direct: int, w: int):
+def contact_gram(layout: wp.ref[Layout], work: wp.ref[Scratch], c: int, row: int, direct: int, w: int):
     """Gram entries (aa, bb, cc, bc, ac, ab) of three rows of contact c from `row` on. direct: of the projected rows."""
     if direct == 1:
         return row3_gram(
@@ -29,7 +29,7 @@ def contact_gram(layout: Layout, work: Scratch, c: int, row: int, direct: int, w
 
 
 @wp.func
-def contact_half_gram(work: Scratch, at: int, row: int, w: int):
+def contact_half_gram(work: wp.ref[Scratch], at: int, row: int, w: int):
     """Gram entries (aa, bb, cc, bc, ac, ab) of three rows within one body's half, described by `contact_halves` from
     place `at` on."""
     length = get_int(work.contact_halves, at + Half.LENGTH, w)
@@ -37,7 +37,9 @@ def contact_half_gram(work: Scratch, at: int, row: int, w: int):
 
 
 @wp.func
-def compute_contact_mass(layout: Layout, state: State, work: Scratch, c: int, direct: int, w: int):
+def compute_contact_mass(
+    layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], c: int, direct: int, w: int
+):
     """Store what the block solve of contact c needs of W Wᵀ in `contact_mass`, and how many times lighter than the mean
     of all bodies is what the contact moves (mean mass times K_nn): its impulse changes count so many times more, at
     most MAX_MASS_WEIGHT. direct: of the projected rows."""

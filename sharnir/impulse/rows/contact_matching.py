@@ -29,7 +29,7 @@ def rotate_with_normal(normal_before: vec3, normal_now: vec3, x: vec3):
     return out
 
 
-@wp.func(inline=True)
+@wp.func
 def predict_contact_chord(ctx: Context, c: int, previous: int, chord: vec3, w: int):
     """Predict the chord velocity of contact c: `chord` of its previous step, extrapolated by the order that the joints'
     chord terms have, so that both fit together (M-66). previous: its number in the previous step, −1 for none."""
@@ -61,7 +61,7 @@ def predict_contact_chord(ctx: Context, c: int, previous: int, chord: vec3, w: i
 
 
 @wp.func
-def store_chord_differences(state: State, work: Scratch, c: int, chord: vec3, w: int):
+def store_chord_differences(state: wp.ref[State], work: wp.ref[Scratch], c: int, chord: vec3, w: int):
     """Store first and second differences of the chord velocity of contact c."""
     known = get(work.contact_chord_known, c, w)
     change = vec3()
@@ -76,7 +76,7 @@ def store_chord_differences(state: State, work: Scratch, c: int, chord: vec3, w:
 
 
 @wp.func
-def find_current(layout: Layout, state: State, c: int, pair: int, feature: int, w: int):
+def find_current(layout: wp.ref[Layout], state: wp.ref[State], c: int, pair: int, feature: int, w: int):
     """Which present contact of the shape pair of contact c has this feature id; −1: none."""
     found = int(-1)
     k = int(c)
@@ -90,7 +90,7 @@ def find_current(layout: Layout, state: State, c: int, pair: int, feature: int, 
 
 
 @wp.func
-def find_previous(state: State, first: int, pair: int, feature: int, w: int):
+def find_previous(state: wp.ref[State], first: int, pair: int, feature: int, w: int):
     """Which previous contact of a shape pair, from place `first` on, had this feature id; −1: none."""
     found = int(-1)
     k = int(first)
@@ -106,7 +106,7 @@ def find_previous(state: State, first: int, pair: int, feature: int, w: int):
 
 
 @wp.func
-def contact_distance2(state: State, previous: int, c: int, w: int):
+def contact_distance2(state: wp.ref[State], previous: int, c: int, w: int):
     """Squared distance (m²) of contact c from contact `previous` of the previous step; UNMATCHED_DISTANCE2 if their
     normals differ."""
     x = item3(state.contacts.point, VEC3 * c, w) - item3(state.prev_contact_geometry, PrevContact.SIZE * previous, w)
@@ -118,7 +118,7 @@ def contact_distance2(state: State, previous: int, c: int, w: int):
 
 
 @wp.func
-def match_by_position(layout: Layout, state: State, c: int, first: int, pair: int, w: int):
+def match_by_position(layout: wp.ref[Layout], state: wp.ref[State], c: int, first: int, pair: int, w: int):
     """Match contact c, whose feature id is new, by position (M-84): nearest previous contact of its pair whose feature
     id is gone, unless another new contact is nearer to that one; −1: none."""
     found = int(-1)
@@ -145,7 +145,7 @@ def match_by_position(layout: Layout, state: State, c: int, first: int, pair: in
     return found
 
 
-@wp.func(inline=True)
+@wp.func
 def match_contact(ctx: Context, c: int, match_cursor: int, warm_factor: real, chord_scale: real, w: int):
     """Warm-start contact c: impulses ← warm_factor times those of its match in the previous step, chord velocity ←
     chord_scale times its prediction. match_cursor: previous contacts are sorted by shape pair as the present ones are;
@@ -185,7 +185,7 @@ def match_contact(ctx: Context, c: int, match_cursor: int, warm_factor: real, ch
 
 
 @wp.func
-def find_pair_start(state: State, pair: int, w: int):
+def find_pair_start(state: wp.ref[State], pair: int, w: int):
     """First place of a shape pair among the previous contacts, by bisection."""
     low = int(0)
     high = item_int(state.prev_contact_keys, 0, w)
@@ -199,7 +199,7 @@ def find_pair_start(state: State, pair: int, w: int):
 
 
 @wp.func
-def store_contact(layout: Layout, state: State, work: Scratch, c: int, w: int):
+def store_contact(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], c: int, w: int):
     """Store key, impulse, geometry and chord velocity of contact c for the next step."""
     set_item_int(state.prev_contact_keys, 1 + 2 * c, w, shape_pair_of(layout, state, c, w))
     set_item_int(state.prev_contact_keys, 2 + 2 * c, w, item_int(state.contacts.feature, c, w))
@@ -218,7 +218,7 @@ def store_contact(layout: Layout, state: State, work: Scratch, c: int, w: int):
 
 
 @wp.func
-def store_contacts(layout: Layout, state: State, work: Scratch, w: int):
+def store_contacts(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], w: int):
     """Store all contacts for the next step."""
     c = int(0)
     while c < contact_count(work, w):

@@ -30,7 +30,7 @@ MAX_RESTING_GAP = wp.constant(real(1.0e-6))
 MAX_STICK_SPEED = wp.constant(real(1.0e-4))  # m/s: slower slip counts as sticking (static friction)
 
 
-@wp.func(inline=True)
+@wp.func
 def find_contacts(ctx: Context, dt: real, w: int):
     """Detect contacts, unless a collision kernel has done so before the step."""
     if ctx.layout.detects_contacts == 1:
@@ -44,7 +44,7 @@ def find_contacts(ctx: Context, dt: real, w: int):
 
 
 @wp.func
-def found_contact_count(layout: Layout, state: State, w: int):
+def found_contact_count(layout: wp.ref[Layout], state: wp.ref[State], w: int):
     """How many contacts detection found (touching, or possibly within the step)."""
     count = int(0)
     if layout.contact_model.has_pairs == 1:
@@ -53,14 +53,14 @@ def found_contact_count(layout: Layout, state: State, w: int):
 
 
 @wp.func
-def store_contact_count(layout: Layout, state: State, work: Scratch, w: int):
+def store_contact_count(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], w: int):
     """Store and report the number of contacts: from here on all of them have rows."""
     put_int(work.contact_count, 0, w, found_contact_count(layout, state, w))
     if layout.contact_model.has_pairs == 1:
         set_item(state.report, ReportItem.CONTACT_POINTS, w, real(item_int(state.contacts.count, 1, w)))
 
 
-@wp.func(inline=True)
+@wp.func
 def assemble_contact(ctx: Context, c: int, match_cursor: int, chord_scale: real, dt: real, w: int):
     """Assemble contact c: rows, effective mass, target velocities and warm-start impulses, those of the previous step
     times the warm-start factor. chord_scale: factor of the predicted chord velocity; match_cursor, and returned: see
@@ -73,7 +73,7 @@ def assemble_contact(ctx: Context, c: int, match_cursor: int, chord_scale: real,
     return match_cursor
 
 
-@wp.func(inline=True)
+@wp.func
 def whiten_contact(ctx: Context, c: int, w: int):
     """Whiten the rows of contact c in two halves, one per body. Where both bodies belong to one tree the shared
     ancestors are in the first half only: two halves that cancel would lose digits."""
@@ -117,7 +117,7 @@ def whiten_contact(ctx: Context, c: int, w: int):
     store_contact_half(ctx, 2 * c + 1, second, start + rows * na, nb, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def store_contact_half(ctx: Context, half: int, shape: int, start: int, length: int, w: int):
     """Store where the rows of one body's half are: start in W, entries a row, start of their coordinates in `index`,
     root of the tree."""
@@ -134,7 +134,7 @@ def store_contact_half(ctx: Context, half: int, shape: int, start: int, length: 
 
 
 @wp.func
-def row_length_of(layout: Layout, link: int):
+def row_length_of(layout: wp.ref[Layout], link: int):
     """Velocity coordinates between a link and its root; 0 for the world."""
     length = int(0)
     if link >= 0:
@@ -143,7 +143,7 @@ def row_length_of(layout: Layout, link: int):
 
 
 @wp.func
-def common_ancestor(tree: Tree, a: int, b: int):
+def common_ancestor(tree: wp.ref[Tree], a: int, b: int):
     """Nearest common ancestor of two links; −1, the world, if there is none."""
     while a != b:
         if a > b:
@@ -153,7 +153,7 @@ def common_ancestor(tree: Tree, a: int, b: int):
     return a
 
 
-@wp.func(inline=True)
+@wp.func
 def set_contact_targets(ctx: Context, c: int, z_free: array2, dt: real, w: int):
     """Set the target velocities and friction coefficients of contact c.
 
@@ -217,7 +217,7 @@ def set_contact_targets(ctx: Context, c: int, z_free: array2, dt: real, w: int):
 
 
 @wp.func
-def root_of_shape(layout: Layout, shape: int):
+def root_of_shape(layout: wp.ref[Layout], shape: int):
     """Root link of the tree that carries a shape; −1 for the world."""
     link = layout.contact_model.geo.link[shape]
     if link < 0:  # a belt round what is fixed moves its sprocket

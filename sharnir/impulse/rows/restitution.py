@@ -16,7 +16,7 @@ from sharnir.kernels.types import SPATIAL, VEC3, array2, real, vec3
 
 
 @wp.func
-def has_restitution(work: Scratch, w: int):
+def has_restitution(work: wp.ref[Scratch], w: int):
     """1 if any contact has a restitution velocity."""
     found = int(0)
     c = int(0)
@@ -28,7 +28,9 @@ def has_restitution(work: Scratch, w: int):
 
 
 @wp.func
-def whiten_momenta_before(tree: Tree, ws: Workspace, state: State, work: Scratch, w: int):
+def whiten_momenta_before(
+    tree: wp.ref[Tree], ws: wp.ref[Workspace], state: wp.ref[State], work: wp.ref[Scratch], w: int
+):
     """z_before ← whitened momenta before the forces of this step, rotors included."""
     i = int(0)
     while i < tree.links:
@@ -42,7 +44,7 @@ def whiten_momenta_before(tree: Tree, ws: Workspace, state: State, work: Scratch
     whitened_momentum(tree, ws, state.v_next, work.z_before, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def velocity_gain_after_impact(ctx: Context, c: int, w: int):
     """What the velocity of contact c over the step has beyond the one right after the impact: half of the step's
     forces, and the chord minus tangent momenta."""
@@ -50,7 +52,7 @@ def velocity_gain_after_impact(ctx: Context, c: int, w: int):
     return get3(ctx.work.impact_velocity_gain, c, w) + chord
 
 
-@wp.func(inline=True)
+@wp.func
 def impact_work(ctx: Context, z: array2, w: int):
     """Σ p·s (J) over contacts with restitution, with the velocities s after and before the impact; half the sum of both
     is the energy the impacts add."""
@@ -67,7 +69,7 @@ def impact_work(ctx: Context, z: array2, w: int):
     return after, before
 
 
-@wp.func(inline=True)
+@wp.func
 def set_restitution_targets(ctx: Context, share: real, dt: real, w: int):
     """Set the normal targets of contacts with restitution to `share` of their restitution velocity."""
     c = int(0)

@@ -17,7 +17,7 @@ from sharnir.kernels.types import QUAT_W, array2, column, matrix_from_quat, real
 
 
 @wp.func
-def coordinate_position(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
+def coordinate_position(layout: wp.ref[Layout], l: int, q: array2, loop_q: array2, w: int):
     """Position of the joint coordinate of scalar l."""
     position = item(q, 0, w)
     if layout.scalar_source_kind[l] == ScalarSource.LOOP_DOF:
@@ -28,7 +28,7 @@ def coordinate_position(layout: Layout, l: int, q: array2, loop_q: array2, w: in
 
 
 @wp.func
-def ball_angle_of(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
+def ball_angle_of(layout: wp.ref[Layout], l: int, q: array2, loop_q: array2, w: int):
     """Angle (rad) of a ball joint's scalar and its gradient with respect to the angular velocity in child axes."""
     i = layout.scalar_q[l]
     code = layout.scalar_source[2 * l + 1]
@@ -54,7 +54,7 @@ def ball_angle_of(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
 
 
 @wp.func
-def path_position(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
+def path_position(layout: wp.ref[Layout], l: int, q: array2, loop_q: array2, w: int):
     """Position of an actuator's path; rotations given by a quaternion do not count."""
     g = real(0.0)
     k = layout.scalar_source[2 * l]
@@ -68,8 +68,8 @@ def path_position(layout: Layout, l: int, q: array2, loop_q: array2, w: int):
     return g
 
 
-@wp.func(inline=True)
-def measure_scalar(ctx: Context, ws: Workspace, l: int, q: array2, loop_q: array2, w: int):
+@wp.func
+def measure_scalar(ctx: Context, ws: wp.ref[Workspace], l: int, q: array2, loop_q: array2, w: int):
     """Position that scalar l measures, at the poses in the workspace and the coordinates q, loop_q."""
     kind = ctx.layout.scalar_source_kind[l]
     g = real(0.0)
@@ -89,7 +89,7 @@ def measure_scalar(ctx: Context, ws: Workspace, l: int, q: array2, loop_q: array
     return g
 
 
-@wp.func(inline=True)
+@wp.func
 def whiten_scalar(ctx: Context, W: array2, l: int, q: array2, loop_q: array2, w: int):
     """Store the whitened row of scalar l in W."""
     kind = ctx.layout.scalar_source_kind[l]
@@ -113,7 +113,7 @@ def whiten_scalar(ctx: Context, W: array2, l: int, q: array2, loop_q: array2, w:
 
 
 @wp.func
-def combine_coupling(layout: Layout, W: array2, l: int, w: int):
+def combine_coupling(layout: wp.ref[Layout], W: array2, l: int, w: int):
     """Row of a coupling: the follower's minus ratio times the leader's."""
     leader = layout.scalar_W_start[layout.scalar_source[2 * l]]
     follower = layout.scalar_W_start[layout.scalar_source[2 * l + 1]]
@@ -130,7 +130,7 @@ def combine_coupling(layout: Layout, W: array2, l: int, w: int):
 
 
 @wp.func
-def combine_path(layout: Layout, W: array2, l: int, w: int):
+def combine_path(layout: wp.ref[Layout], W: array2, l: int, w: int):
     """Row of an actuator's path: sum of its coordinates' rows times their gears."""
     first = layout.scalar_source[2 * l]
     count = layout.scalar_source[2 * l + 1]
@@ -148,7 +148,7 @@ def combine_path(layout: Layout, W: array2, l: int, w: int):
         k += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def whiten_spring(ctx: Context, W: array2, s: int, start: int, w: int):
     """Row of a spring's length."""
     a = ctx.tree.spring_link[2 * s]
@@ -164,7 +164,7 @@ def whiten_spring(ctx: Context, W: array2, s: int, start: int, w: int):
     whiten_pair_row(ctx, make_row_ends(a, -n, -wp.cross(ra, n), b, n, wp.cross(rb, n)), W, start, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def whiten_ball_angle(ctx: Context, W: array2, l: int, q: array2, loop_q: array2, w: int):
     """Row of a ball joint's angle: a torque on the child, its opposite on the parent."""
     g, a = ball_angle_of(ctx.layout, l, q, loop_q, w)

@@ -72,7 +72,7 @@ def make_row_block(start: int, length: int, length_b: int, rows: int):
     return block
 
 
-@wp.func(inline=True)
+@wp.func
 def whiten_pair_row(ctx: Context, ends: RowEnds, W: array2, start: int, w: int):
     """Whitened row of the unit impulses `ends` on two links (M-10), entries from W[start] on."""
     a = int(ends.a)
@@ -123,7 +123,7 @@ def whiten_pair_row(ctx: Context, ends: RowEnds, W: array2, start: int, w: int):
                 a = -1
 
 
-@wp.func(inline=True)
+@wp.func
 def whiten_dof_row(ctx: Context, link: int, coordinate: int, W: array2, start: int, w: int):
     """Whitened row of a unit impulse on one velocity coordinate of a link: entries from there to the root."""
     w_d = get(ctx.here.rsD, coordinate, w)
@@ -286,7 +286,7 @@ def store_row_wrenches(wrench: array2, row: int, rows: int, ends: RowEnds, w: in
         c += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def whiten_joint_rows(ctx: Context, a: int, b: int, block: RowBlock, w: int):
     """Whiten at most LANES_8 rows from the wrenches stored for links a and b; link −1: none."""
     if block.rows <= LANES_4:
@@ -301,7 +301,7 @@ def whiten_joint_rows(ctx: Context, a: int, b: int, block: RowBlock, w: int):
         )  # fmt: skip
 
 
-@wp.func(inline=True)
+@wp.func
 def whiten_contact_pair(ctx: Context, arms: ContactArms, block: RowBlock, w: int):
     """Whiten the rows of a contact: translation along its axes and, with six rows, rotation about them. Two halves:
     entries of link a up to the root, rows × `length`, then those of b up to the common ancestor, rows × `length_b`."""

@@ -19,7 +19,7 @@ from sharnir.kernels.vector_ops import clear
 
 
 @wp.func
-def deactivate_trees(layout: Layout, work: Scratch, w: int):
+def deactivate_trees(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     """Mark all kinematic trees inactive."""
     i = int(0)
     while i < layout.links:
@@ -28,7 +28,7 @@ def deactivate_trees(layout: Layout, work: Scratch, w: int):
 
 
 @wp.func
-def freeze_contacts(layout: Layout, work: Scratch, w: int):
+def freeze_contacts(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     """Mark all trees inactive and exclude (freeze) all contacts from sweeps."""
     deactivate_trees(layout, work, w)
     c = int(0)
@@ -44,7 +44,7 @@ def freeze_contacts(layout: Layout, work: Scratch, w: int):
 
 
 @wp.func
-def activate_trees(work: Scratch, c: int, w: int):
+def activate_trees(work: wp.ref[Scratch], c: int, w: int):
     """Mark the trees of both bodies of contact c active. Returns how many were not yet."""
     newly_active = int(0)
     side = int(0)
@@ -59,7 +59,7 @@ def activate_trees(work: Scratch, c: int, w: int):
 
 
 @wp.func
-def activate_scalar_trees(layout: Layout, work: Scratch, l: int, w: int):
+def activate_scalar_trees(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, w: int):
     """Mark all trees that scalar row l moves active."""
     k = int(0)
     while k < layout.scalar_row_length[l]:
@@ -68,7 +68,7 @@ def activate_scalar_trees(layout: Layout, work: Scratch, l: int, w: int):
 
 
 @wp.func
-def has_active_tree(work: Scratch, c: int, w: int):
+def has_active_tree(work: wp.ref[Scratch], c: int, w: int):
     """1 if a tree of one of the bodies of contact c is active."""
     active = int(0)
     side = int(0)
@@ -80,7 +80,7 @@ def has_active_tree(work: Scratch, c: int, w: int):
     return active
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_frozen(ctx: Context, x: wp.ref[Iterate], w: int):
     """Sweep the frozen contacts once. Returns the largest change of an impulse, N s."""
     worst = real(0.0)
@@ -95,7 +95,7 @@ def sweep_frozen(ctx: Context, x: wp.ref[Iterate], w: int):
 
 
 @wp.func
-def activate_changed_frozen(layout: Layout, work: Scratch, threshold: real, w: int):
+def activate_changed_frozen(layout: wp.ref[Layout], work: wp.ref[Scratch], threshold: real, w: int):
     """Activate the trees of frozen contacts that changed by more than `threshold` in `sweep_frozen`. Returns how many
     trees."""
     newly_active = int(0)
@@ -108,7 +108,7 @@ def activate_changed_frozen(layout: Layout, work: Scratch, threshold: real, w: i
 
 
 @wp.func
-def unfreeze_contacts(layout: Layout, work: Scratch, p: array2, w: int):
+def unfreeze_contacts(layout: wp.ref[Layout], work: wp.ref[Scratch], p: array2, w: int):
     """Unfreeze the contacts of active trees: add them to the active list with zero search directions, and their trees'
     coordinates to those touched."""
     count = get_int(work.active_contacts, 0, w)
@@ -132,7 +132,7 @@ def unfreeze_contacts(layout: Layout, work: Scratch, p: array2, w: int):
 
 
 @wp.func
-def touch_tree_dofs(layout: Layout, work: Scratch, c: int, side: int, w: int):
+def touch_tree_dofs(layout: wp.ref[Layout], work: wp.ref[Scratch], c: int, side: int, w: int):
     """Add the coordinates of the tree of body `side` (0, 1) of contact c to those that sweeps touch, with zero search
     directions."""
     root = get_int(work.contact_trees, 2 * c + side, w)
@@ -149,7 +149,7 @@ def touch_tree_dofs(layout: Layout, work: Scratch, c: int, side: int, w: int):
             put_int(work.touched_dofs, 0, w, count)
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_active(ctx: Context, threshold: real, x: wp.ref[Iterate], w: int):
     """Sweep the active contacts once; those that change by more than `threshold` activate their trees (M-85). Returns
     the largest change, the sum of squares of all changes, and how many trees became active."""
@@ -179,7 +179,7 @@ def sweep_active(ctx: Context, threshold: real, x: wp.ref[Iterate], w: int):
 
 
 @wp.func
-def save_impulse3(work: Scratch, p: array2, at: int, w: int):
+def save_impulse3(work: wp.ref[Scratch], p: array2, at: int, w: int):
     """Save three impulses from p[at …] on as those before the sweep, and return them."""
     old = vec3(get(p, at, w), get(p, at + 1, w), get(p, at + 2, w))
     put(work.p_old, at, w, old[0])
@@ -189,7 +189,7 @@ def save_impulse3(work: Scratch, p: array2, at: int, w: int):
 
 
 @wp.func
-def extrapolate_active(layout: Layout, work: Scratch, beta: real, z: array2, p: array2, w: int):
+def extrapolate_active(layout: wp.ref[Layout], work: wp.ref[Scratch], beta: real, z: array2, p: array2, w: int):
     """Accelerate (`extrapolate`) the impulses of active contacts and the coordinates they touch by β."""
     extrapolate_indexed_blocks(
         p,
@@ -206,7 +206,7 @@ def extrapolate_active(layout: Layout, work: Scratch, beta: real, z: array2, p: 
 
 
 @wp.func
-def restart_acceleration(layout: Layout, work: Scratch, z: array2, p: array2, w: int):
+def restart_acceleration(layout: wp.ref[Layout], work: wp.ref[Scratch], z: array2, p: array2, w: int):
     """Restart the acceleration: zero search directions, and take present impulses and coordinates as those before the
     sweep."""
     clear(work.p_direction, layout.impulses, w)

@@ -35,7 +35,7 @@ ACTIVATE_SHARE_OF_EPSILON = wp.constant(real(0.1))  # of ε: less never activate
 
 
 @wp.func
-def activation_threshold(work: Scratch, epsilon: real, worst: real, w: int):
+def activation_threshold(work: wp.ref[Scratch], epsilon: real, worst: real, w: int):
     """Change of an impulse, N s, above which a contact activates its trees, after a sweep with largest change `worst`
     (M-85); infinite where all contacts are active."""
     all_active = get_int(work.active_contacts, 0, w) == contact_count(work, w)
@@ -44,7 +44,7 @@ def activation_threshold(work: Scratch, epsilon: real, worst: real, w: int):
     )
 
 
-@wp.func(inline=True)
+@wp.func
 def _sweep(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """Sweep the frozen contacts where that is due, then the active ones; the first sweep finds out which are."""
     threshold = activation_threshold(ctx.work, loop.epsilon, loop.worst, w)
@@ -64,7 +64,7 @@ def _sweep(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
         loop.newly_active = activated
 
 
-@wp.func(inline=True)
+@wp.func
 def _solve_islands(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """Solve small islands by convex Newton from time to time, and start the acceleration anew."""
     if wp.static(DOUBLE):
@@ -74,7 +74,7 @@ def _solve_islands(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w:
             loop.change2 = real(0.0)
 
 
-@wp.func(inline=True)
+@wp.func
 def _extrapolate(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """Extrapolate active contacts; each tenth sweep, the last, and one after convergence include the frozen ones."""
     next_sweep = loop.n + 1
@@ -88,7 +88,7 @@ def _extrapolate(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: i
 iterate_pgs_active = make_pgs_loop("iterate_pgs_active", Iterate, _sweep, _solve_islands, _extrapolate)
 
 
-@wp.func(inline=True)
+@wp.func
 def run_pgs_active(ctx: Context, x: wp.ref[Iterate], end: wp.float64, w: int):
     """Sweep contacts alone, over active ones (M-85). Contacts of trees whose impulses do not change are frozen; the
     first sweep, each tenth and the last include them, and only these may end the loop. Returns the number of sweeps,

@@ -26,7 +26,7 @@ NEWTON_REGULARISATION = wp.constant(real(1.0e-5))  # of a row's diagonal, added 
 
 
 @wp.func
-def newton_applies(layout: Layout, work: Scratch, w: int):
+def newton_applies(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     """Whether bounds and dry friction are the only kinds on the active scalar rows."""
     applies = int(1)
     k = int(0)
@@ -38,7 +38,7 @@ def newton_applies(layout: Layout, work: Scratch, w: int):
 
 
 @wp.func
-def unprojected_impulse(work: Scratch, c: int, p: vec3, s: vec3, w: int):
+def unprojected_impulse(work: wp.ref[Scratch], c: int, p: vec3, s: vec3, w: int):
     """Trial impulse of contact c: its normal impulse solved alone and clamped at 0, and tangential impulses after one
     step, before projection onto the cone. p: present impulses; s: velocities minus targets."""
     k = ContactMass.SIZE * c
@@ -51,7 +51,7 @@ def unprojected_impulse(work: Scratch, c: int, p: vec3, s: vec3, w: int):
 
 
 @wp.func
-def scalar_mode(layout: Layout, work: Scratch, l: int, row: int, at: int, w: int):
+def scalar_mode(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, row: int, at: int, w: int):
     """Mode of scalar row l, and its friction impulse where the mode determines it. row: its place among rows; at: where
     its impulses start in row_impulse."""
     kinds = layout.scalar_row_kinds[l]
@@ -87,7 +87,7 @@ def scalar_mode(layout: Layout, work: Scratch, l: int, row: int, at: int, w: int
 
 
 @wp.func
-def deactivate_row(work: Scratch, row: int, at: int, n: int, w: int):
+def deactivate_row(work: wp.ref[Scratch], row: int, at: int, n: int, w: int):
     """Remove a row from the active set: zero its impulse and subtract its effect from all row velocities. n: padded
     column length of A."""
     p = get(work.row_impulse, at, w)
@@ -97,7 +97,7 @@ def deactivate_row(work: Scratch, row: int, at: int, n: int, w: int):
 
 
 @wp.func
-def split_scalar_impulse(work: Scratch, mode: int, friction: real, at: int, w: int):
+def split_scalar_impulse(work: wp.ref[Scratch], mode: int, friction: real, at: int, w: int):
     """Split the impulse of a scalar row with friction by its mode: stick puts the sum on friction, otherwise friction
     gets its known value and the bound the rest."""
     bound = get(work.row_impulse, at, w)
@@ -111,7 +111,7 @@ def split_scalar_impulse(work: Scratch, mode: int, friction: real, at: int, w: i
 
 
 @wp.func
-def update_active_set(layout: Layout, work: Scratch, n: int, w: int):
+def update_active_set(layout: wp.ref[Layout], work: wp.ref[Scratch], n: int, w: int):
     """Update the active set from the last sweep: modes of all contacts and scalar rows; impulses of inactive rows are
     removed. Returns 1 if no mode differs from those of the last factorisation, so that its LU is still valid."""
     contacts = contact_count(work, w)
@@ -150,7 +150,7 @@ def update_active_set(layout: Layout, work: Scratch, n: int, w: int):
 
 
 @wp.func
-def list_active_rows(work: Scratch, w: int):
+def list_active_rows(work: wp.ref[Scratch], w: int):
     """List the rows of the active set; returns how many."""
     contacts = contact_count(work, w)
     m = int(0)
@@ -172,7 +172,7 @@ def list_active_rows(work: Scratch, w: int):
 
 
 @wp.func
-def assemble_active_system(work: Scratch, m: int, n: int, w: int):
+def assemble_active_system(work: wp.ref[Scratch], m: int, n: int, w: int):
     """Assemble the matrix of the Newton system over the m active rows, columns padded to fours: the submatrix of A,
     slightly regularised, with slip rows linearised (M-64). n: padded column length of A."""
     contacts = contact_count(work, w)
@@ -198,7 +198,7 @@ def assemble_active_system(work: Scratch, m: int, n: int, w: int):
 
 
 @wp.func
-def linearise_slip_rows(work: Scratch, c: int, i: int, m: int, stride: int, w: int):
+def linearise_slip_rows(work: wp.ref[Scratch], c: int, i: int, m: int, stride: int, w: int):
     """Replace the two tangential rows i + 1, i + 2 of slipping contact c in the Newton matrix by the derivative of p_t
     − μ p_n y/|y|, divided by the tangential step (M-64)."""
     p = get3(work.row_impulse, c, w)
@@ -231,13 +231,13 @@ def linearise_slip_rows(work: Scratch, c: int, i: int, m: int, stride: int, w: i
 
 
 @wp.func
-def add_entry(work: Scratch, at: int, value: real, w: int):
+def add_entry(work: wp.ref[Scratch], at: int, value: real, w: int):
     """Add a value to an entry of the Newton matrix."""
     put(work.newton_lu, at, w, get(work.newton_lu, at, w) + value)
 
 
 @wp.func
-def set_newton_rhs(work: Scratch, m: int, w: int):
+def set_newton_rhs(work: wp.ref[Scratch], m: int, w: int):
     """Right-hand side of the Newton system: velocity errors of the active rows, and for slip the distance from the cone
     (M-64)."""
     contacts = contact_count(work, w)
@@ -271,7 +271,7 @@ def set_newton_rhs(work: Scratch, m: int, w: int):
 
 
 @wp.func
-def newton_step(layout: Layout, work: Scratch, w: int):
+def newton_step(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     """One semismooth Newton step: impulses and velocities of all rows ← those of the linear system of the active set
     (M-64). The LU factors are kept while the active set does not change."""
     n = pad_to_four(row_count(work, w))

@@ -28,14 +28,14 @@ from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import column_add, column_dot, row_add, row_dot, row_row_dot
 
 
-@wp.func(inline=True)
+@wp.func
 def scatter(ctx: Context, start: int, length: int, first: int, factor: real, w: int):
     """Add a sparse row of W, times `factor`, to the dense scratch row."""
     row_add(ctx.work.W, start, length, ctx.layout.index, first, factor, ctx.work.dense_row, w)
 
 
 @wp.func
-def wipe(layout: Layout, work: Scratch, length: int, first: int, w: int):
+def wipe(layout: wp.ref[Layout], work: wp.ref[Scratch], length: int, first: int, w: int):
     """Clear the dense scratch row where a sparse row has entries."""
     k = int(0)
     while k < length:
@@ -44,7 +44,7 @@ def wipe(layout: Layout, work: Scratch, length: int, first: int, w: int):
 
 
 @wp.func
-def compliance_of(layout: Layout, work: Scratch, b: int, w: int):
+def compliance_of(layout: wp.ref[Layout], work: wp.ref[Scratch], b: int, w: int):
     """γ of compliant bilateral row b, 1/kg; 0 for a rigid one."""
     gamma = real(0.0)
     if layout.bilateral_kind[b] == COMPLIANT_ROW:
@@ -65,7 +65,7 @@ def filter_pivot_ratio(ratio: real, previous: real):
     return filtered
 
 
-@wp.func(inline=True)
+@wp.func
 def factor_bilateral(ctx: Context, update_history: int, w: int):
     """Factor W_B W_Bᵀ + Γ = L D Lᵀ over the independent rows (M-46, M-47): each row of L within the envelope, inverse
     pivots apart.
@@ -106,7 +106,7 @@ def factor_bilateral(ctx: Context, update_history: int, w: int):
     return weakest
 
 
-@wp.func(inline=True)
+@wp.func
 def eliminate_row(ctx: Context, b: int, rank: int, diagonal: real, w: int):
     """Compute the row of L that bilateral row b has after the `rank` active rows before it, and return its pivot.
     diagonal: its entry of W_B W_Bᵀ + Γ, 1/kg."""
@@ -155,7 +155,7 @@ def eliminate_row(ctx: Context, b: int, rank: int, diagonal: real, w: int):
     return pivot
 
 
-@wp.func(inline=True)
+@wp.func
 def track_pivot_ratio(ctx: Context, b: int, diagonal: real, pivot: real, update_history: int, w: int):
     """Pivot ratio of row b relative to its remembered one; 1 for rows that are not a joint's. The ratio is the pivot
     over the diagonal the row would have between free bodies. With `update_history` the remembered ratio is updated."""
@@ -174,7 +174,7 @@ def track_pivot_ratio(ctx: Context, b: int, diagonal: real, pivot: real, update_
 
 
 @wp.func
-def inverse_pivot(layout: Layout, state: State, b: int, diagonal: real, pivot: real, w: int):
+def inverse_pivot(layout: wp.ref[Layout], state: wp.ref[State], b: int, diagonal: real, pivot: real, w: int):
     """1/pivot of a row that acts, else 0 (M-47).
 
     A joint's row whose running pivot ratio is at most MIN_PIVOT_RATIO gets no impulse: a planar linkage whose axes are
@@ -198,13 +198,13 @@ def inverse_pivot(layout: Layout, state: State, b: int, diagonal: real, pivot: r
 
 
 @wp.func
-def bilateral_rank(layout: Layout, work: Scratch, w: int):
+def bilateral_rank(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     """Rank of B: number of bilateral rows that act."""
     return get_int(work.rank_before, layout.bilaterals, w)
 
 
 @wp.func
-def solve_ldl(layout: Layout, work: Scratch, w: int):
+def solve_ldl(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     """x ← (W_B W_Bᵀ + Γ)⁻¹ x over the rows that act, by the LDLᵀ factors."""
     rank = bilateral_rank(layout, work, w)
     c = int(0)
@@ -233,7 +233,7 @@ def solve_ldl(layout: Layout, work: Scratch, w: int):
 
 
 @wp.func
-def bilateral_velocity_error(layout: Layout, work: Scratch, b: int, z: array2, p: array2, w: int):
+def bilateral_velocity_error(layout: wp.ref[Layout], work: wp.ref[Scratch], b: int, z: array2, p: array2, w: int):
     """Target velocity of bilateral row b minus its velocity W z (and minus γ p of a compliant row)."""
     kind = layout.bilateral_kind[b]
     source = layout.bilateral_source[b]
@@ -261,7 +261,7 @@ def bilateral_velocity_error(layout: Layout, work: Scratch, b: int, z: array2, p
 
 
 @wp.func
-def solve_bilateral(layout: Layout, work: Scratch, z: array2, p: array2, positions_only: int, w: int):
+def solve_bilateral(layout: wp.ref[Layout], work: wp.ref[Scratch], z: array2, p: array2, positions_only: int, w: int):
     """Solve all bilateral rows directly for their target velocities: p += Δp, z += W_Bᵀ Δp (M-46). positions_only: 1
     for split impulses, where only joints and equalities take part, since motors and compliant forces hold no position.
     """
@@ -294,7 +294,7 @@ def solve_bilateral(layout: Layout, work: Scratch, z: array2, p: array2, positio
 
 
 @wp.func
-def bilateral_residual(layout: Layout, work: Scratch, z: array2, p: array2, w: int):
+def bilateral_residual(layout: wp.ref[Layout], work: wp.ref[Scratch], z: array2, p: array2, w: int):
     """Largest residual of a bilateral row as an impulse: |velocity error| over the row's own diagonal, N s."""
     worst = real(0.0)
     c = int(0)

@@ -22,7 +22,7 @@ from sharnir.kernels.vector_ops import row_dot, row_row_dot
 
 
 @wp.func
-def solve_bilateral_response(layout: Layout, work: Scratch, w: int):
+def solve_bilateral_response(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     """x ← (W_B W_Bᵀ + Γ)⁻¹ W_B d for the dense scratch row d: impulses of B that cancel what d does to B, but for the
     sign."""
     c = int(0)
@@ -42,7 +42,7 @@ def solve_bilateral_response(layout: Layout, work: Scratch, w: int):
     solve_ldl(layout, work, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def project_dense_row(ctx: Context, target: int, w: int):
     """W[target …] ← Ŵ of the row in the dense scratch: dense over the velocity coordinates and one slack per compliant
     row of B. The scratch is cleared."""
@@ -74,7 +74,7 @@ def project_dense_row(ctx: Context, target: int, w: int):
         d += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def project_rows(ctx: Context, w: int):
     """Project all unilateral and bounded scalar rows and all contact rows onto the null space of B, and compute their
     effective masses (M-48). A projected row with next to nothing left of its diagonal gets 0 and does not act."""
@@ -109,7 +109,7 @@ def project_rows(ctx: Context, w: int):
         c += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def scatter_contact_row(ctx: Context, c: int, row: int, factor: real, w: int):
     """Add one row of a contact, both halves, times `factor` to the dense scratch row. row: 0 to 5."""
     at = 6 * c
@@ -122,7 +122,7 @@ def scatter_contact_row(ctx: Context, c: int, row: int, factor: real, w: int):
         side += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def set_velocity_offsets(ctx: Context, z: array2, w: int):
     """Set the velocity of every projected row beyond Ŵ·z, once B has its target velocities; slacks of z start at 0."""
     d = ctx.layout.dofs
@@ -168,7 +168,7 @@ def set_velocity_offsets(ctx: Context, z: array2, w: int):
         c += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def update_bilateral_impulses(ctx: Context, p: array2, w: int):
     """Add to p_B the response of the bilateral rows to the change of the swept impulses since p_initial: (W_B W_Bᵀ + Γ)
     Δp_B = −W_B Σ W_uᵀ Δp_u (M-48)."""

@@ -20,7 +20,7 @@ from sharnir.kernels.columns import get, get3, get_int, put, put_int
 from sharnir.kernels.types import array2, max_abs3, real, vec3
 
 
-@wp.func(inline=True)
+@wp.func
 def solve_contact_cone(ctx: Context, c: int, old: vec3, x: wp.ref[Iterate], w: int):
     """Solve normal and friction of contact c within its cone, and apply the change to z; returns the change of the
     three impulses. old: its impulses."""
@@ -35,7 +35,7 @@ def solve_contact_cone(ctx: Context, c: int, old: vec3, x: wp.ref[Iterate], w: i
     return d
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_contact(ctx: Context, c: int, x: wp.ref[Iterate], w: int):
     """Gauss–Seidel update of contact c: the cone, then torsional and rolling friction within what the normal impulse
     allows. Returns the largest change of an impulse, N s, times the contact's change weight (more where what it moves
@@ -48,7 +48,7 @@ def sweep_contact(ctx: Context, c: int, x: wp.ref[Iterate], w: int):
     return worst * get(ctx.work.contact_mass, ContactMass.SIZE * c + ContactMass.CHANGE_WEIGHT, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def solve_torsional_rolling(ctx: Context, c: int, normal: real, x: wp.ref[Iterate], w: int):
     """Solve torsional friction about the normal and rolling friction about the tangents of contact c, bounded by the
     normal impulse; returns the change of the three angular impulses."""
@@ -64,7 +64,7 @@ def solve_torsional_rolling(ctx: Context, c: int, normal: real, x: wp.ref[Iterat
 
 
 @wp.func
-def torsional_rolling_impulse(work: Scratch, c: int, normal: real, old: vec3, s: vec3, w: int):
+def torsional_rolling_impulse(work: wp.ref[Scratch], c: int, normal: real, old: vec3, s: vec3, w: int):
     """Angular impulses (torsional, two of rolling) of contact c that replace `old`, at angular velocities s, clamped by
     the lengths c_s, c_r times the normal impulse (M-57)."""
     bound = get(work.contact_mu, Mu.SIZE * c + Mu.SPIN, w) * normal
@@ -80,7 +80,7 @@ def torsional_rolling_impulse(work: Scratch, c: int, normal: real, old: vec3, s:
     return vec3(spin, a * scale, b * scale)
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_contacts(ctx: Context, x: wp.ref[Iterate], w: int):
     """Sweep all contacts once and record the change of each; returns the largest, N s."""
     worst = real(0.0)
@@ -93,7 +93,7 @@ def sweep_contacts(ctx: Context, x: wp.ref[Iterate], w: int):
     return worst
 
 
-@wp.func(inline=True)
+@wp.func
 def warm_start_contacts(ctx: Context, z: array2, w: int):
     """z += Wᵀ p of the contacts' warm-start impulses, once in a step."""
     if get_int(ctx.work.status, Status.WARM_STARTED, w) == 0:
@@ -101,7 +101,7 @@ def warm_start_contacts(ctx: Context, z: array2, w: int):
         put_int(ctx.work.status, Status.WARM_STARTED, w, 1)
 
 
-@wp.func(inline=True)
+@wp.func
 def apply_contact_impulses(ctx: Context, z: array2, p: array2, w: int):
     """z += Wᵀ p of all contacts."""
     x = make_iterate(z, p, 0)
@@ -116,7 +116,7 @@ def apply_contact_impulses(ctx: Context, z: array2, p: array2, w: int):
         c += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_normal(ctx: Context, c: int, target: real, compliance: real, x: wp.ref[Iterate], w: int):
     """Gauss–Seidel update of the normal row of contact c alone, p ≥ 0, towards the velocity `target`; returns the
     change, N s. compliance: share of its diagonal by which it yields to its impulse."""

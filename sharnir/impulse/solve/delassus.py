@@ -27,13 +27,13 @@ TOL_SELF_STRESS = wp.constant(real(1.0e-5))  # of Σ A_ii Δp_i² (M-83): a chan
 
 
 @wp.func
-def active_scalar_count(work: Scratch, w: int):
+def active_scalar_count(work: wp.ref[Scratch], w: int):
     """Number of active scalar rows."""
     return get_int(work.active_scalars, 0, w)
 
 
 @wp.func
-def row_count(work: Scratch, w: int):
+def row_count(work: wp.ref[Scratch], w: int):
     """Number of rows of the Delassus matrix: three per contact and one per active scalar row."""
     return 3 * contact_count(work, w) + active_scalar_count(work, w)
 
@@ -45,7 +45,7 @@ def pad_to_four(rows: int):
 
 
 @wp.func
-def ensure_delassus(layout: Layout, work: Scratch, w: int):
+def ensure_delassus(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     """Build the Delassus matrix if it is stale and fits, and return whether it is ready. It does not fit where there
     are no contacts, more than MAX_DELASSUS_ROWS rows, or contacts with torsional or rolling friction (six rows)."""
     if get_int(work.status, Status.DELASSUS, w) == DelassusState.STALE:
@@ -69,7 +69,7 @@ def ensure_delassus(layout: Layout, work: Scratch, w: int):
 
 
 @wp.func
-def scatter_contact_interleaved(layout: Layout, work: Scratch, c: int, sign: real, w: int):
+def scatter_contact_interleaved(layout: wp.ref[Layout], work: wp.ref[Scratch], c: int, sign: real, w: int):
     """Write the three rows of contact c, interleaved, into the dense scratch, times `sign`; sign 0 clears the
     entries."""
     side = int(0)
@@ -83,7 +83,7 @@ def scatter_contact_interleaved(layout: Layout, work: Scratch, c: int, sign: rea
 
 
 @wp.func
-def scatter_scalar_interleaved(layout: Layout, work: Scratch, l: int, sign: real, w: int):
+def scatter_scalar_interleaved(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, sign: real, w: int):
     """Write scalar row l into the first lane of the interleaved dense scratch, times `sign`; sign 0 clears the
     entries."""
     scatter_interleaved(
@@ -100,7 +100,7 @@ def scatter_scalar_interleaved(layout: Layout, work: Scratch, l: int, sign: real
 
 
 @wp.func
-def dot_scalar_interleaved(layout: Layout, work: Scratch, l: int, w: int):
+def dot_scalar_interleaved(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, w: int):
     """Dot products of scalar row l with the rows in the interleaved dense scratch: three entries of A, of which only
     the first counts where the scratch holds a scalar row."""
     return dot_interleaved(
@@ -115,7 +115,7 @@ def dot_scalar_interleaved(layout: Layout, work: Scratch, l: int, w: int):
 
 
 @wp.func
-def build_delassus(layout: Layout, work: Scratch, contacts: int, rows: int, w: int):
+def build_delassus(layout: wp.ref[Layout], work: wp.ref[Scratch], contacts: int, rows: int, w: int):
     """Build A ← W Wᵀ by columns; contacts and rows: how many there are."""
     n = pad_to_four(rows)
     c = int(0)
@@ -139,7 +139,7 @@ def build_delassus(layout: Layout, work: Scratch, contacts: int, rows: int, w: i
 
 
 @wp.func
-def build_scalar_delassus(layout: Layout, work: Scratch, contacts: int, n: int, w: int):
+def build_scalar_delassus(layout: wp.ref[Layout], work: wp.ref[Scratch], contacts: int, n: int, w: int):
     """Fill the entries of A between scalar rows. n: padded column length of A."""
     k = int(0)
     while k < active_scalar_count(work, w):
@@ -156,7 +156,7 @@ def build_scalar_delassus(layout: Layout, work: Scratch, contacts: int, n: int, 
         k += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def gather_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
     """Gather row velocities W z and impulses of all rows, and remember the impulses; returns the number of impulses.
     Padding of the velocities is set to zero."""
@@ -199,7 +199,7 @@ def gather_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
     return 3 * contacts + 4 * active_scalar_count(ctx.work, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def scatter_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
     """Scatter the impulses of all rows back to p, and add Wᵀ of their change since `gather_delassus_rows` to z."""
     contacts = contact_count(ctx.work, w)
@@ -238,7 +238,7 @@ def scatter_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
         k += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_delassus(ctx: Context, w: int):
     """One projected Gauss–Seidel sweep on the Delassus matrix: all active scalar rows, then all contacts. Returns the
     largest change of an impulse, N s (M-42)."""
@@ -279,7 +279,7 @@ def sweep_delassus(ctx: Context, w: int):
 
 
 @wp.func
-def change_is_self_stress(work: Scratch, w: int):
+def change_is_self_stress(work: wp.ref[Scratch], w: int):
     """Whether the last sweep changed impulses only within the null space of Wᵀ (self-stress, M-83): the energy Δpᵀ A Δp
     of the change is next to nothing against Σ A_ii Δp_i², that of each row's change alone.
 

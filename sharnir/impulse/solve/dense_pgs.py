@@ -37,13 +37,13 @@ LU_REUSE_RATIO = wp.constant(real(0.3))  # of the last change: a Newton step tha
 SELF_STRESS_AFTER = 4  # sweeps before changes are tested for self-stress (M-83)
 
 
-@wp.func(inline=True)
+@wp.func
 def dense_impulse_count(ctx: Context, w: int):
     """Impulses of the rows of the Delassus matrix."""
     return BLOCK_ROWS * contact_count(ctx.work, w) + SCALAR_IMPULSES * active_scalar_count(ctx.work, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def _sweep(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """A Newton step where one is due, then a sweep, which accepts or rejects it."""
     impulses = dense_impulse_count(ctx, w)
@@ -65,7 +65,7 @@ def _sweep(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     loop.worst = sweep_delassus(ctx, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def _judge_newton(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """Test for self-stress (M-83); keep or undo Newton steps: if the change has not halved after
     MAX_DENSE_NEWTON_TRIES of them they are undone, and the next waits for as many sweeps as there were, at least
@@ -93,7 +93,7 @@ def _judge_newton(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: 
                 loop.status = SweepStatus.USE_ISLANDS
 
 
-@wp.func(inline=True)
+@wp.func
 def _undo_newton(ctx: Context, w: int):
     """Impulses and velocities as they were before the Newton steps."""
     impulses = dense_impulse_count(ctx, w)
@@ -104,7 +104,7 @@ def _undo_newton(ctx: Context, w: int):
     copy(ctx.work.row_velocity, ctx.work.row_velocity_old, rows, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def _extrapolate(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """Extrapolate, except before a Newton step: it starts, and may end, where bounds hold."""
     if loop.accelerate == 1 and loop.n < loop.newton_at:
@@ -120,7 +120,7 @@ def _extrapolate(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: i
 iterate_pgs_dense = make_pgs_loop("iterate_pgs_dense", Iterate, _sweep, _judge_newton, _extrapolate)
 
 
-@wp.func(inline=True)
+@wp.func
 def run_pgs_dense(ctx: Context, x: wp.ref[Iterate], sweeps_before: int, end: wp.float64, w: int):
     """Sweep on the dense Delassus matrix; Newton steps begin after the first sweep. Returns the number of
     sweeps, the last change, N s, and the `StopReason`, UNFINISHED where islands are to be solved by convex Newton."""

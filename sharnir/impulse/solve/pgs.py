@@ -26,7 +26,7 @@ ISLAND_NEWTON_EVERY = 50  # sweeps: small islands are then solved by convex Newt
 
 
 @wp.func
-def has_nothing_to_sweep(layout: Layout, work: Scratch, direct: int, w: int):
+def has_nothing_to_sweep(layout: wp.ref[Layout], work: wp.ref[Scratch], direct: int, w: int):
     """Whether no row is left for sweeps. direct: 1 if joints and other bilateral rows are solved directly."""
     rows = contact_count(work, w)
     if direct == 0:
@@ -40,18 +40,18 @@ def has_nothing_to_sweep(layout: Layout, work: Scratch, direct: int, w: int):
 
 
 @wp.func
-def island_newton_applies(layout: Layout, state: State):
+def island_newton_applies(layout: wp.ref[Layout], state: wp.ref[State]):
     """Whether islands may be solved by convex Newton: default method, and no bilateral rows."""
     return int(state.settings[Setting.METHOD, 0]) == Method.PREDICTIVE and layout.island_newton == 1
 
 
 @wp.func
-def impulse_count(layout: Layout, work: Scratch, w: int):
+def impulse_count(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     """Impulses of all rows that the step has."""
     return layout.contact_p_start + CONTACT_IMPULSES * contact_count(work, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def _sweep(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     if loop.accelerate == 1:
         copy(x.p, ctx.work.p_old, impulse_count(ctx.layout, ctx.work, w), w)
@@ -59,7 +59,7 @@ def _sweep(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     loop.worst = sweep(ctx, x, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def _solve_islands(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """Solve small islands by convex Newton from time to time, and start the acceleration anew."""
     if wp.static(DOUBLE):
@@ -74,7 +74,7 @@ def _solve_islands(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w:
             loop.last_change2 = real(0.0)
 
 
-@wp.func(inline=True)
+@wp.func
 def _extrapolate(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     if loop.accelerate == 1:
         impulses = impulse_count(ctx.layout, ctx.work, w)
@@ -88,7 +88,7 @@ def _extrapolate(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: i
 iterate_pgs = make_pgs_loop("iterate_pgs", Iterate, _sweep, _solve_islands, _extrapolate)
 
 
-@wp.func(inline=True)
+@wp.func
 def run_pgs(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], end: wp.float64, w: int):
     """Sweep through z until impulses change by less than ε, `max_sweeps` sweeps are made or the clock passes `end`
     (M-42). Returns the `StopReason`, UNFINISHED where the settings allow more than `max_sweeps`."""
@@ -107,7 +107,7 @@ def run_pgs(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], end: wp.f
     return reason
 
 
-@wp.func(inline=True)
+@wp.func
 def begin_pgs(ctx: Context, direct: int, sweeps_before: int, max_sweeps: int, w: int):
     """A loop of `run_pgs`; sweeps_before: sweeps made already."""
     rule = int(ProgressRule.JOINTS)

@@ -50,7 +50,7 @@ class SweepLoop:
     newly_active: int  # trees that became active and whose contacts are still frozen
 
 
-@wp.func(inline=True)
+@wp.func
 def begin_sweeps(ctx: Context, first: int, max_sweeps: int, rule: int, w: int):
     """A loop that starts after `first` sweeps made by others."""
     loop = SweepLoop()
@@ -70,7 +70,7 @@ def begin_sweeps(ctx: Context, first: int, max_sweeps: int, rule: int, w: int):
 
 
 @wp.func
-def is_out_of_time(state: State, unreported: real, end: wp.float64, w: int):
+def is_out_of_time(state: wp.ref[State], unreported: real, end: wp.float64, w: int):
     """Whether the clock has passed `end`, or a replayed step ran out of time at this sweep; the sweep is reported.
     unreported: sweeps not yet in the report."""
     total_sweeps = item(state.report, ReportItem.SWEEP_COUNT, w) + unreported
@@ -81,7 +81,7 @@ def is_out_of_time(state: State, unreported: real, end: wp.float64, w: int):
 
 
 @wp.func
-def check_convergence(state: State, loop: wp.ref[SweepLoop], end: wp.float64, w: int):
+def check_convergence(state: wp.ref[State], loop: wp.ref[SweepLoop], end: wp.float64, w: int):
     """Decide after a sweep whether to continue: sets `status`.
 
     Stalled: less than half (contacts) or 10 % (no contacts) progress between checks; if the change is acceptable
@@ -113,7 +113,7 @@ def check_convergence(state: State, loop: wp.ref[SweepLoop], end: wp.float64, w:
 
 
 @wp.func
-def stop_reason_of(state: State, loop: wp.ref[SweepLoop]):
+def stop_reason_of(state: wp.ref[State], loop: wp.ref[SweepLoop]):
     """`StopReason` for the report from where a loop ended."""
     reason = int(StopReason.CONVERGED)
     if loop.status == SweepStatus.USE_ISLANDS:
@@ -156,4 +156,4 @@ def make_pgs_loop(name: str, unknowns: Any, sweep: Any, between: Any, extrapolat
 
     run.__name__ = run.__qualname__ = name
     run.__annotations__["x"] = wp.ref[unknowns]
-    return wp.func(run, inline=True)
+    return wp.func(run)

@@ -34,7 +34,7 @@ from sharnir.kernels.vector_ops import row_add, row_dot
 UNBOUNDED_IMPULSE = wp.constant(real(1.0e30))  # N s: a motor with more has no bound and yields to a limit
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_joint(ctx: Context, k: int, iterate: wp.ref[Iterate], w: int):
     """Gauss–Seidel update of the block of loop joint k by its LDLᵀ factors (M-39, L15-14)."""
     m = ctx.loops.constraint_count[ctx.loops.kind[k]]
@@ -83,7 +83,7 @@ class ScalarRow:
 
 
 @wp.func
-def scalar_row_of(layout: Layout, work: Scratch, l: int, direct: int, w: int):
+def scalar_row_of(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, direct: int, w: int):
     """Scalar row l. direct: 1 if bilateral rows are solved directly, so that the projected row and only its unilateral
     and bounded kinds are swept."""
     row = ScalarRow()
@@ -106,19 +106,19 @@ def scalar_row_of(layout: Layout, work: Scratch, l: int, direct: int, w: int):
 
 
 @wp.func
-def scalar_velocity_of(layout: Layout, work: Scratch, row: ScalarRow, z: array2, w: int):
+def scalar_velocity_of(layout: wp.ref[Layout], work: wp.ref[Scratch], row: ScalarRow, z: array2, w: int):
     """Velocity of a scalar row."""
     return row_dot(work.W, row.start, row.length, layout.index, row.first, z, w) + row.offset
 
 
 @wp.func
-def solve_bound(work: Scratch, l: int, free_velocity: real, K: real, w: int):
+def solve_bound(work: wp.ref[Scratch], l: int, free_velocity: real, K: real, w: int):
     """Impulse that keeps the velocity of scalar row l within its bounds; free_velocity: without that impulse."""
     bounded = wp.clamp(free_velocity, get(work.velocity_lower, l, w), get(work.velocity_upper, l, w))
     return (bounded - free_velocity) / K
 
 
-@wp.func(inline=True)
+@wp.func
 def update_scalar(ctx: Context, row: ScalarRow, s: real, p: array2, at: int, w: int):
     """Solve the impulses of a scalar row at velocity s and store them in p[at …]; returns the change of their sum and
     the largest change of one."""
@@ -157,7 +157,7 @@ def update_scalar(ctx: Context, row: ScalarRow, s: real, p: array2, at: int, w: 
     return total, worst
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_scalar(ctx: Context, l: int, x: wp.ref[Iterate], w: int):
     """Gauss–Seidel update of scalar row l: velocity, impulses, z."""
     worst = real(0.0)
@@ -182,7 +182,7 @@ def saturated_impulse(x: real, target: real, bound: real):
     return impulse
 
 
-@wp.func(inline=True)
+@wp.func
 def solve_scalar(ctx: Context, l: int, kinds: int, free_velocity: real, K: real, w: int):
     """Impulses (bound, friction, motor, compliant) of scalar row l (M-40). free_velocity: its velocity without its own
     impulses, m/s or rad/s; K: W·W, 1/kg."""
@@ -197,7 +197,7 @@ def solve_scalar(ctx: Context, l: int, kinds: int, free_velocity: real, K: real,
     return out
 
 
-@wp.func(inline=True)
+@wp.func
 def solve_scalar_combined(ctx: Context, l: int, kinds: int, free_velocity: real, K: real, w: int):
     """Impulses (bound, friction, motor, compliant) of scalar row l for the kinds that may share a row, solved exactly
     together (M-41).
@@ -258,7 +258,7 @@ def solve_scalar_combined(ctx: Context, l: int, kinds: int, free_velocity: real,
     return vec4(bound, friction, motor, compliant)
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep(ctx: Context, x: wp.ref[Iterate], w: int):
     """One sweep over all blocks in L15's order: each loop joint's block, then its scalar rows; scalar rows of the tree;
     contacts (M-42)."""
@@ -266,7 +266,7 @@ def sweep(ctx: Context, x: wp.ref[Iterate], w: int):
     return wp.max(worst, sweep_contacts(ctx, x, w))
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_model(ctx: Context, x: wp.ref[Iterate], w: int):
     """One sweep over joint blocks and active scalar rows, without contacts."""
     worst = real(0.0)
@@ -287,7 +287,7 @@ def sweep_model(ctx: Context, x: wp.ref[Iterate], w: int):
 
 
 @wp.func
-def list_active_scalars(layout: Layout, work: Scratch, direct: int, w: int):
+def list_active_scalars(layout: wp.ref[Layout], work: wp.ref[Scratch], direct: int, w: int):
     """List the active scalar rows that a sweep visits after the joints and their scalar rows: most limits are out of
     reach. direct: 1 if joints are solved directly, and all active scalar rows are listed."""
     l = int(0)
@@ -302,7 +302,7 @@ def list_active_scalars(layout: Layout, work: Scratch, direct: int, w: int):
     put_int(work.active_scalars, 0, w, n)
 
 
-@wp.func(inline=True)
+@wp.func
 def apply_impulses(ctx: Context, z: array2, p: array2, w: int):
     """z += Wᵀ p of all rows."""
     apply_model_impulses(ctx.loops, ctx.layout, ctx.work, z, p, w)
@@ -310,7 +310,9 @@ def apply_impulses(ctx: Context, z: array2, p: array2, w: int):
 
 
 @wp.func
-def apply_model_impulses(loops: LoopJoints, layout: Layout, work: Scratch, z: array2, p: array2, w: int):
+def apply_model_impulses(
+    loops: wp.ref[LoopJoints], layout: wp.ref[Layout], work: wp.ref[Scratch], z: array2, p: array2, w: int
+):
     """z += Wᵀ p of loop joints and scalar rows, without contacts."""
     k = int(0)
     while k < layout.joints:

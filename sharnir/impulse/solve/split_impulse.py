@@ -31,7 +31,9 @@ PSEUDO_STALL_RATIO = wp.constant(real(0.7))  # of the change at the last check: 
 
 
 @wp.func
-def set_position_targets(loops: LoopJoints, layout: Layout, work: Scratch, dt: real, erp: real, w: int):
+def set_position_targets(
+    loops: wp.ref[LoopJoints], layout: wp.ref[Layout], work: wp.ref[Scratch], dt: real, erp: real, w: int
+):
     """Set target pseudo-velocities that leave 1 − ERP of the position errors of the step's start and nothing of those
     the step added (M-43); returns the largest correction, m or rad."""
     worst = real(0.0)
@@ -71,7 +73,7 @@ def set_position_targets(loops: LoopJoints, layout: Layout, work: Scratch, dt: r
     return worst
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_scalar_bound(ctx: Context, l: int, x: wp.ref[Iterate], w: int):
     """Gauss–Seidel update of the limit or equality of scalar row l alone, pseudo-impulse; returns its change."""
     change = real(0.0)
@@ -89,7 +91,7 @@ def sweep_scalar_bound(ctx: Context, l: int, x: wp.ref[Iterate], w: int):
 
 
 @wp.func
-def contact_push_speed(work: Scratch, c: int, dt: real, erp: real, w: int):
+def contact_push_speed(work: wp.ref[Scratch], c: int, dt: real, erp: real, w: int):
     """Target pseudo-velocity of contact c along its normal, m/s, at most MAX_PUSH_SPEED; negative while a gap may
     close."""
     gap = get(work.contact_gap, c, w) + SLOP
@@ -115,7 +117,7 @@ class PushLoop:
 
 
 @wp.func
-def begin_push(state: State, contacts: int, dt: real, w: int):
+def begin_push(state: wp.ref[State], contacts: int, dt: real, w: int):
     """A loop of pseudo-impulses within the sweeps that may still be made."""
     push = PushLoop()
     push.max_sweeps = wp.min(
@@ -156,10 +158,10 @@ def make_push_loop(name: str, unknowns: Any, sweep: Any) -> Any:
 
     run.__name__ = run.__qualname__ = name
     run.__annotations__["x"] = wp.ref[unknowns]
-    return wp.func(run, inline=True)
+    return wp.func(run)
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_split_impulses(ctx: Context, x: wp.ref[Iterate], push: wp.ref[PushLoop], w: int):
     """One Gauss–Seidel sweep of pseudo-impulses over all blocks. Contacts that need not be separated are skipped until
     a pseudo-impulse of one of their trees has changed by more than PSEUDO_ACTIVATION of ε."""

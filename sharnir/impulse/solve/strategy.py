@@ -24,7 +24,9 @@ from sharnir.kernels.vector_ops import copy
 
 
 @wp.func
-def active_sweep_applies(layout: Layout, state: State, work: Scratch, direct: int, dense: bool, w: int):
+def active_sweep_applies(
+    layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], direct: int, dense: bool, w: int
+):
     """Whether `run_pgs_active` applies: contacts are the only rows, too many for the dense Delassus matrix, in the
     accelerated default method (M-85). direct: 1 if bilateral rows are solved directly; dense: the Delassus matrix may
     be used."""
@@ -42,7 +44,7 @@ def active_sweep_applies(layout: Layout, state: State, work: Scratch, direct: in
     )
 
 
-@wp.func(inline=True)
+@wp.func
 def solve_rows(ctx: Context, end: wp.float64, w: int):
     """Solve for the impulses of all rows at their present target velocities: by sweeps alone or, where bilateral rows
     are solved directly, those by LDLᵀ and the others by sweeps in their null space (M-42, M-48). end: clock ticks at
@@ -61,7 +63,7 @@ def solve_rows(ctx: Context, end: wp.float64, w: int):
     return n + direct, worst, reason
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_rows(ctx: Context, x: wp.ref[Iterate], end: wp.float64, w: int):
     """Choose among the ways to sweep: GPU lanes, active contacts, a few sweeps through z where so many were enough in
     the last step, the dense Delassus matrix, sweeps through z with islands solved at once."""
@@ -100,7 +102,7 @@ def sweep_rows(ctx: Context, x: wp.ref[Iterate], end: wp.float64, w: int):
     return n, worst, reason
 
 
-@wp.func(inline=True)
+@wp.func
 def solve_and_report(ctx: Context, end: wp.float64, w: int):
     """Solve for the impulses of all rows (`solve_rows`) and add sweeps, residual and stop reason to the report."""
     n, worst, reason = solve_rows(ctx, end, w)

@@ -18,7 +18,7 @@ from sharnir.kernels.types import real
 from sharnir.kernels.vector_ops import load_state
 
 
-@wp.func(inline=True)
+@wp.func
 def step_row_options(ctx: Context, w: int):
     """Options of the rows of a predictive step or of its present position correction."""
     n = get_int(ctx.work.status, Status.CORRECTION, w)
@@ -29,7 +29,7 @@ def step_row_options(ctx: Context, w: int):
     return options
 
 
-@wp.func(inline=True)
+@wp.func
 def assemble_rows(ctx: Context, options: RowOptions, w: int):
     """Assemble all rows and factor their blocks; at new poses only joints and equalities, since limits and contacts
     wait for the next step. Returns the smallest pivot ratio of the loops relative to their past."""
@@ -43,7 +43,7 @@ def assemble_rows(ctx: Context, options: RowOptions, w: int):
     return factor_row_blocks(ctx, options, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def assemble_model_rows(ctx: Context, options: RowOptions, w: int):
     """Assemble the rows of joints and scalar constraints, mark the Delassus matrix stale, and compute the momenta
     before the step where restitution needs them."""
@@ -56,7 +56,7 @@ def assemble_model_rows(ctx: Context, options: RowOptions, w: int):
         whiten_momenta_before(ctx.tree, ctx.here, ctx.state, ctx.work, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def assemble_contact_rows(ctx: Context, c: int, match_cursor: int, options: RowOptions, w: int):
     """Assemble contact c; match_cursor, and returned: see `match_contact`. The chord velocity of the previous step is
     extrapolated in a predictive step only."""
@@ -67,7 +67,7 @@ def assemble_contact_rows(ctx: Context, c: int, match_cursor: int, options: RowO
 
 
 @wp.func
-def step_ratio(state: State, dt: real, w: int):
+def step_ratio(state: wp.ref[State], dt: real, w: int):
     """dt over the previous step's dt; 0 where there was none."""
     ratio = real(0.0)
     if item(state.prev_step, PrevStep.DT, w) > real(0.0):
@@ -75,7 +75,7 @@ def step_ratio(state: State, dt: real, w: int):
     return ratio
 
 
-@wp.func(inline=True)
+@wp.func
 def factor_row_blocks(ctx: Context, options: RowOptions, w: int):
     """Choose the rows that act and factor their blocks: bilateral LDLᵀ, joint blocks, or projection of the others.
     Returns the smallest pivot ratio of the loops relative to their past."""
@@ -95,7 +95,7 @@ def factor_row_blocks(ctx: Context, options: RowOptions, w: int):
 
 
 @wp.func
-def drop_unilateral_rows(layout: Layout, work: Scratch, w: int):
+def drop_unilateral_rows(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     """Drop limits and contacts, so that only joints and equalities act."""
     put_int(work.contact_count, 0, w, 0)
     l = int(0)
@@ -107,7 +107,7 @@ def drop_unilateral_rows(layout: Layout, work: Scratch, w: int):
 
 
 @wp.func
-def use_direct(layout: Layout, state: State, w: int):
+def use_direct(layout: wp.ref[Layout], state: wp.ref[State], w: int):
     """1 if there are bilateral rows, they are to be solved directly, and there is room to project all contacts."""
     direct = int(0)
     if layout.bilaterals > 0 and state.settings[Setting.BILATERAL_DIRECT, 0] > real(0.0):
@@ -119,6 +119,6 @@ def use_direct(layout: Layout, state: State, w: int):
 
 
 @wp.func
-def load_previous_impulses(layout: Layout, state: State, work: Scratch, scale: real, w: int):
+def load_previous_impulses(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], scale: real, w: int):
     """Warm start: impulses of joints and scalar rows ← those of the previous step times `scale`."""
     load_state(state.p, work.p, layout.contact_p_start, scale, w)

@@ -24,7 +24,7 @@ from sharnir.kernels.vector_ops import copy, copy_state, row_dot, store_state
 DIVERGED_POSITION = wp.constant(real(MAX_POSITION))  # m or rad: positions beyond count as diverged
 
 
-@wp.func(inline=True)
+@wp.func
 def commit_velocities(ctx: Context, h: real, dt: real, use_chord: int, w: int):
     """Commit the step's velocities, momenta and impulses, except those of contacts, to the state. use_chord: scalar
     velocities are (g_next − g)/dt, else those of the rows."""
@@ -73,7 +73,7 @@ def commit_velocities(ctx: Context, h: real, dt: real, use_chord: int, w: int):
     set_item(ctx.state.prev_step, PrevStep.ENERGY2, w, twice_kinetic_energy(ctx.here.z, ctx.layout.dofs, w))
 
 
-@wp.func(inline=True)
+@wp.func
 def commit_positions(ctx: Context, positions_moved: int, w: int):
     """Commit the next positions: q, v, poses, loop coordinates; report the position error (NaN if a position diverged).
     positions_moved: the poses are in the workspace `ws`, else in `trial`."""

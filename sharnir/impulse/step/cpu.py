@@ -24,7 +24,7 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 
 @wp.func
-def begin_report(state: State, start_ticks: wp.float64, w: int):
+def begin_report(state: wp.ref[State], start_ticks: wp.float64, w: int):
     """Clear the report; returns the tick at which the step must end."""
     budget = state.settings[Setting.TICK_BUDGET, 0]
     tail = wp.min(item(state.prev_step, PrevStep.TICKS_TAIL, w), real(0.5) * budget)
@@ -38,7 +38,7 @@ def begin_report(state: State, start_ticks: wp.float64, w: int):
 
 
 @wp.func
-def finish_report(state: State, start_ticks: wp.float64, end: wp.float64, w: int):
+def finish_report(state: wp.ref[State], start_ticks: wp.float64, end: wp.float64, w: int):
     """Report the ticks a step took, and update the ticks to reserve after the last sweep."""
     now = read_ticks()
     tail = wp.min(item(state.prev_step, PrevStep.TICKS_TAIL, w), real(0.5) * state.settings[Setting.TICK_BUDGET, 0])
@@ -53,7 +53,7 @@ def finish_report(state: State, start_ticks: wp.float64, end: wp.float64, w: int
 
 
 @wp.func
-def store_report(state: State, w: int):
+def store_report(state: wp.ref[State], w: int):
     """Append the step's report to the history of the launch."""
     n = item_int(state.launch_step, 0, w)
     i = int(0)

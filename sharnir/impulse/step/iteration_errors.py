@@ -43,7 +43,7 @@ class IterationErrors:
     out_of_time: int
 
 
-@wp.func(inline=True)
+@wp.func
 def measure_errors(ctx: Context, dt: real, w: int):
     """Errors of the present iteration: momentum residual, growth of gaps, scalar and contact errors. Joint gaps at the
     end pose are known afterwards where no scalar row needed the end pose itself."""

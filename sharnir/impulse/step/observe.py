@@ -30,7 +30,7 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 
 @wp.func
-def measure_loop_rates(tree: Tree, ws: Workspace, loops: LoopJoints, loop_v: array2, w: int):
+def measure_loop_rates(tree: wp.ref[Tree], ws: wp.ref[Workspace], loops: wp.ref[LoopJoints], loop_v: array2, w: int):
     """Rates of the loop joints' coordinates at the link velocities V."""
     k = int(0)
     while k < loops.count:
@@ -50,7 +50,7 @@ def measure_loop_rates(tree: Tree, ws: Workspace, loops: LoopJoints, loop_v: arr
         k += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def synchronise_velocities(ctx: Context, dt: real, force_share: real, v: array2, w: int):
     """v ← velocities at the time of the positions: momenta after force_share of the step's forces, all rows solved
     there."""
@@ -72,7 +72,7 @@ def synchronise_velocities(ctx: Context, dt: real, force_share: real, v: array2,
     outward(ctx.tree, ctx.here, v, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def store_energy(ctx: Context, v: array2, loop_v: array2, energy: array2, w: int):
     """Kinetic and potential energy (J), springs and rotors of loop joints included."""
     kinetic, potential = energies(ctx.tree, ctx.here, ctx.state.q, v, w)

@@ -31,7 +31,7 @@ from sharnir.kernels.vector_ops import clear
 NO_DEADLINE = wp.constant(wp.float64(1.0e300))  # ticks: a GPU has no time budget
 
 
-@wp.func(inline=True)
+@wp.func
 def has_position_error(ctx: Context, n: int, dt: real, w: int):
     """1 if there are position errors to undo at the end of the step (n = 0) or at the poses of correction n."""
     erp = ctx.state.settings[Setting.ERP, 0]
@@ -39,7 +39,7 @@ def has_position_error(ctx: Context, n: int, dt: real, w: int):
     return wp.where(set_position_targets(ctx.loops, ctx.layout, ctx.work, dt, erp, w) > most, 1, 0)
 
 
-@wp.func(inline=True)
+@wp.func
 def advance_with_correction(ctx: Context, n: int, dt: real, w: int):
     """q_next ← q advanced by v_next and pseudo-velocities (M-43) or, in correction n > 0, by pseudo-velocities alone
     (M-44). Returns the joint opening beyond what stabilisation may leave; poses and gaps in the workspace are then
@@ -57,7 +57,7 @@ def advance_with_correction(ctx: Context, n: int, dt: real, w: int):
 
 
 @wp.func
-def adopt_next_positions(layout: Layout, ws: Workspace, state: State, w: int):
+def adopt_next_positions(layout: wp.ref[Layout], ws: wp.ref[Workspace], state: wp.ref[State], w: int):
     """q ← q_next for another correction there; rows get no implicit springs or dampers."""
     i = int(0)
     while i < state.q.shape[0]:
@@ -67,7 +67,7 @@ def adopt_next_positions(layout: Layout, ws: Workspace, state: State, w: int):
     clear(ws.hk, layout.dofs, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def run_split_impulses(ctx: Context, dt: real, end: wp.float64, w: int):
     """z ← whitened pseudo-velocities for the position targets, from zero impulses; counts the sweeps."""
     direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
@@ -86,7 +86,7 @@ def run_split_impulses(ctx: Context, dt: real, end: wp.float64, w: int):
     set_item(ctx.state.prev_step, PrevStep.TICKS_LEFT, w, real(end - read_ticks()))
 
 
-@wp.func(inline=True)
+@wp.func
 def iterate_split_impulses(ctx: Context, x: wp.ref[Iterate], dt: real, end: wp.float64, w: int):
     """Sweep pseudo-impulses in one thread until they converge; returns the number of sweeps."""
     clear(x.p, impulse_count(ctx.layout, ctx.work, w), w)
@@ -103,7 +103,7 @@ def iterate_split_impulses(ctx: Context, x: wp.ref[Iterate], dt: real, end: wp.f
     return push.n
 
 
-@wp.func(inline=True)
+@wp.func
 def iterate_split_impulses_gpu(ctx: Context, z: array2, dt: real, w: int):
     """Sweep pseudo-impulses with the lanes of a GPU warp; returns the number of sweeps, −1 if the rows do not fit."""
     n = int(-1)
@@ -118,7 +118,7 @@ def iterate_split_impulses_gpu(ctx: Context, z: array2, dt: real, w: int):
 
 
 @wp.func
-def excess_opening(loops: LoopJoints, state: State, work: Scratch, w: int):
+def excess_opening(loops: wp.ref[LoopJoints], state: wp.ref[State], work: wp.ref[Scratch], w: int):
     """Largest joint opening (m or 1) beyond what stabilisation may leave."""
     kept_share = real(1.0) - state.settings[Setting.ERP, 0]
     worst = real(0.0)
@@ -135,7 +135,7 @@ def excess_opening(loops: LoopJoints, state: State, work: Scratch, w: int):
 
 
 @wp.func
-def largest_joint_gap(loops: LoopJoints, work: Scratch, w: int):
+def largest_joint_gap(loops: wp.ref[LoopJoints], work: wp.ref[Scratch], w: int):
     """Largest position error of the loop joints at the end of the step."""
     worst = real(0.0)
     k = int(0)
@@ -149,7 +149,14 @@ def largest_joint_gap(loops: LoopJoints, work: Scratch, w: int):
 
 
 @wp.func
-def restore_angular_momentum(tree: Tree, ws: Workspace, trial: Workspace, layout: Layout, state: State, w: int):
+def restore_angular_momentum(
+    tree: wp.ref[Tree],
+    ws: wp.ref[Workspace],
+    trial: wp.ref[Workspace],
+    layout: wp.ref[Layout],
+    state: wp.ref[State],
+    w: int,
+):
     """Give every floating group back the angular momentum Σ dx × p that pseudo-velocities took by moving bodies by dx,
     as a rotation of the whole (M-44). Link frames are at centres of mass here, so pivots are too."""
     k = int(0)

@@ -33,7 +33,7 @@ from sharnir.kernels.vector_ops import clear, copy
 # pivot of loops relative to its past below which a singular pose (fold) is near
 
 
-@wp.func(inline=True)
+@wp.func
 def published_step(ctx: Context, end: wp.float64, w: int):
     """The papers' step: free motion, sweeps at the old pose, split impulses for the old errors, semi-implicit Euler."""
     dt = ctx.state.settings[Setting.DT, 0]

@@ -29,7 +29,7 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 
 @wp.func
-def subtract_impulse(ws: Workspace, link: int, r: vec3, f: vec3, n: vec3, w: int):
+def subtract_impulse(ws: wp.ref[Workspace], link: int, r: vec3, f: vec3, n: vec3, w: int):
     """Subtract a known impulse, a force at r from the pivot and a torque, from what the tree's joints must
     give a link."""
     if link >= 0:
@@ -38,7 +38,7 @@ def subtract_impulse(ws: Workspace, link: int, r: vec3, f: vec3, n: vec3, w: int
 
 
 @wp.func
-def scalar_impulse_of(layout: Layout, work: Scratch, l: int, w: int):
+def scalar_impulse_of(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, w: int):
     """Sum of the impulses of scalar l."""
     at = layout.scalar_p_start + SCALAR_IMPULSES * l
     return (
@@ -49,7 +49,7 @@ def scalar_impulse_of(layout: Layout, work: Scratch, l: int, w: int):
     )
 
 
-@wp.func(inline=True)
+@wp.func
 def loop_row_impulse(ctx: Context, k: int, j: int, h: real, w: int):
     """Impulse along row j of loop joint k: its own if it is a constraint, else what acts on that coordinate."""
     fixed = ctx.loops.constraint_count[ctx.loops.kind[k]]
@@ -76,7 +76,7 @@ def loop_row_impulse(ctx: Context, k: int, j: int, h: real, w: int):
 
 
 @wp.func
-def coupled_impulse(layout: Layout, work: Scratch, scalar: int, w: int):
+def coupled_impulse(layout: wp.ref[Layout], work: wp.ref[Scratch], scalar: int, w: int):
     """Impulse of couplings and actuators on the coordinate of a scalar."""
     total = real(0.0)
     l = int(0)
@@ -97,7 +97,7 @@ def coupled_impulse(layout: Layout, work: Scratch, scalar: int, w: int):
     return total
 
 
-@wp.func(inline=True)
+@wp.func
 def subtract_loop_impulses(ctx: Context, h: real, loop_wrench: array2, w: int):
     """Subtract the impulses of the loop joints, with what acts on their coordinates; store their wrenches."""
     k = int(0)
@@ -131,7 +131,9 @@ def subtract_loop_impulses(ctx: Context, h: real, loop_wrench: array2, w: int):
 
 
 @wp.func
-def subtract_spring_impulses(tree: Tree, ws: Workspace, layout: Layout, work: Scratch, w: int):
+def subtract_spring_impulses(
+    tree: wp.ref[Tree], ws: wp.ref[Workspace], layout: wp.ref[Layout], work: wp.ref[Scratch], w: int
+):
     """Subtract the impulses of springs between points."""
     l = int(0)
     while l < layout.scalars:
@@ -148,7 +150,14 @@ def subtract_spring_impulses(tree: Tree, ws: Workspace, layout: Layout, work: Sc
 
 
 @wp.func
-def subtract_contact_impulses(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, w: int):
+def subtract_contact_impulses(
+    tree: wp.ref[Tree],
+    ws: wp.ref[Workspace],
+    layout: wp.ref[Layout],
+    state: wp.ref[State],
+    work: wp.ref[Scratch],
+    w: int,
+):
     """Subtract the impulses of contacts, with the tension of belts."""
     c = int(0)
     while c < contact_count(work, w):
@@ -171,7 +180,7 @@ def subtract_contact_impulses(tree: Tree, ws: Workspace, layout: Layout, state: 
         c += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def compute_wrenches(ctx: Context, wrench: array2, loop_wrench: array2, w: int):
     """Wrenches (N, N m; world axes) of the tree's joints on their links, about the link frames' origins, and of loop
     joints on their children, about the joints' frames there, from the velocities and impulses of a step."""

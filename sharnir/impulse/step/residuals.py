@@ -28,7 +28,7 @@ from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import row_dot
 
 
-@wp.func(inline=True)
+@wp.func
 def evaluate_end_pose(ctx: Context, with_gaps: int, dt: real, w: int):
     """Evaluate the end configuration q ⊕ dt v_next: poses, scalar positions and, if with_gaps, errors of loop
     joints."""
@@ -50,7 +50,7 @@ def evaluate_end_pose(ctx: Context, with_gaps: int, dt: real, w: int):
         l += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def set_joint_targets(ctx: Context, z: array2, dt: real, w: int):
     """Target velocities of joint and scalar rows such that errors do not grow over the step, from where the trial
     velocities lead (M-36)."""
@@ -82,7 +82,9 @@ def set_joint_targets(ctx: Context, z: array2, dt: real, w: int):
 
 
 @wp.func
-def predict_joint_targets(layout: Layout, state: State, work: Scratch, ratio: real, dt: real, w: int):
+def predict_joint_targets(
+    layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], ratio: real, dt: real, w: int
+):
     """Initial targets of the joints' rows: ratio times the predicted chord terms of curved paths, plus the velocities
     that undo present errors within GAP_TOLERANCE (M-65)."""
     r = int(0)
@@ -97,7 +99,7 @@ def predict_joint_targets(layout: Layout, state: State, work: Scratch, ratio: re
 
 
 @wp.func
-def update_joint_chord(layout: Layout, state: State, work: Scratch, dt: real, w: int):
+def update_joint_chord(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], dt: real, w: int):
     """Store the chord terms of the joints' targets, without corrections of gaps, which do not go on. Overwrites
     `joint_target`."""
     r = int(0)
@@ -107,7 +109,7 @@ def update_joint_chord(layout: Layout, state: State, work: Scratch, dt: real, w:
     update_series(state.joint_chord, work.joint_target, 6 * layout.joints, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def set_scalar_targets(ctx: Context, z: array2, dt: real, w: int):
     """Target velocities of scalars: bounds hold and compliant forces act by where positions go, not by what the linear
     row says."""
@@ -138,7 +140,7 @@ def set_scalar_targets(ctx: Context, z: array2, dt: real, w: int):
         l += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def compute_chord_residual(ctx: Context, dt: real, w: int):
     """z_residual ← residual of the momentum balance over the step, ρ = z_momentum + Wᵀp − zc(v) (M-33);
     returns |ρ|²."""
@@ -165,7 +167,7 @@ def twice_kinetic_energy(z: array2, n: int, w: int):
 
 
 @wp.func
-def measure_scalar_errors(layout: Layout, work: Scratch, z: array2, dt: real, w: int):
+def measure_scalar_errors(layout: wp.ref[Layout], work: wp.ref[Scratch], z: array2, dt: real, w: int):
     """Errors of scalars at the end of the step against the bounds that hold them or the linear row their compliant
     forces assumed: the largest (m or rad), and twice the energy it would take to undo all."""
     worst = real(0.0)
@@ -215,7 +217,7 @@ def measure_scalar_errors(layout: Layout, work: Scratch, z: array2, dt: real, w:
 
 
 @wp.func
-def measure_gap_growth(loops: LoopJoints, work: Scratch, dt: real, w: int):
+def measure_gap_growth(loops: wp.ref[LoopJoints], work: wp.ref[Scratch], dt: real, w: int):
     """Growth of joint gaps over the step: the largest (m or 1), and twice the energy it would take to undo all."""
     worst = real(0.0)
     energy = real(0.0)

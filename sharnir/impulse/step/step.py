@@ -46,7 +46,7 @@ POSITION_BUDGET_SHARE = wp.constant(real(0.2))  # share of the time budget that 
 
 
 @wp.func
-def warm_start_factor(state: State, h: real, w: int):
+def warm_start_factor(state: wp.ref[State], h: real, w: int):
     """Factor of the previous impulses to start from: ratio of the times forces act, times the warm-start setting."""
     scale = real(0.0)
     if item(state.prev_step, PrevStep.FORCE_TIME, w) > real(0.0):
@@ -54,7 +54,7 @@ def warm_start_factor(state: State, h: real, w: int):
     return scale
 
 
-@wp.func(inline=True)
+@wp.func
 def begin_step(ctx: Context, end: wp.float64, w: int):
     """Begin a step: h = (dt_prev + dt)/2, warm-start factor, flags."""
     h = real(0.5) * (item(ctx.state.prev_step, PrevStep.DT, w) + ctx.state.settings[Setting.DT, 0])
@@ -66,7 +66,7 @@ def begin_step(ctx: Context, end: wp.float64, w: int):
     put_int(ctx.work.status, Status.POSITIONS_MOVED, w, 0)
 
 
-@wp.func(inline=True)
+@wp.func
 def compute_free_motion(ctx: Context, end: wp.float64, w: int):
     """Free motion of the step: known forces and the factor of M⁻¹ (correction 0), or the factor at the corrected
     positions."""
@@ -84,7 +84,7 @@ def compute_free_motion(ctx: Context, end: wp.float64, w: int):
         inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, first, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def predict_start(ctx: Context, z: array2, relative_pivot: real, w: int):
     """z of the free motion ← with the carried residual, the predicted chord correction and the warm-start impulses;
     targets of the joints; begins the velocity phase. relative_pivot: of the loops against their past; near a fold
@@ -116,7 +116,7 @@ def predict_start(ctx: Context, z: array2, relative_pivot: real, w: int):
     begin_velocity_phase(ctx.state, ctx.work, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def assemble(ctx: Context, end: wp.float64, w: int):
     """Assemble the rows of the step or of a position correction; in the step also z to start from."""
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
@@ -125,7 +125,7 @@ def assemble(ctx: Context, end: wp.float64, w: int):
             predict_start(ctx, ctx.here.z, relative_pivot, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def solve_velocities(ctx: Context, end: wp.float64, w: int):
     """Velocity phase: v_next, momenta C and impulses p of the step, all iterations."""
     while get_int(ctx.work.status, Status.PHASE, w) != Phase.DONE:
@@ -133,7 +133,7 @@ def solve_velocities(ctx: Context, end: wp.float64, w: int):
         evaluate(ctx, end, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def store_velocities(ctx: Context, end: wp.float64, w: int):
     """Store the velocities of the step (correction 0), and find out whether positions need to be corrected."""
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
@@ -146,7 +146,7 @@ def store_velocities(ctx: Context, end: wp.float64, w: int):
         put_int(ctx.work.status, Status.HAS_POSITION_ERROR, w, has_position_error(ctx, n, dt, w))
 
 
-@wp.func(inline=True)
+@wp.func
 def solve_positions(ctx: Context, end: wp.float64, w: int):
     """Solve for pseudo-velocities that undo position errors, where there are any."""
     if (
@@ -156,7 +156,7 @@ def solve_positions(ctx: Context, end: wp.float64, w: int):
         run_split_impulses(ctx, ctx.state.settings[Setting.DT, 0], end, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def apply_position_correction(ctx: Context, end: wp.float64, w: int):
     """Move positions by the pseudo-velocities; decide whether to correct again at the poses reached: while the opening
     more than halves, is above CORRECT_AGAIN_ABOVE, and time is left."""
@@ -180,7 +180,7 @@ def apply_position_correction(ctx: Context, end: wp.float64, w: int):
         put_int(ctx.work.status, Status.CORRECTING, w, correcting)
 
 
-@wp.func(inline=True)
+@wp.func
 def end_step(ctx: Context, end: wp.float64, w: int):
     """End the step: positions, poses, angular momentum of floating groups, report."""
     set_item(ctx.state.report, ReportItem.CORRECTION_COUNT, w, real(get_int(ctx.work.status, Status.CORRECTION, w)))
@@ -191,12 +191,12 @@ def end_step(ctx: Context, end: wp.float64, w: int):
 
 
 @wp.func
-def velocity_deadline_of(state: State, end: wp.float64):
+def velocity_deadline_of(state: wp.ref[State], end: wp.float64):
     """Tick at which the velocity phase must end: a share of the budget is left to positions."""
     return end - wp.float64(POSITION_BUDGET_SHARE * state.settings[Setting.TICK_BUDGET, 0])
 
 
-@wp.func(inline=True)
+@wp.func
 def predictive_step(ctx: Context, end: wp.float64, w: int):
     """Advance world w by dt (docs/architecture.md has the picture, docs/method.md section 10 the equations).
 

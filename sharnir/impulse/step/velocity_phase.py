@@ -64,7 +64,7 @@ MAX_LATE_ACTIVATIONS = 3  # times scalars are activated late within a step
 
 
 @wp.func
-def begin_velocity_phase(state: State, work: Scratch, w: int):
+def begin_velocity_phase(state: wp.ref[State], work: wp.ref[Scratch], w: int):
     """Begin the velocity phase: first Phase (ITERATE, or LINEARISED without passes) and counters. The first iteration
     is solved to TOL_LOOSE if there are contacts, the previous step needed corrections and nothing bounces."""
     put_int(
@@ -92,7 +92,7 @@ def begin_velocity_phase(state: State, work: Scratch, w: int):
     set_item(state.report, ReportItem.PASS_COUNT, w, real(0.0))
 
 
-@wp.func(inline=True)
+@wp.func
 def solve_impulses(ctx: Context, end: wp.float64, w: int):
     """Solve for impulses at the present target velocities; restitution that would add energy is reduced and solved
     again (M-59)."""
@@ -142,7 +142,7 @@ def solve_impulses(ctx: Context, end: wp.float64, w: int):
         put(ctx.work.status_real, StatusReal.RESTITUTION_SHARE, w, restitution_share)
 
 
-@wp.func(inline=True)
+@wp.func
 def evaluate(ctx: Context, end: wp.float64, w: int):
     """Evaluate where the impulses lead (velocities, residual, contact chords, end pose) and choose the next phase."""
     evaluate_motion(ctx, end, w)
@@ -154,7 +154,7 @@ def evaluate(ctx: Context, end: wp.float64, w: int):
     choose_phase(ctx, end, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def evaluate_motion(ctx: Context, end: wp.float64, w: int):
     """Velocities and momenta that the impulses lead to; in ITERATE also the squared residual of the momentum
     balance."""
@@ -178,7 +178,7 @@ def evaluate_motion(ctx: Context, end: wp.float64, w: int):
             put(ctx.work.status_real, StatusReal.RESIDUAL2, w, compute_chord_residual(ctx, dt, w))
 
 
-@wp.func(inline=True)
+@wp.func
 def choose_phase(ctx: Context, end: wp.float64, w: int):
     """Choose the next phase. A step starts from the chord correction of the previous one, and carries a small residual
     over to the next."""
@@ -195,7 +195,7 @@ def choose_phase(ctx: Context, end: wp.float64, w: int):
     put_int(ctx.work.status, Status.PHASE, w, phase)
 
 
-@wp.func(inline=True)
+@wp.func
 def apply_outcome(ctx: Context, outcome: int, e: IterationErrors, dt: real, w: int):
     """Do what was decided after an iteration; returns the next `Phase`."""
     n = ctx.layout.dofs
@@ -219,7 +219,7 @@ def apply_outcome(ctx: Context, outcome: int, e: IterationErrors, dt: real, w: i
     return phase
 
 
-@wp.func(inline=True)
+@wp.func
 def next_phase(ctx: Context, dt: real, end: wp.float64, w: int):
     """Measure what an iteration left, decide what follows, do it: the next `Phase`. Scalar rows that came to act within
     the step are activated first, and the iteration is repeated with them."""
@@ -236,7 +236,7 @@ def next_phase(ctx: Context, dt: real, end: wp.float64, w: int):
     return phase
 
 
-@wp.func(inline=True)
+@wp.func
 def activate_scalars(ctx: Context, dt: real, w: int):
     """Activate scalars that came to act within the step; returns how many are new among its rows."""
     late_activations = get_int(ctx.work.status, Status.LATE_ACTIVATIONS, w)
@@ -252,14 +252,16 @@ def activate_scalars(ctx: Context, dt: real, w: int):
 
 
 @wp.func
-def add_residual(work: Scratch, z: array2, n: int, w: int):
+def add_residual(work: wp.ref[Scratch], z: array2, n: int, w: int):
     """Add the momentum residual to z and to its base."""
     column_add(work.z_residual, 0, real(1.0), z, 0, n, w)
     column_add(work.z_residual, 0, real(1.0), work.z_base, 0, n, w)
 
 
 @wp.func
-def split_last_change(layout: Layout, ws: Workspace, state: State, work: Scratch, w: int):
+def split_last_change(
+    layout: wp.ref[Layout], ws: wp.ref[Workspace], state: wp.ref[State], work: wp.ref[Scratch], w: int
+):
     """Before the outward pass of the final linear correction: z ← its last change, z_last ← z (in z_residual), tau ←
     velocities before it."""
     d = int(0)
@@ -272,7 +274,14 @@ def split_last_change(layout: Layout, ws: Workspace, state: State, work: Scratch
 
 
 @wp.func
-def apply_last_change(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, w: int):
+def apply_last_change(
+    tree: wp.ref[Tree],
+    ws: wp.ref[Workspace],
+    layout: wp.ref[Layout],
+    state: wp.ref[State],
+    work: wp.ref[Scratch],
+    w: int,
+):
     """After it: velocities and momenta follow the last change of z linearly; the second-order remainder is negligible
     there."""
     d = int(0)
@@ -286,7 +295,14 @@ def apply_last_change(tree: Tree, ws: Workspace, layout: Layout, state: State, w
 
 
 @wp.func
-def store_exact_momenta(tree: Tree, ws: Workspace, layout: Layout, state: State, work: Scratch, w: int):
+def store_exact_momenta(
+    tree: wp.ref[Tree],
+    ws: wp.ref[Workspace],
+    layout: wp.ref[Layout],
+    state: wp.ref[State],
+    work: wp.ref[Scratch],
+    w: int,
+):
     """C ← P⁺ + Σ Jᵀp for free bodies: their momentum is exact whatever residual the iteration left."""
     n = layout.dofs
     copy(ws.z, work.z_residual, n, w)
@@ -301,7 +317,7 @@ def store_exact_momenta(tree: Tree, ws: Workspace, layout: Layout, state: State,
 
 
 @wp.func
-def store_chord(layout: Layout, state: State, work: Scratch, carry_share: real, w: int):
+def store_chord(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], carry_share: real, w: int):
     """Store the chord correction of this step, from which the next one starts, and carry_share of the residual left."""
     store_momentum_chord(
         work.z_residual, work.z_base, work.z_momentum, carry_share, layout.dofs, work.z_old, state.residual_carry, w
@@ -311,7 +327,7 @@ def store_chord(layout: Layout, state: State, work: Scratch, carry_share: real, 
 
 
 @wp.func
-def reset_chord(layout: Layout, state: State, w: int):
+def reset_chord(layout: wp.ref[Layout], state: wp.ref[State], w: int):
     """Reset the chord corrections of momenta and joints, and the carried residual."""
     d = int(0)
     while d < layout.dofs:
@@ -321,7 +337,7 @@ def reset_chord(layout: Layout, state: State, w: int):
     reset_series(state.joint_chord, 18 * layout.joints + 1, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
     """Revert to the linearised step at its start, which loses energy and gains none."""
     d = int(0)

@@ -26,7 +26,7 @@ from sharnir.kernels.types import array2, real, vec2, vec4
 
 
 @wp.func
-def list_active_scalars_lanes(layout: Layout, work: Scratch, w: int):
+def list_active_scalars_lanes(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     """`list_active_scalars` by the lanes of a warp, in the same order (ballot and prefix count)."""
     n = int(0)
     first = int(0)
@@ -80,7 +80,7 @@ class LaneIterate:
 
 
 @wp.func
-def assign_lane_rows(layout: Layout, work: Scratch, w: int):
+def assign_lane_rows(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     """Assign active scalar rows and contacts of world w to lanes. `rows` is MAX_LANE_ROWS + 1 where they do not fit
     into registers."""
     lane_rows = LaneRows()
@@ -117,7 +117,7 @@ def assign_lane_rows(layout: Layout, work: Scratch, w: int):
     return lane_rows
 
 
-@wp.func(inline=True)
+@wp.func
 def scatter_dense_rows(ctx: Context, lane_rows: LaneRows, w: int):
     """Write all rows dense, one after the other, so that each lane reads its coordinates of a row without an index."""
     wide = dense_width(ctx.layout)
@@ -146,7 +146,7 @@ def scatter_dense_rows(ctx: Context, lane_rows: LaneRows, w: int):
     sync_lanes()
 
 
-@wp.func(inline=True)
+@wp.func
 def scatter_sparse_rows(ctx: Context, block: RowBlock, first: int, to: int, w: int):
     """Write the consecutive sparse rows of a block of W into dense rows that begin at `to`. first: start of their
     coordinates in `index`."""
@@ -162,6 +162,6 @@ def scatter_sparse_rows(ctx: Context, block: RowBlock, first: int, to: int, w: i
 
 
 @wp.func
-def dense_width(layout: Layout):
+def dense_width(layout: wp.ref[Layout]):
     """Entries of a dense row: z_size rounded up to a multiple of the lanes."""
     return (layout.z_size + LANES - 1) // LANES * LANES

@@ -48,7 +48,7 @@ from sharnir.kernels.lanes import MAX_LANE_ROWS, allocate_shared, lane_sum
 from sharnir.kernels.types import array2, real, vec2, vec4
 
 
-@wp.func(inline=True)
+@wp.func
 def _sweep(ctx: Context, x: wp.ref[LaneIterate], loop: wp.ref[SweepLoop], w: int):
     x.p_old = x.p
     x.scalar_old = x.scalar
@@ -56,7 +56,7 @@ def _sweep(ctx: Context, x: wp.ref[LaneIterate], loop: wp.ref[SweepLoop], w: int
     loop.worst = sweep_registers(ctx, x, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def _restart(ctx: Context, x: wp.ref[LaneIterate], loop: wp.ref[SweepLoop], w: int):
     """Start the acceleration anew where one thread does, which first tries whether a few sweeps are enough."""
     if loop.n == x.restart_at:
@@ -67,7 +67,7 @@ def _restart(ctx: Context, x: wp.ref[LaneIterate], loop: wp.ref[SweepLoop], w: i
         x.z_direction = vec2()
 
 
-@wp.func(inline=True)
+@wp.func
 def _extrapolate(ctx: Context, x: wp.ref[LaneIterate], loop: wp.ref[SweepLoop], w: int):
     if loop.accelerate == 1 and loop.n != x.restart_at:
         p_change = x.p - x.p_old
@@ -87,7 +87,7 @@ def _extrapolate(ctx: Context, x: wp.ref[LaneIterate], loop: wp.ref[SweepLoop], 
 iterate_pgs_registers = make_pgs_loop("iterate_pgs_registers", LaneIterate, _sweep, _restart, _extrapolate)
 
 
-@wp.func(inline=True)
+@wp.func
 def run_pgs_gpu(ctx: Context, z: array2, end: wp.float64, w: int):
     """Assign rows to lanes and run the loop in registers. Returns the number of sweeps, the last change, N s, and the
     `StopReason`, UNFINISHED where the rows do not fit into registers."""
@@ -107,7 +107,7 @@ def run_pgs_gpu(ctx: Context, z: array2, end: wp.float64, w: int):
     return n, worst, reason
 
 
-@wp.func(inline=True)
+@wp.func
 def load_lanes(ctx: Context, lane_rows: LaneRows, z: array2, shared: array2, w: int):
     """Unknowns of a lane from memory; shared memory is filled, and the contacts' warm start applied once a step."""
     x = LaneIterate()
@@ -128,7 +128,7 @@ def load_lanes(ctx: Context, lane_rows: LaneRows, z: array2, shared: array2, w: 
     return x
 
 
-@wp.func(inline=True)
+@wp.func
 def run_pgs_registers(ctx: Context, lane_rows: LaneRows, z: array2, end: wp.float64, w: int):
     """Sweep in registers, all rows assigned to lanes. Returns the number of sweeps, the last change, N s, and the
     `StopReason`."""

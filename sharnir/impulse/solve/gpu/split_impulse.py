@@ -17,7 +17,7 @@ from sharnir.kernels.lanes import lane_index, lane_sum, load_dense_row, read_lan
 from sharnir.kernels.types import real
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_split_impulses_registers(ctx: Context, x: wp.ref[LaneIterate], push: wp.ref[PushLoop], w: int):
     """One sweep of pseudo-impulses in registers: limits, then normals of contacts. This lane's pseudo-impulse of a
     limit is the first of its scalar impulses."""

@@ -86,7 +86,7 @@ def replace_row3(x: vec2, r: int, three: vec3):
 
 
 @wp.func
-def load_row_impulses(layout: Layout, work: Scratch, lane_rows: LaneRows, p: array2, w: int):
+def load_row_impulses(layout: wp.ref[Layout], work: wp.ref[Scratch], lane_rows: LaneRows, p: array2, w: int):
     """Load this lane's impulses from p: of its two contact rows, and the four of its scalar row."""
     scalar_impulses = vec4()
     if lane_index() < lane_rows.scalars:
@@ -103,7 +103,7 @@ def load_row_impulses(layout: Layout, work: Scratch, lane_rows: LaneRows, p: arr
     return contact_impulses, scalar_impulses
 
 
-@wp.func(inline=True)
+@wp.func
 def store_row_impulses(ctx: Context, x: wp.ref[LaneIterate], p: array2, w: int):
     """Store this lane's impulses to p: of its two contact rows, and the four of its scalar row."""
     if lane_index() < x.rows.scalars:
@@ -120,7 +120,7 @@ def store_row_impulses(ctx: Context, x: wp.ref[LaneIterate], p: array2, w: int):
 
 
 @wp.func
-def load_z_registers(layout: Layout, z: array2, w: int):
+def load_z_registers(layout: wp.ref[Layout], z: array2, w: int):
     """z of the two coordinates this lane keeps."""
     n = lane_index()
     z_own = vec2()
@@ -132,7 +132,7 @@ def load_z_registers(layout: Layout, z: array2, w: int):
 
 
 @wp.func
-def store_z_registers(layout: Layout, z_own: vec2, z: array2, w: int):
+def store_z_registers(layout: wp.ref[Layout], z_own: vec2, z: array2, w: int):
     """Store z of the two coordinates this lane keeps."""
     n = lane_index()
     if n < layout.z_size:
@@ -143,7 +143,7 @@ def store_z_registers(layout: Layout, z_own: vec2, z: array2, w: int):
 
 
 @wp.func
-def fill_shared_memory(layout: Layout, work: Scratch, lane_rows: LaneRows, shared: array2, w: int):
+def fill_shared_memory(layout: wp.ref[Layout], work: wp.ref[Scratch], lane_rows: LaneRows, shared: array2, w: int):
     """Fill shared memory with what sweeps need: effective-mass block, friction and change weight of contacts; W·W,
     bounds and whether nothing but a bound acts, of scalar rows."""
     c = lane_index()
@@ -167,7 +167,7 @@ def fill_shared_memory(layout: Layout, work: Scratch, lane_rows: LaneRows, share
 
 
 @wp.func
-def load_row_targets(work: Scratch, lane_rows: LaneRows, w: int):
+def load_row_targets(work: wp.ref[Scratch], lane_rows: LaneRows, w: int):
     """Target velocities of the two contact rows this lane keeps, m/s."""
     targets = vec2()
     if lane_rows.target_at[0] >= 0:
@@ -184,7 +184,7 @@ def next_row3(r: int):
 
 
 @wp.func
-def apply_warm_start(layout: Layout, work: Scratch, lane_rows: LaneRows, z0: vec2, p: vec2, w: int):
+def apply_warm_start(layout: wp.ref[Layout], work: wp.ref[Scratch], lane_rows: LaneRows, z0: vec2, p: vec2, w: int):
     """z + Wᵀ p of the contacts' warm-start impulses, in registers."""
     wide = dense_width(layout)
     z = z0
@@ -195,7 +195,7 @@ def apply_warm_start(layout: Layout, work: Scratch, lane_rows: LaneRows, z0: vec
     return z
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_scalars_registers(ctx: Context, x: wp.ref[LaneIterate], w: int):
     """Sweep the active scalar rows once in registers; returns the largest change of an impulse, N s."""
     wide = dense_width(ctx.layout)
@@ -236,7 +236,7 @@ def sweep_scalars_registers(ctx: Context, x: wp.ref[LaneIterate], w: int):
     return worst
 
 
-@wp.func(inline=True)
+@wp.func
 def sweep_registers(ctx: Context, x: wp.ref[LaneIterate], w: int):
     """One sweep over all rows in registers, in the order of `sweep`; the rows of the next contact are fetched while one
     is solved. Returns the largest change of an impulse, N s."""

@@ -20,13 +20,13 @@ from sharnir.kernels.vector_ops import row_add, row_dot
 
 
 @wp.func
-def regularisation_of(work: Scratch, c: int, w: int):
+def regularisation_of(work: wp.ref[Scratch], c: int, w: int):
     """Regularisation R of contact c, 1/kg: ISLAND_REGULARISATION of the diagonal of its normal row."""
     effective_mass = get(work.contact_mass, ContactMass.SIZE * c + ContactMass.NORMAL, w)
     return ISLAND_REGULARISATION * wp.where(effective_mass > real(0.0), real(1.0) / effective_mass, real(1.0))
 
 
-@wp.func(inline=True)
+@wp.func
 def evaluate_island_velocities(ctx: Context, z: array2, direction: int, w: int):
     """Evaluate velocities of all rows of the island at z, of contacts minus their targets; with direction = 1, z is a
     search direction and the change of the velocities along it is stored."""
@@ -69,7 +69,7 @@ def put3_at(target: array2, at: int, value: vec3, w: int):
 
 
 @wp.func
-def contact_velocity_along(work: Scratch, c: int, alpha: real, w: int):
+def contact_velocity_along(work: wp.ref[Scratch], c: int, alpha: real, w: int):
     """Velocity of contact c minus its target at z + alpha · direction, with the slip lift μ|s_t| on its normal
     (M-62)."""
     at = IslandVelocity.SIZE * c
@@ -91,7 +91,7 @@ def row3_at(W: array2, at: int, length: int, w: int):
 
 
 @wp.func
-def add_contact_hessian(layout: Layout, work: Scratch, c: int, G: mat33, n: int, w: int):
+def add_contact_hessian(layout: wp.ref[Layout], work: wp.ref[Scratch], c: int, G: mat33, n: int, w: int):
     """H += Wᵀ G W of contact c, lower triangle. n: coordinates of the island."""
     side = int(0)
     while side < 2:
@@ -123,7 +123,7 @@ def add_contact_hessian(layout: Layout, work: Scratch, c: int, G: mat33, n: int,
 
 
 @wp.func
-def add_scalar_hessian(layout: Layout, work: Scratch, l: int, G: real, n: int, w: int):
+def add_scalar_hessian(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, G: real, n: int, w: int):
     """H += Wᵀ G W of scalar row l, lower triangle. n: coordinates of the island."""
     start = layout.scalar_W_start[l]
     length = layout.scalar_row_length[l]
@@ -142,7 +142,7 @@ def add_scalar_hessian(layout: Layout, work: Scratch, l: int, G: real, n: int, w
         i += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def assemble_newton_system(ctx: Context, n: int, z: array2, w: int):
     """Assemble the Hessian H = 1 + Σ Wᵀ G W and minus the gradient at z, at which velocities have been evaluated
     (M-61). z_direction is used as scratch. n: coordinates of the island."""
@@ -190,7 +190,7 @@ def assemble_newton_system(ctx: Context, n: int, z: array2, w: int):
 
 
 @wp.func
-def solve_newton_direction(work: Scratch, n: int, w: int):
+def solve_newton_direction(work: wp.ref[Scratch], n: int, w: int):
     """z_direction ← H⁻¹ g by Cholesky factorisation in place. n: coordinates of the island."""
     i = int(0)
     while i < n:

@@ -60,7 +60,7 @@ def cone_hessian(s: vec3, mu: real, R: real):
 
 
 @wp.func
-def scalar_impulse(layout: Layout, work: Scratch, l: int, s: real, kind: int, w: int):
+def scalar_impulse(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, s: real, kind: int, w: int):
     """Regularised impulse of one row kind on scalar row l at velocity s, N s, and its slope −dp/ds. kind: BOUND,
     FRICTION, MOTOR or COMPLIANT."""
     R = ISLAND_REGULARISATION * get(work.scalar_K, l, w)
@@ -101,7 +101,7 @@ def scalar_impulse(layout: Layout, work: Scratch, l: int, s: real, kind: int, w:
 
 
 @wp.func
-def scalar_total_impulse(layout: Layout, work: Scratch, l: int, s: real, w: int):
+def scalar_total_impulse(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, s: real, w: int):
     """Sum of the regularised impulses of all kinds on scalar row l at velocity s, and of their slopes −dp/ds."""
     bound, G0 = scalar_impulse(layout, work, l, s, BOUND, w)
     friction, G1 = scalar_impulse(layout, work, l, s, FRICTION, w)

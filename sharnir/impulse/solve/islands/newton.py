@@ -47,7 +47,7 @@ MAX_ISLANDS_SOLVED = 8  # in one call
 TOL_NEWTON_STEP = wp.constant(real(1.0e-9))  # of |z − z₀|: a full step shorter than this ends Newton's method
 
 
-@wp.func(inline=True)
+@wp.func
 def apply_island_impulses(ctx: Context, sign: real, z: array2, p: array2, w: int):
     """z += sign · Wᵀ p of the island's contacts, without torsional and rolling friction, and of its scalar rows."""
     x = make_iterate(z, p, 0)
@@ -81,7 +81,9 @@ def apply_island_impulses(ctx: Context, sign: real, z: array2, p: array2, w: int
 
 
 @wp.func
-def directional_derivative(layout: Layout, work: Scratch, inner: real, direction2: real, alpha: real, w: int):
+def directional_derivative(
+    layout: wp.ref[Layout], work: wp.ref[Scratch], inner: real, direction2: real, alpha: real, w: int
+):
     """Derivative of the objective along the search direction at step alpha. inner: (z − z₀)·direction; direction2: its
     squared length."""
     total = inner + alpha * direction2
@@ -114,7 +116,7 @@ def directional_derivative(layout: Layout, work: Scratch, inner: real, direction
 
 
 @wp.func
-def line_search(layout: Layout, work: Scratch, inner: real, direction2: real, w: int):
+def line_search(layout: wp.ref[Layout], work: wp.ref[Scratch], inner: real, direction2: real, w: int):
     """Step length along the search direction, at most 1: root of the directional derivative by regula falsi and
     bisection in turn."""
     low = real(0.0)
@@ -142,7 +144,7 @@ def line_search(layout: Layout, work: Scratch, inner: real, direction2: real, w:
 
 
 @wp.func
-def store_island_impulses(layout: Layout, work: Scratch, p: array2, w: int):
+def store_island_impulses(layout: wp.ref[Layout], work: wp.ref[Scratch], p: array2, w: int):
     """Store the island's impulses from the last linear system, p − G·Δs, with contacts projected onto their cones: rows
     are so stiff that −s/R from the velocities alone would be rounding."""
     i = int(1)
@@ -179,7 +181,7 @@ def store_island_impulses(layout: Layout, work: Scratch, p: array2, w: int):
         i += 1
 
 
-@wp.func(inline=True)
+@wp.func
 def minimise_island(ctx: Context, n: int, z: array2, p: array2, w: int):
     """Newton's method with line search at fixed slip lifts; z is moved, and impulses are stored if it converges. n:
     coordinates of the island."""
@@ -213,7 +215,7 @@ def minimise_island(ctx: Context, n: int, z: array2, p: array2, w: int):
             store_island_impulses(ctx.layout, ctx.work, p, w)
 
 
-@wp.func(inline=True)
+@wp.func
 def update_slip_lift(ctx: Context, z: array2, w: int):
     """Update the slip lift μ|s_t| of every contact at z (M-62); returns the largest change as an impulse, N s."""
     worst = real(0.0)
@@ -232,7 +234,7 @@ def update_slip_lift(ctx: Context, z: array2, w: int):
     return worst
 
 
-@wp.func(inline=True)
+@wp.func
 def solve_islands(ctx: Context, epsilon: real, z: array2, p: array2, w: int):
     """Solve every island that holds a light contact not converged to ε, if it has at most MAX_ISLAND_DOFS coordinates,
     by convex Newton (M-61, M-62); z and p are updated."""

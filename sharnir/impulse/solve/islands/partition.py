@@ -16,7 +16,7 @@ MASS_RATIO = wp.constant(real(30.0))  # mean body mass over a contact's effectiv
 
 
 @wp.func
-def find_worst_light_contact(work: Scratch, epsilon: real, w: int):
+def find_worst_light_contact(work: wp.ref[Scratch], epsilon: real, w: int):
     """Contact with a mass ratio above MASS_RATIO whose impulse changed most in the last sweep, if by more than ε; else
     −1."""
     worst = epsilon
@@ -34,7 +34,7 @@ def find_worst_light_contact(work: Scratch, epsilon: real, w: int):
 
 
 @wp.func
-def find_island(work: Scratch, root: int, w: int):
+def find_island(work: wp.ref[Scratch], root: int, w: int):
     """Union–find representative of the island that tree `root` belongs to, with path halving."""
     i = int(root)
     while get_int(work.island_parent, i, w) != i:
@@ -45,7 +45,7 @@ def find_island(work: Scratch, root: int, w: int):
 
 
 @wp.func
-def unite_trees(work: Scratch, a: int, b: int, w: int):
+def unite_trees(work: wp.ref[Scratch], a: int, b: int, w: int):
     """Union of the islands of two trees; −1 is the world, which joins nothing."""
     if a >= 0 and b >= 0:
         first = find_island(work, a, w)
@@ -54,13 +54,13 @@ def unite_trees(work: Scratch, a: int, b: int, w: int):
 
 
 @wp.func
-def root_of_scalar(layout: Layout, l: int, k: int):
+def root_of_scalar(layout: wp.ref[Layout], l: int, k: int):
     """Root link of the tree that entry k of scalar row l belongs to."""
     return layout.dof_root[layout.index[layout.scalar_index_start[l] + k]]
 
 
 @wp.func
-def build_islands(layout: Layout, state: State, work: Scratch, w: int):
+def build_islands(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], w: int):
     """Build the islands: union of trees over contacts and scalar rows, and the number of velocity coordinates
     of each."""
     i = int(0)
@@ -87,7 +87,7 @@ def build_islands(layout: Layout, state: State, work: Scratch, w: int):
 
 
 @wp.func
-def find_contact_island(layout: Layout, state: State, work: Scratch, c: int, w: int):
+def find_contact_island(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], c: int, w: int):
     """Representative of the island that contact c belongs to."""
     return find_island(
         work, wp.max(get_int(work.contact_trees, 2 * c, w), get_int(work.contact_trees, 2 * c + 1, w)), w
@@ -95,7 +95,7 @@ def find_contact_island(layout: Layout, state: State, work: Scratch, c: int, w: 
 
 
 @wp.func
-def skip_large_islands(layout: Layout, state: State, work: Scratch, w: int):
+def skip_large_islands(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], w: int):
     """Mark the contacts of islands larger than MAX_ISLAND_DOFS coordinates as handled, by zeroing their
     impulse change."""
     c = int(0)
@@ -106,7 +106,7 @@ def skip_large_islands(layout: Layout, state: State, work: Scratch, w: int):
 
 
 @wp.func
-def list_island(layout: Layout, state: State, work: Scratch, seed: int, w: int):
+def list_island(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], seed: int, w: int):
     """List coordinates, contacts and scalar rows of the island of contact `seed`, and mark its contacts as handled.
     Returns the number of velocity coordinates."""
     island = find_contact_island(layout, state, work, seed, w)
