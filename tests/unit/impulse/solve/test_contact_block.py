@@ -40,7 +40,8 @@ def torsional_kernel(ctx: StepContext, normal: real, old: wp.array(dtype=vec3), 
 @wp.kernel
 def contact_kernel(ctx: StepContext, sweeps: int, z: array2, out: array2):
     for _ in range(sweeps):
-        out[0, 0] = sweep_contact(ctx, 0, make_iterate(z, ctx.work.p, 0), 0)
+        x = make_iterate(z, ctx.work.p, 0)
+        out[0, 0] = sweep_contact(ctx, 0, x, 0)
 
 
 @wp.kernel
@@ -50,7 +51,8 @@ def product_kernel(ctx: StepContext, z: array2, speeds: wp.array(dtype=vec3)):
         speeds[2 * c] = contact_velocity(ctx, c, 0, 0, z, 0)
         speeds[2 * c + 1] = contact_velocity(ctx, c, BLOCK_ROWS, 0, z, 0)
     for c in range(ctx.layout.max_contacts):
-        apply_contact_impulse(ctx, c, 0, vec3(real(1.0), real(2.0), real(3.0)), make_iterate(z, ctx.work.p, 0), 0)
+        x = make_iterate(z, ctx.work.p, 0)
+        apply_contact_impulse(ctx, c, 0, vec3(real(1.0), real(2.0), real(3.0)), x, 0)
 
 
 @wp.kernel
@@ -60,7 +62,8 @@ def start_kernel(ctx: StepContext, z: array2):
 
 @wp.kernel
 def normal_kernel(ctx: StepContext, target: real, compliance: real, z: array2, out: array2):
-    out[0, 0] = sweep_normal(ctx, 0, target, compliance, make_iterate(z, ctx.work.p, 0), 0)
+    x = make_iterate(z, ctx.work.p, 0)
+    out[0, 0] = sweep_normal(ctx, 0, target, compliance, x, 0)
 
 
 @wp.kernel

@@ -27,7 +27,7 @@ def check_kernel(
     loop.worst = worst
     loop.change_at_check = change_at_check
     loop.check = check
-    loop = check_convergence(ctx.state, loop, end, 0)
+    check_convergence(ctx.state, loop, end, 0)
     out[0, 0] = real(loop.status)
     out[1, 0] = loop.change_at_check
     out[2, 0] = real(stop_reason_of(ctx.state, loop))

@@ -72,7 +72,8 @@ def system_kernel(ctx: StepContext, z: array2, solve: int, size: array2):
 @wp.kernel
 def sweep_kernel(ctx: StepContext, sweeps: int, z: array2, change: array2):
     for _ in range(sweeps):
-        change[0, 0] = sweep_contacts(ctx, make_iterate(z, ctx.work.p, 0), 0)
+        x = make_iterate(z, ctx.work.p, 0)
+        change[0, 0] = sweep_contacts(ctx, x, 0)
 
 
 @wp.kernel

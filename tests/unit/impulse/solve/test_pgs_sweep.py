@@ -36,7 +36,8 @@ CONTACTS = [(0, 1), (1, WORLD), (2, WORLD)]
 @wp.kernel
 def joint_kernel(ctx: StepContext, z: array2, out: array2):
     factor_joints(ctx.loops, ctx.layout, ctx.work, 0)
-    out[0, 0] = sweep_joint(ctx, 0, make_iterate(z, ctx.work.p, 0), 0)
+    x = make_iterate(z, ctx.work.p, 0)
+    out[0, 0] = sweep_joint(ctx, 0, x, 0)
 
 
 @wp.kernel
@@ -44,7 +45,8 @@ def sweep_kernel(ctx: StepContext, z: array2, sweeps: int, out: array2):
     factor_joints(ctx.loops, ctx.layout, ctx.work, 0)
     list_active_scalars(ctx.layout, ctx.work, 0, 0)
     for _ in range(sweeps):
-        out[0, 0] = sweep(ctx, make_iterate(z, ctx.work.p, 0), 0)
+        x = make_iterate(z, ctx.work.p, 0)
+        out[0, 0] = sweep(ctx, x, 0)
 
 
 @wp.kernel

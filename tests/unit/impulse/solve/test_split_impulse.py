@@ -47,7 +47,8 @@ def sweep_kernel(ctx: StepContext, compliance: real, epsilon: real, z: array2, p
     push.compliance = compliance
     push.epsilon = epsilon
     for _ in range(sweeps):
-        _x, push = sweep_split_impulses(ctx, make_iterate(z, p, 0), push, 0)
+        x = make_iterate(z, p, 0)
+        sweep_split_impulses(ctx, x, push, 0)
     out[0, 0] = push.worst
 
 
@@ -60,7 +61,7 @@ def progress_kernel(n: int, contacts: int, x: array2):
     push.worst = x[0, 0]
     push.checked = x[1, 0]
     push.compliance = x[2, 0]
-    push = check_pseudo_progress(push)
+    check_pseudo_progress(push)
     x[0, 0] = push.worst
     x[1, 0] = push.checked
     x[2, 0] = push.compliance
