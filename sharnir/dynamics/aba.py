@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.tree import DenseRow, Tree, Workspace, Wrench
+from sharnir.dynamics.tree import DenseRow, Tree, Workspace, Wrench, make_wrench
 from sharnir.enums import InertiaHandoff
 from sharnir.kernels.columns import get, get3, get6, get33, item, put, put3, put6, put33
 from sharnir.kernels.types import C_REAL, array2, mat33, real, sym_mul, sym_outer, sym_rotate, vec3, vec6
@@ -183,23 +183,36 @@ def outward(tree: Tree, ws: Workspace, qdd: array2, w: int):
 
 
 @wp.func
-def whiten(tree: wp.ref[Tree], ws: wp.ref[Workspace], link: int, impulse: Wrench, row: DenseRow, w: int):
-    """Add to a row W what an impulse on a link does, scaled so that J M⁻¹ Jᵀ = W Wᵀ.
+def whiten_dof(ws: wp.ref[Workspace], d: int, p: wp.ref[Wrench], w: int):
+    """Pass impulse p through velocity coordinate d (M-10): returns w_d = Ŝ_d·p and leaves p − Û_d w_d to the links
+    below."""
+    along = wp.dot(get3(ws.S, 2 * d, w), p.f) + wp.dot(get3(ws.S, 2 * d + 1, w), p.n)
+    w_d = along * get(ws.rsD, d, w)
+    p.f = p.f - get3(ws.U, 2 * d, w) * w_d
+    p.n = p.n - get3(ws.U, 2 * d + 1, w) * w_d
+    return w_d
 
-    One walk up the ancestors over the factor of the last inward pass (M-10): w_d = Ŝ_d·p, p ← p − Û_d w_d.
-    """
-    f = impulse.f
-    n = impulse.n
+
+@wp.func
+def whiten_unit_dof(ws: wp.ref[Workspace], d: int, p: wp.ref[Wrench], w: int):
+    """Entry of a unit impulse on velocity coordinate d itself, 1/√D; p: what it leaves to the links below."""
+    w_d = get(ws.rsD, d, w)
+    p.f = -get3(ws.U, 2 * d, w) * w_d
+    p.n = -get3(ws.U, 2 * d + 1, w) * w_d
+    return w_d
+
+
+@wp.func
+def whiten(tree: wp.ref[Tree], ws: wp.ref[Workspace], link: int, impulse: Wrench, row: DenseRow, w: int):
+    """Add to a row W what an impulse on a link does, scaled so that J M⁻¹ Jᵀ = W Wᵀ: one walk up the ancestors over the
+    factor of the last inward pass (M-10)."""
+    p = make_wrench(impulse.f, impulse.n)
     i = int(link)
     while i >= 0:
         d = tree.dof[i + 1] - 1
         first = tree.dof[i]
         while d >= first:
-            along = wp.dot(get3(ws.S, 2 * d, w), f) + wp.dot(get3(ws.S, 2 * d + 1, w), n)
-            w_d = along * get(ws.rsD, d, w)
-            row.array[row.start + d, w] = row.array[row.start + d, w] + w_d
-            f = f - get3(ws.U, 2 * d, w) * w_d
-            n = n - get3(ws.U, 2 * d + 1, w) * w_d
+            row.array[row.start + d, w] = row.array[row.start + d, w] + whiten_dof(ws, d, p, w)
             d -= 1
         i = tree.parent[i]
 
@@ -208,8 +221,7 @@ def whiten(tree: wp.ref[Tree], ws: wp.ref[Workspace], link: int, impulse: Wrench
 def whiten_coordinate(tree: wp.ref[Tree], ws: wp.ref[Workspace], link: int, coordinate: int, row: DenseRow, w: int):
     """Row W of a unit impulse on velocity coordinate `coordinate` of link `link`, whitened so that M⁻¹ = W Wᵀ (M-10);
     entries of other branches are not written."""
-    f = vec3()
-    n = vec3()
+    p = Wrench()
     i = int(link)
     while i >= 0:
         d = tree.dof[i + 1] - 1
@@ -217,12 +229,9 @@ def whiten_coordinate(tree: wp.ref[Tree], ws: wp.ref[Workspace], link: int, coor
         while d >= first:
             w_d = real(0.0)
             if d == coordinate:
-                w_d = get(ws.rsD, d, w)
+                w_d = whiten_unit_dof(ws, d, p, w)
             elif d < coordinate:
-                along = wp.dot(get3(ws.S, 2 * d, w), f) + wp.dot(get3(ws.S, 2 * d + 1, w), n)
-                w_d = along * get(ws.rsD, d, w)
+                w_d = whiten_dof(ws, d, p, w)
             row.array[row.start + d, w] = w_d
-            f = f - get3(ws.U, 2 * d, w) * w_d
-            n = n - get3(ws.U, 2 * d + 1, w) * w_d
             d -= 1
         i = tree.parent[i]

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.dynamics.aba import whiten_dof, whiten_unit_dof
+from sharnir.dynamics.tree import Wrench, make_wrench
 from sharnir.impulse.data import Context
 from sharnir.impulse.row_kinds import LANES_4, LANES_8
 from sharnir.impulse.slots import BLOCK_ROWS
-from sharnir.kernels.columns import get, get3, put
+from sharnir.kernels.columns import put
 from sharnir.kernels.types import DOUBLE, SPATIAL, VEC3, array2, vec3
 from sharnir.kernels.vector_ops import indices
 
@@ -76,71 +78,58 @@ def make_row_block(start: int, length: int, length_b: int, rows: int):
 def whiten_pair_row(ctx: Context, ends: RowEnds, W: array2, start: int, w: int):
     """Whitened row of the unit impulses `ends` on two links (M-10), entries from W[start] on."""
     a = int(ends.a)
-    fa = ends.fa
-    na = ends.na
     b = int(ends.b)
-    fb = ends.fb
-    nb = ends.nb
+    on_a = make_wrench(ends.fa, ends.na)
+    on_b = make_wrench(ends.fb, ends.nb)
     k = int(start)
     while a >= 0 or b >= 0:
         link = wp.max(a, b)
-        f = vec3()
-        n = vec3()
+        p = Wrench()
         if a == link:
-            f = f + fa
-            n = n + na
+            p.f = p.f + on_a.f
+            p.n = p.n + on_a.n
         if b == link:
-            f = f + fb
-            n = n + nb
+            p.f = p.f + on_b.f
+            p.n = p.n + on_b.n
         d = ctx.tree.dof[link + 1] - 1
         first = ctx.tree.dof[link]
         while d >= first:
-            along = wp.dot(get3(ctx.here.S, 2 * d, w), f) + wp.dot(get3(ctx.here.S, 2 * d + 1, w), n)
-            w_d = along * get(ctx.here.rsD, d, w)
-            put(W, k, w, w_d)
-            f = f - get3(ctx.here.U, 2 * d, w) * w_d
-            n = n - get3(ctx.here.U, 2 * d + 1, w) * w_d
+            put(W, k, w, whiten_dof(ctx.here, d, p, w))
             k += 1
             d -= 1
         up = ctx.tree.parent[link]
         if a == link:
             a = up
-            fa = f
-            na = n
+            on_a.f = p.f
+            on_a.n = p.n
             if b == link:
                 b = -1
             elif b == up:  # the walks meet: one wrench from here on
-                fa = fa + fb
-                na = na + nb
+                on_a.f = on_a.f + on_b.f
+                on_a.n = on_a.n + on_b.n
                 b = -1
         else:
             b = up
-            fb = f
-            nb = n
+            on_b.f = p.f
+            on_b.n = p.n
             if a == up:
-                fb = fb + fa
-                nb = nb + na
+                on_b.f = on_b.f + on_a.f
+                on_b.n = on_b.n + on_a.n
                 a = -1
 
 
 @wp.func
 def whiten_dof_row(ctx: Context, link: int, coordinate: int, W: array2, start: int, w: int):
     """Whitened row of a unit impulse on one velocity coordinate of a link: entries from there to the root."""
-    w_d = get(ctx.here.rsD, coordinate, w)
-    put(W, start, w, w_d)
-    f = -get3(ctx.here.U, 2 * coordinate, w) * w_d
-    n = -get3(ctx.here.U, 2 * coordinate + 1, w) * w_d
+    p = Wrench()
+    put(W, start, w, whiten_unit_dof(ctx.here, coordinate, p, w))
     k = start + 1
     d = coordinate - 1
     i = int(link)
     while i >= 0:
         first = ctx.tree.dof[i]
         while d >= first:
-            along = wp.dot(get3(ctx.here.S, 2 * d, w), f) + wp.dot(get3(ctx.here.S, 2 * d + 1, w), n)
-            w_d = along * get(ctx.here.rsD, d, w)
-            put(W, k, w, w_d)
-            f = f - get3(ctx.here.U, 2 * d, w) * w_d
-            n = n - get3(ctx.here.U, 2 * d + 1, w) * w_d
+            put(W, k, w, whiten_dof(ctx.here, d, p, w))
             k += 1
             d -= 1
         i = ctx.tree.parent[i]
