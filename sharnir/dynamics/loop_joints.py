@@ -54,7 +54,7 @@ class LoopRows:
     Jb: array2  # [6 row] wrench about b's pivot
     g: array2  # [row] position error, m or 1; 0 for coordinates
     rate: array2  # [row] J V
-    bias: array2  # [row] J̇ V, and after `row_accelerations` the acceleration J A + J̇ V
+    bias: array2  # [row] J̇ V, and after `add_row_accelerations` the acceleration J A + J̇ V
     W: array2  # [row · dofs] whitened row
     q: array2  # [loop q] coordinates
     q_reference: array2  # [loop q] coordinates of a state shortly before, from which angles are unwrapped

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import warp as wp
 
 from sharnir.collision.buffers import CollisionScratch, Contacts
@@ -11,9 +9,6 @@ from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.impulse.layout.layout import Layout
 from sharnir.kernels.types import array2, real
-
-if TYPE_CHECKING:
-    pass
 
 ints2d = wp.array(dtype=int, ndim=2)
 

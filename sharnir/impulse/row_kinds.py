@@ -5,13 +5,11 @@ from __future__ import annotations
 # kinds of rows and, from 0 on, places among a scalar's impulses
 BOUND_ROW, FRICTION_ROW, MOTOR_ROW, COMPLIANT_ROW = range(4)
 # the same as a set of bits; BOUND: limit or equality
-BOUND, FRICTION, MOTOR, COMPLIANT = (1 << act for act in range(4))
-# with COMPLIANT, alone on its scalar: impulse saturates at `velocity_lower` to `velocity_upper`, here in N s
+BOUND, FRICTION, MOTOR, COMPLIANT = (1 << kind for kind in range(4))
+# with COMPLIANT, alone on its scalar: impulse saturates at `impulse_lower` to `impulse_upper`, N s
 SATURATED = 16
 # alone on its scalar, in the place of a bound: takes back what an implicit actuator gives beyond its limits (M-71)
-SATURATION_EXCESS = (
-    32  # alone on its line, in the place of a hold: takes back what an actuator in the factor has too much (M-71)
-)
+SATURATION_EXCESS = 32
 CONTACT_IMPULSES = 6  # impulses of a contact: normal, two tangents, spin, two of rolling
 SCALAR_IMPULSES = 4  # impulses of a scalar
 JOINT_ROW = -1  # a bilateral row that belongs to a loop joint

@@ -61,7 +61,7 @@ class StopReason(IntEnum):
 
     UNFINISHED = -1
     CONVERGED = 0
-    CAPPED = 1
+    CAPPED = 1  # the most sweeps made, or no progress
     OUT_OF_TIME = 2
 
 

@@ -67,7 +67,7 @@ class Graphs:
         self.launch_all(key, [Launch(kernel, arguments)], dim)
 
     def launch_all(self, key: Any, launches: Sequence[Launch | RepeatWhile], worlds: int, times: int = 1) -> None:
-        """Run some kernels one after the other, some times over; a `Repeat` on a GPU only."""
+        """Run some kernels one after the other, some times over; a `RepeatWhile` on a GPU only."""
         if self._is_gpu:
             self._replay((key, times), launches, worlds, times)
             return

@@ -26,7 +26,7 @@ class Report(NamedTuple):
     iterations: int  # sweeps and direct solutions of the velocities
     residual: float  # N s, the last change of an impulse
     position_error: float  # m or rad, the largest of joints, couplings and limits at the end
-    reason: str  # why the iterations ended: "converged", "sweeps" (the cap) or "time" (the budget)
+    reason: str  # why the iterations ended: "converged", "sweeps" (the cap, or no progress) or "time" (the budget)
     seconds: float  # wall clock
     passes: int  # corrections of the step's momenta and gaps
     guarded: bool  # they did not converge: the step was taken along the tangent, which loses energy
@@ -39,7 +39,7 @@ class Counts:
     """What happened so far."""
 
     steps: int = 0
-    capped: int = 0  # steps that ended at the cap of sweeps
+    capped: int = 0  # steps that ended at the cap of sweeps, or without progress
     out_of_time: int = 0  # steps whose iterations the budget ended
     overruns: int = 0  # steps that took longer than the budget
     late: int = 0  # steps that began later than real time asked for

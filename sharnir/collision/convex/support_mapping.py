@@ -1,5 +1,5 @@
 """Support mapping of convex shapes, each a core and a radius around it: a sphere's core is a point, a capsule's a
-segment, all others have radius 0. Triangles as shapes: see `sharnir.collision.surface.triangle`."""
+segment, all others have radius 0. Triangles as shapes: see `sharnir.collision.convex.triangle`."""
 
 from __future__ import annotations
 

@@ -94,7 +94,13 @@ def add_actuator_scalars(builder: ScalarRowBuilder) -> None:
             c = int(m.actuator_coordinate[terms.start])
             link, entries = builder.tree_dof_entries(c)
             builder.add(
-                ScalarSource.TREE_DOF, entries, of=(c, 0), link=link, acts=SATURATION_EXCESS, measured=0, motor=a
+                ScalarSource.TREE_DOF,
+                entries,
+                source=(c, 0),
+                link=link,
+                row_kinds=SATURATION_EXCESS,
+                has_position=0,
+                motor=a,
             )
 
 
@@ -138,7 +144,7 @@ def upload_actuators(model: Model, builder: ScalarRowBuilder, device: str) -> tu
     scalar_of = {
         row["motor"]: l
         for l, row in enumerate(builder.rows)
-        if row["acts"] & SATURATION_EXCESS or row["kind"] == ScalarSource.ACTUATOR_PATH
+        if row["row_kinds"] & SATURATION_EXCESS or row["kind"] == ScalarSource.ACTUATOR_PATH
     }
     max_force = np.where(count > 1, model.drive_max_force, np.inf)
     actuators, terms = [], []

@@ -29,9 +29,9 @@ ROW_FIELDS = {
     "bilateral_W_start": "start",
     "bilateral_index_start": "first",
     "bilateral_p": "p",
-    "bilateral_kind": "act",
-    "bilateral_source": "of",
-    "bilateral_free_K": "weight",
+    "bilateral_kind": "row_kind",
+    "bilateral_source": "source",
+    "bilateral_free_K": "free_K",
 }
 
 
@@ -45,38 +45,55 @@ def lay_out_bilateral(
     for k, entries in enumerate(joints):
         for j in range(CONSTRAINT_COUNT[model.loop_kind[k]]):
             start = at["joint_W_start"][k] + j * len(entries)
-            rows.append({"start": start, "first": at["joint_index_start"][k], "p": JOINT_ROWS * k + j, "act": JOINT_ROW,
-                         "of": JOINT_ROWS * k + j, "entries": entries, "weight": free_body_K(model, k, j)})  # fmt: skip
+            row = JOINT_ROWS * k + j
+            rows.append(
+                {
+                    "start": start,
+                    "first": at["joint_index_start"][k],
+                    "p": row,
+                    "row_kind": JOINT_ROW,
+                    "source": row,
+                    "entries": entries,
+                    "free_K": free_body_K(model, k, j),
+                }
+            )
     scalar_p_start = 6 * model.loops
     bounded = []
     for l, r in enumerate(builder.rows):
         kinds = bilateral_kinds(model, r)
-        bounded.append(r["acts"] & ~sum(1 << act for act in kinds))
+        bounded.append(r["row_kinds"] & ~sum(1 << kind for kind in kinds))
         rows += [
             {
                 "start": r["start"],
                 "first": r["first"],
-                "p": scalar_p_start + SCALAR_IMPULSES * l + act,
-                "act": act,
-                "of": l,
+                "p": scalar_p_start + SCALAR_IMPULSES * l + kind,
+                "row_kind": kind,
+                "source": l,
                 "entries": r["entries"],
-                "weight": 0.0,
+                "free_K": 0.0,
             }
-            for act in kinds
+            for kind in kinds
         ]
     if not rows or not model.loops + len(model.coupling_names):
-        rows, bounded = [], [r["acts"] for r in builder.rows]  # nothing but lines of their own: a sweep does as well
+        rows, bounded = (
+            [],
+            [r["row_kinds"] for r in builder.rows],
+        )  # scalar rows alone: a sweep does as well
     rows = [rows[b] for b in find_elimination_order([r["entries"] for r in rows])]
-    rows.sort(key=lambda r: {BOUND_ROW: 1, MOTOR_ROW: 2}.get(r["act"], 0))  # where they conflict, joints hold
+    rows.sort(
+        key=lambda r: {BOUND_ROW: 1, MOTOR_ROW: 2}.get(r["row_kind"], 0)
+    )  # where they conflict, joints take precedence
     coupled = find_coupled_rows([r["entries"] for r in rows])
     first_column = [min([b, *coupled[b]]) for b in range(len(rows))]
-    slacks = np.cumsum([r["act"] == COMPLIANT_ROW for r in rows])
+    slacks = np.cumsum([r["row_kind"] == COMPLIANT_ROW for r in rows])
     width = model.nv + (int(slacks[-1]) if rows else 0)
     sizes = [b - first_column[b] for b in range(len(rows))]
     return {
         **{field: [r[fact] for r in rows] for field, fact in ROW_FIELDS.items()},
         "bilateral_row_length": [len(r["entries"]) for r in rows],
-        "bilateral_slack": [model.nv + slacks[b] - 1 if r["act"] == COMPLIANT_ROW else -1 for b, r in enumerate(rows)],
+        "bilateral_slack": [
+            model.nv + slacks[b] - 1 if r["row_kind"] == COMPLIANT_ROW else -1 for b, r in enumerate(rows)
+        ],
         "envelope_first_column": first_column,
         "envelope_row_start": np.cumsum([0, *sizes])[:-1],
         "coupled_row_start": np.cumsum([0, *(len(n) for n in coupled)]),
@@ -119,11 +136,11 @@ def bilateral_kinds(model: Model, row: dict[str, Any]) -> list[int]:
     """Row kinds of a scalar that are bilateral: equalities, motors without a force limit, compliant forces that do not
     saturate."""
     out = []
-    if row["acts"] & BOUND and row["lower"] == row["upper"]:
+    if row["row_kinds"] & BOUND and row["lower"] == row["upper"]:
         out.append(BOUND_ROW)
-    if row["acts"] & MOTOR and np.isinf(model.motor_max_force[row["motor"]]):
+    if row["row_kinds"] & MOTOR and np.isinf(model.motor_max_force[row["motor"]]):
         out.append(MOTOR_ROW)
-    if row["acts"] & (COMPLIANT | SATURATED) == COMPLIANT:
+    if row["row_kinds"] & (COMPLIANT | SATURATED) == COMPLIANT:
         out.append(COMPLIANT_ROW)
     return out
 

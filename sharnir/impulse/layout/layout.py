@@ -37,10 +37,10 @@ SCALAR_INT_FIELDS = {
     "scalar_source_kind": "kind",
     "scalar_q": "q",
     "scalar_link": "link",
-    "scalar_has_position": "measured",
-    "scalar_row_kinds": "acts",
+    "scalar_has_position": "has_position",
+    "scalar_row_kinds": "row_kinds",
     "scalar_motor": "motor",
-    "scalar_is_summand": "needed",
+    "scalar_is_summand": "is_summand",
 }
 SCALAR_REAL_FIELDS = {"scalar_lower": "lower", "scalar_upper": "upper", "scalar_friction": "friction"}
 MAX_DELASSUS_ROWS = 96  # rows of the largest dense Delassus matrix
@@ -69,7 +69,7 @@ class Layout:
     scalar_index_start: ints  # [scalar] in `index`
     scalar_row_length: ints  # [scalar] entries of its row
     scalar_W_start: ints  # [scalar] where it starts in W
-    scalar_source_kind: ints  # [scalar] TREE_DOF, LOOP_ROW, TURN, COUPLING, SPRING or PATH: what it measures
+    scalar_source_kind: ints  # [scalar] `ScalarSource`: what it measures
     # [2 scalar] by kind: coordinate; joint row and loop coordinate; first coordinate of a ball and 3 · limit kind +
     # axis; two scalars; spring; first term and count of a path
     scalar_source: ints
@@ -157,7 +157,7 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
         "joint_index_start": [builder.append_index(e) for e in joints], "joint_row_length": [len(e) for e in joints],
         "joint_W_start": [builder.reserve_W(6 * len(e)) for e in joints], "joint_scalar_start": starts,
         "scalar_index_start": [r["first"] for r in rows], "scalar_row_length": [len(r["entries"]) for r in rows],
-        "scalar_W_start": [r["start"] for r in rows], "scalar_source": [x for r in rows for x in r["of"]],
+        "scalar_W_start": [r["start"] for r in rows], "scalar_source": [x for r in rows for x in r["source"]],
         "summand_map_start": [r["map"] for r in rows], "motor_mode": model.motor_mode, "link_root": roots,
         "dof_root": np.repeat(roots, np.diff(model.dof_start)),
     }  # fmt: skip
@@ -214,9 +214,9 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
         r
         for r in rows
         if r["kind"] in (ScalarSource.BALL_ANGLE, ScalarSource.SPRING)
-        or (r["acts"] & (BOUND | COMPLIANT) and model.loops > 0)
+        or (r["row_kinds"] & (BOUND | COMPLIANT) and model.loops > 0)
     ]
     out.has_nonlinear_scalars = int(len(nonlinear) > 0)
     out.has_nonlinear_rows = int(model.loops > 0 or len(nonlinear) > 0)
-    out.has_ball_rate_scalars = int(any(r["acts"] & COMPLIANT and not r["measured"] for r in rows))
+    out.has_ball_rate_scalars = int(any(r["row_kinds"] & COMPLIANT and not r["has_position"] for r in rows))
     return out, builder

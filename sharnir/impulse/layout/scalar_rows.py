@@ -44,8 +44,8 @@ class ScalarRowBuilder:
     def add(self, kind: int, entries: list[int], **facts: Any) -> int:
         """Add a scalar row; returns its number."""
         row = {
-            "kind": kind, "of": (0, 0), "q": 0, "link": 0, "measured": 1, "acts": 0, "motor": -1, "needed": 0,
-            "lower": -np.inf, "upper": np.inf,
+            "kind": kind, "source": (0, 0), "q": 0, "link": 0, "has_position": 1, "row_kinds": 0, "motor": -1,
+            "is_summand": 0, "lower": -np.inf, "upper": np.inf,
             "friction": 0.0, "ratio": (0.0, 0.0), "map": 0, "entries": entries,
             "first": self.append_index(entries), "start": self.reserve_W(len(entries)), **facts,
         }  # fmt: skip
@@ -57,28 +57,28 @@ class ScalarRowBuilder:
         m = self.model
         if c in self.scalar_of_coordinate:
             return self.scalar_of_coordinate[c]
-        measured = int(m.coordinate_positions[c] >= 0)
+        has_position = int(m.coordinate_positions[c] >= 0)
         facts: dict[str, Any] = {"q": max(int(m.coordinate_positions[c]), 0), "friction": m.friction[c]}
-        facts["measured"] = measured
-        acts = FRICTION if m.friction[c] > 0 or c in self._lossy else 0
+        facts["has_position"] = has_position
+        row_kinds = FRICTION if m.friction[c] > 0 or c in self._lossy else 0
         if m.limit_angles[c] != LimitKind.NONE and m.coordinate_positions[c] >= 0:
-            acts |= BOUND
+            row_kinds |= BOUND
             facts |= {"lower": m.limit_lower[c], "upper": m.limit_upper[c]}
         if c in self._motor:
-            acts |= MOTOR
+            row_kinds |= MOTOR
             facts["motor"] = self._motor[c]
         if c < m.nv:
             link, entries = self.tree_dof_entries(c)
             kind = ScalarSource.TREE_DOF
-            facts |= {"of": (c, 0), "link": link}
+            facts |= {"source": (c, 0), "link": link}
         else:
             k, row = loop_row_of(m, c - m.nv)
             entries, kind = relative_dofs(m, *(int(x) for x in m.loop_link[k])), ScalarSource.LOOP_DOF
-            facts |= {"of": (row, c - m.nv), "link": k}
+            facts |= {"source": (row, c - m.nv), "link": k}
             facts["q"] -= m.nq if m.coordinate_positions[c] >= 0 else 0
             if m.loop_armature[c - m.nv] > 0 or m.loop_stiffness[c - m.nv] > 0 or m.loop_damping[c - m.nv] > 0:
-                acts |= COMPLIANT
-        self.scalar_of_coordinate[c] = self.add(kind, entries, acts=acts, **facts)
+                row_kinds |= COMPLIANT
+        self.scalar_of_coordinate[c] = self.add(kind, entries, row_kinds=row_kinds, **facts)
         return self.scalar_of_coordinate[c]
 
     def tree_dof_entries(self, c: int) -> tuple[int, list[int]]:
@@ -111,10 +111,10 @@ class ScalarRowBuilder:
                     self.add(
                         ScalarSource.BALL_ANGLE,
                         entries,
-                        of=(c, 3 * kind),
+                        source=(c, 3 * kind),
                         q=q,
                         link=link,
-                        acts=BOUND,
+                        row_kinds=BOUND,
                         upper=0.0,
                         ratio=swing,
                     )
@@ -122,10 +122,10 @@ class ScalarRowBuilder:
                 self.add(
                     ScalarSource.BALL_ANGLE,
                     entries,
-                    of=(c, 3 * kind + axis),
+                    source=(c, 3 * kind + axis),
                     q=q,
                     link=link,
-                    acts=BOUND,
+                    row_kinds=BOUND,
                     lower=lower,
                     upper=upper,
                 )
@@ -133,34 +133,49 @@ class ScalarRowBuilder:
     def add_coupling(self, n: int) -> None:
         """Add the row of coupling n."""
         m = self.model
-        lines = [self.add_coordinate(int(c)) for c in m.coupling_coordinate[n]]
-        union, places = self.combine_entries(lines)
+        summands = [self.add_coordinate(int(c)) for c in m.coupling_coordinate[n]]
+        union, places = self.combine_entries(summands)
         ratio = (m.coupling_ratio[n], m.coupling_offset[n])
         self.add(
-            ScalarSource.COUPLING, union, of=tuple(lines), acts=BOUND, lower=0.0, upper=0.0, ratio=ratio, map=places
+            ScalarSource.COUPLING,
+            union,
+            source=tuple(summands),
+            row_kinds=BOUND,
+            lower=0.0,
+            upper=0.0,
+            ratio=ratio,
+            map=places,
         )
 
-    def add_path(self, a: int, coordinates: list[int], term: int, acts: int) -> None:
+    def add_path(self, a: int, coordinates: list[int], term: int, row_kinds: int) -> None:
         """Add the row of actuator a, whose path terms start at `term`."""
-        lines = [self.add_coordinate(c) for c in coordinates]
-        union, places = self.combine_entries(lines)
-        measured = int((self.model.coordinate_positions[coordinates] >= 0).all())
-        of = (term, len(coordinates))
-        self.add(ScalarSource.ACTUATOR_PATH, union, of=of, acts=acts, measured=measured, motor=a, map=places)
+        summands = [self.add_coordinate(c) for c in coordinates]
+        union, places = self.combine_entries(summands)
+        has_position = int((self.model.coordinate_positions[coordinates] >= 0).all())
+        source = (term, len(coordinates))
+        self.add(
+            ScalarSource.ACTUATOR_PATH,
+            union,
+            source=source,
+            row_kinds=row_kinds,
+            has_position=has_position,
+            motor=a,
+            map=places,
+        )
 
-    def combine_entries(self, lines: list[int]) -> tuple[list[int], int]:
+    def combine_entries(self, summands: list[int]) -> tuple[list[int], int]:
         """Entries of a row that is a sum of others, and where the places of these entries in the summands start in
         `index` (−1: none). The summands are then needed whether anything acts on them or not."""
-        entries = [self.rows[k]["entries"] for k in lines]
-        for k in lines:
-            self.rows[k]["needed"] = 1
+        entries = [self.rows[k]["entries"] for k in summands]
+        for k in summands:
+            self.rows[k]["is_summand"] = 1
         union = sorted({d for e in entries for d in e}, reverse=True)
         return union, self.append_index([e.index(d) if d in e else -1 for d in union for e in entries])
 
     def add_spring(self, s: int) -> None:
         """Add the row of spring s."""
         a, b = (int(x) for x in self.model.spring_link[s])
-        self.add(ScalarSource.SPRING, relative_dofs(self.model, a, b), of=(s, 0), acts=COMPLIANT)
+        self.add(ScalarSource.SPRING, relative_dofs(self.model, a, b), source=(s, 0), row_kinds=COMPLIANT)
 
 
 def relative_dofs(model: Model, a: int, b: int) -> list[int]:

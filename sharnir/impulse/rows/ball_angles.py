@@ -13,9 +13,9 @@ from sharnir.kernels.types import QUAT_W, matrix_from_quat, real, vec2, vec3, ve
 def ball_angle(kind: int, axis: int, q: vec4, swing: vec2):
     """Angle g (rad) of a ball joint and its gradient a: ġ = a·w, w the angular velocity of C against P in axes of P.
 
-    kind EULER_LIMIT: angle about x, y or z in R = Rx Ry Rz. CONE_LIMIT, axis 0: angle by which the child's z axis leans
-    beyond the elliptic swing cone of half-angles swing_x, swing_y. ANGLE_LIMIT: total rotation angle, 0 to π. Otherwise
-    the twist 2 atan2(q_k, q_w) about an axis. x, y, z, s: quaternion of C in P.
+    kind `LimitKind.EULER`: angle about x, y or z in R = Rx Ry Rz. CONE, axis 0: angle by which the child's z axis leans
+    beyond the elliptic swing cone of half-angles `swing`. ANGLE: total rotation angle, 0 to π. Otherwise
+    the twist 2 atan2(q_k, q_w) about an axis. q: quaternion of C in P.
     """
     x = q[0]
     y = q[1]

@@ -21,7 +21,6 @@ from sharnir.kernels.columns import get, get3, get_int, put, put_int
 from sharnir.kernels.dense import add_column, add_columns, extract_submatrix, factor_lu, solve_lu
 from sharnir.kernels.types import real, vec3
 
-# of a row's diagonal, added to it: dependent rows share
 NEWTON_REGULARISATION = wp.constant(real(1.0e-5))  # of a row's diagonal, added to it: dependent rows share
 
 

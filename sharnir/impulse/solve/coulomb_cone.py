@@ -8,41 +8,39 @@ import warp as wp
 from sharnir.kernels.columns import ints2
 from sharnir.kernels.types import C_REAL, SIMD4_NATIVE, array2, real, vec3
 
-# New impulse (p0, p1, p2) from the old one (o0, o1, o2) and the speeds (s0, s1, s2) beyond those sought: sticking if
-# the cone allows it; otherwise open, if the normal alone would pull, or sliding (M-82). k: see `block_of_contact`.
 MAX_CONE_ITERATIONS = 8  # of Newton's method on λ; one is usual
 TOL_CONE = 0.2  # of |p_t|²: so close to the cone, the next iteration is the last
 # Slip: p_t = (E + λ M)⁻¹ p_t of sticking, M the tangential block of the inverse, and λ = |s_t|/|p_t| so that |p_t| = μ
 # p_n; x, y and `normal` are these impulses times det(E + λ M): polynomials in λ.
 _SLIP_NATIVE = f"""
             const {C_REAL} a = k[4*n], b = k[5*n], c = k[8*n], trace = a + c, det = a*c - b*b;
-            const {C_REAL} dx = c*p1 - b*p2, dy = a*p2 - b*p1, square = alone*det;
-            const {C_REAL} linear = alone*trace - (k[11*n]*dx + k[12*n]*dy)*k[9*n];
+            const {C_REAL} dx = c*p1 - b*p2, dy = a*p2 - b*p1, square = frictionless_normal*det;
+            const {C_REAL} linear = frictionless_normal*trace - (k[11*n]*dx + k[12*n]*dy)*k[9*n];
             const {C_REAL} power = -(s1*o1 + s2*o2);
             {C_REAL} lambda = power > 0 ? power / (o1*o1 + o2*o2) : 0;
-            bool near = false;
-            for (int turn = 0; turn < {MAX_CONE_ITERATIONS} && !near; ++turn) {{
+            bool converged = false;
+            for (int iteration = 0; iteration < {MAX_CONE_ITERATIONS} && !converged; ++iteration) {{
                 const {C_REAL} x = p1 + lambda*dx, y = p2 + lambda*dy, normal = p0 + lambda*(linear + lambda*square);
-                const {C_REAL} most = mu*mu*normal, size = x*x + y*y, off = size - most*normal;
-                const {C_REAL} slope = 2*(x*dx + y*dy - most*(linear + 2*lambda*square));
-                const bool sound = normal > 0 && slope < 0;
-                near = sound && (off < 0 ? -off : off) <= ({C_REAL}){TOL_CONE}*size;
-                if (sound) {{
-                    const {C_REAL} next = lambda - off/slope;
+                const {C_REAL} mu2_normal = mu*mu*normal, size = x*x + y*y, residual = size - mu2_normal*normal;
+                const {C_REAL} slope = 2*(x*dx + y*dy - mu2_normal*(linear + 2*lambda*square));
+                const bool is_valid = normal > 0 && slope < 0;
+                converged = is_valid && (residual < 0 ? -residual : residual) <= ({C_REAL}){TOL_CONE}*size;
+                if (is_valid) {{
+                    const {C_REAL} next = lambda - residual/slope;
                     lambda = next > 0 ? next : lambda/2;
                 }} else {{
-                    const {C_REAL} far = wp::sqrt(dx*dx + dy*dy) / (mu*square);  // what it tends to where it is large
-                    lambda = far > lambda ? far : 2*lambda;
+                    const {C_REAL} asymptote = wp::sqrt(dx*dx + dy*dy) / (mu*square);  // for large λ
+                    lambda = asymptote > lambda ? asymptote : 2*lambda;
                 }}
             }}
-            if (near) {{
+            if (converged) {{
                 const {C_REAL} x = p1 + lambda*dx, y = p2 + lambda*dy, normal = p0 + lambda*(linear + lambda*square);
                 const {C_REAL} size = wp::sqrt(x*x + y*y);
                 p0 = normal > 0 ? normal / (1 + lambda*(trace + lambda*det)) : 0;
                 const {C_REAL} scale = size > 0 ? mu*p0/size : 0;
                 p1 = x*scale;
                 p2 = y*scale;
-                slides = done = true;
+                is_slipping = done = true;
             }}
 """
 # Fallback where Newton on λ fails or the block is singular because bodies cannot move along all three rows: solve the
@@ -56,7 +54,7 @@ _SEQUENTIAL_NATIVE = f"""
         const {C_REAL} bound = mu*p0;
         if (square > bound*bound) {{
             const {C_REAL} scale = bound / wp::sqrt(square);
-            slides = true;
+            is_slipping = true;
             p1 *= scale;
             p2 *= scale;
         }}
@@ -65,18 +63,18 @@ _SEQUENTIAL_NATIVE = f"""
 # cone allows it; otherwise open, if the normal alone would pull, or slip (M-82). k: the contact's effective-mass
 # slots.
 _CONE_NATIVE = f"""
-    bool slides = mu == 0;
+    bool is_slipping = mu == 0;
     {C_REAL} p0 = o0 - (k[0]*s0 + k[n]*s1 + k[2*n]*s2);
     {C_REAL} p1 = o1 - (k[3*n]*s0 + k[4*n]*s1 + k[5*n]*s2);
     {C_REAL} p2 = o2 - (k[6*n]*s0 + k[7*n]*s1 + k[8*n]*s2);
-    const bool whole = k[0] > 0;
-    bool done = whole && p0 >= 0 && p1*p1 + p2*p2 <= (mu*p0)*(mu*p0);
-    if (whole && !done) {{
-        const {C_REAL} alone = p0 + (k[11*n]*p1 + k[12*n]*p2)*k[9*n];  // of the normal without tangents
-        if (alone > 0 && mu > 0) {{
+    const bool is_regular = k[0] > 0;
+    bool done = is_regular && p0 >= 0 && p1*p1 + p2*p2 <= (mu*p0)*(mu*p0);
+    if (is_regular && !done) {{
+        const {C_REAL} frictionless_normal = p0 + (k[11*n]*p1 + k[12*n]*p2)*k[9*n];  // of the normal without tangents
+        if (frictionless_normal > 0 && mu > 0) {{
             {_SLIP_NATIVE}
         }} else {{
-            p0 = alone > 0 ? alone : 0;
+            p0 = frictionless_normal > 0 ? frictionless_normal : 0;
             p1 = 0;
             p2 = 0;
             done = true;
@@ -132,9 +130,9 @@ def solve_cone_shared(pool: array2, first: int, old: vec3, s: vec3) -> vec3:
 #endif
     {C_REAL}* p = row_p.data + m;
     {C_REAL}* s = row_s.data + m;
-    const {C_REAL}* sought = target.data + m;
+    const {C_REAL}* target_velocity = target.data + m;
     const {C_REAL} o0 = p[0], o1 = p[n], o2 = p[2*n];
-    const {C_REAL} s0 = s[0] - sought[0], s1 = s[n] - sought[n], s2 = s[2*n] - sought[2*n];
+    const {C_REAL} s0 = s[0] - target_velocity[0], s1 = s[n] - target_velocity[n], s2 = s[2*n] - target_velocity[2*n];
     {_CONE_NATIVE}
     p[0] = p0; p[n] = p1; p[2*n] = p2;
     const {C_REAL} d0 = p0 - o0, d1 = p1 - o1, d2 = p2 - o2;
@@ -149,11 +147,11 @@ def solve_cone_shared(pool: array2, first: int, old: vec3, s: vec3) -> vec3:
         *(four*)(row_s.data + j) +=
             *(const four*)(a + j)*d0 + *(const four*)(a + rows + j)*d1 + *(const four*)(a + 2*rows + j)*d2;
 #endif
-    const int deed = p0 > 0 && k[9*n] > 0 ? (slides ? 2 : 1) : 0;
+    const int mode = p0 > 0 && k[9*n] > 0 ? (is_slipping ? 2 : 1) : 0;
 #if defined(__CUDA_ARCH__)
-    deeds.data[c*n + w] = deed;
+    contact_mode.data[c*n + w] = mode;
 #else
-    deeds.data[c] = deed;
+    contact_mode.data[c] = mode;
 #endif
     const {C_REAL} x = d0 < 0 ? -d0 : d0, y = d1 < 0 ? -d1 : d1, z = d2 < 0 ? -d2 : d2;
     const {C_REAL} xy = x > y ? x : y, sum = x + y + z;
@@ -161,9 +159,10 @@ def solve_cone_shared(pool: array2, first: int, old: vec3, s: vec3) -> vec3:
 """)
 def solve_cone_dense(
     A: array2, rows: int, K: array2, first: int, mu: real, target: array2, c: int, row_s: array2, row_p: array2,
-    deeds: ints2, w: int,
+    contact_mode: ints2, w: int,
 ) -> real:  # fmt: skip
     """Solve contact c on the Delassus matrix: update its impulses in row_p and, by three columns of A, the velocities
     row_s of all rows. Returns the largest change of an impulse, N s, times the contact's change weight (more where what
-    it moves is light), or 1e30 if it is not finite. rows: padded column length of A; deeds[c] ← its `ContactMode`."""
+    it moves is light), or 1e30 if it is not finite. rows: padded column length of A; contact_mode[c]:
+    its `ContactMode`."""
     ...

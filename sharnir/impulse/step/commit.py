@@ -20,7 +20,6 @@ from sharnir.kernels.columns import get, get3, item, set_item, set_item3, set_it
 from sharnir.kernels.types import SPATIAL, VEC3, real
 from sharnir.kernels.vector_ops import copy, copy_state, row_dot, store_state
 
-# pivot of loops relative to its past below which a singular pose (fold) is near
 DIVERGED_POSITION = wp.constant(real(MAX_POSITION))  # m or rad: positions beyond count as diverged
 
 
@@ -76,7 +75,7 @@ def commit_velocities(ctx: Context, h: real, dt: real, use_chord: int, w: int):
 @wp.func
 def commit_positions(ctx: Context, positions_moved: int, w: int):
     """Commit the next positions: q, v, poses, loop coordinates; report the position error (NaN if a position diverged).
-    positions_moved: the poses are in the workspace `ws`, else in `trial`."""
+    positions_moved: the poses are those of `here`, else of `there`."""
     worst = real(0.0)
     divergence = real(0.0)  # added last: a maximum forgets it
     copy_state(ctx.state.q_next, ctx.state.q, ctx.state.q.shape[0], w)

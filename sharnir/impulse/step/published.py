@@ -30,8 +30,6 @@ from sharnir.kernels.columns import get, put
 from sharnir.kernels.types import real
 from sharnir.kernels.vector_ops import clear, copy
 
-# pivot of loops relative to its past below which a singular pose (fold) is near
-
 
 @wp.func
 def published_step(ctx: Context, end: wp.float64, w: int):

@@ -39,7 +39,6 @@ from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.types import array2, read_ticks, real
 
 # pivot of loops relative to its past below which a singular pose (fold) is near
-# pivot of loops relative to its past below which a singular pose (fold) is near
 FOLD_RELATIVE_PIVOT = wp.constant(real(0.1))
 MAX_CORRECTIONS = 5  # of positions in a step
 POSITION_BUDGET_SHARE = wp.constant(real(0.2))  # share of the time budget that velocities leave to positions

@@ -2,7 +2,7 @@
 
     min over z of ½|z − z₀|² + Σ φ(W z − target)
 
-with the regularised potentials of `regularised_laws`. The convex problem lifts slipping contacts by μ times their slip
+with the regularised potentials of `islands/laws.py`. The convex problem lifts slipping contacts by μ times their slip
 velocity; their target is lowered by as much, and the problem is solved again until that does not change.
 """
 
