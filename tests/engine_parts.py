@@ -129,7 +129,7 @@ class Rows:
         return start
 
     def _lay_out_scalar(self, entries: Sequence[int], kinds: int) -> dict[str, Any]:
-        return {"entries": list(entries), "acts": kinds, "lower": -np.inf, "upper": np.inf, "motor": 0,
+        return {"entries": list(entries), "row_kinds": kinds, "lower": -np.inf, "upper": np.inf, "motor": 0,
                 "first": self.append_index(list(entries)), "start": self.reserve_W(len(entries))}  # fmt: skip
 
     def tree_entries(self, tree: int) -> list[int]:
@@ -162,7 +162,7 @@ class Rows:
             "joint_row_length": [len(e) for e in entries], "joint_scalar_start": [0] * (len(entries) + 1),
             "scalar_index_start": [r["first"] for r in self.rows], "scalar_W_start": [r["start"] for r in self.rows],
             "scalar_row_length": [len(r["entries"]) for r in self.rows],
-            "scalar_row_kinds": [r["acts"] for r in self.rows],
+            "scalar_row_kinds": [r["row_kinds"] for r in self.rows],
             "link_root": np.arange(len(self.trees)), "dof_root": roots, "tree_first_dof": self.first_of_tree,
             "tree_dof_count": self.trees, **bound,
         }  # fmt: skip
