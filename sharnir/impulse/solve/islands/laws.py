@@ -82,8 +82,8 @@ def scalar_impulse(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, s: rea
             G = real(1.0) / get(work.compliant_gamma, l, w)
             p = G * (get(work.compliant_velocity, l, w) - s)
             if (layout.scalar_row_kinds[l] & SATURATED) != 0:
-                lower = get(work.impulse_lower, l, w)
-                upper = get(work.impulse_upper, l, w)
+                lower = get(work.velocity_lower, l, w)  # N s: `impulse_lower` in the same memory
+                upper = get(work.velocity_upper, l, w)
                 G = wp.where(p < lower or p > upper, real(0.0), G)
                 p = wp.clamp(p, lower, upper)
         else:
