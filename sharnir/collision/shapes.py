@@ -64,7 +64,7 @@ class ShapePose:
     """A shape with its world pose."""
 
     kind: int
-    # index of its hull, height field or mesh; of a TRIANGLE bits of its edges, see sharnir.collision.surface.triangle
+    # index of its hull, height field or mesh; of a TRIANGLE bits of its edges, see sharnir.collision.convex.triangle
     data: int
     R: mat33  # its axes in the world
     x: vec3  # its origin in the world, m

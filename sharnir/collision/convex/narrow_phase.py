@@ -173,7 +173,7 @@ def collide_convex(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
     """Append the contacts of convex shapes A and B that are less than the margin apart, at most four; returns their
     number.
 
-    Normals point from A to B. TRIANGLE shapes: see sharnir.collision.surface.triangle. Without contacts, contact n
+    Normals point from A to B. TRIANGLE shapes: see sharnir.collision.convex.triangle. Without contacts, contact n
     holds a separating direction, see `_collide_solids`.
     """
     is_swapped = _shape_rank_of(B.kind) < _shape_rank_of(A.kind)

@@ -6,8 +6,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.momenta import whitened_momentum
-from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.impulse.data import Context, Scratch, State
+from sharnir.impulse.data import Context, Scratch
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count, contact_velocity
 from sharnir.impulse.slots import BLOCK_ROWS
@@ -28,20 +27,18 @@ def has_restitution(work: wp.ref[Scratch], w: int):
 
 
 @wp.func
-def whiten_momenta_before(
-    tree: wp.ref[Tree], ws: wp.ref[Workspace], state: wp.ref[State], work: wp.ref[Scratch], w: int
-):
+def whiten_momenta_before(ctx: Context, w: int):
     """z_before ← whitened momenta before the forces of this step, rotors included."""
     i = int(0)
-    while i < tree.links:
-        put3(ws.C, 2 * i, w, item3(state.P, SPATIAL * i, w))
-        put3(ws.C, 2 * i + 1, w, item3(state.P, SPATIAL * i + VEC3, w))
+    while i < ctx.tree.links:
+        put3(ctx.here.C, 2 * i, w, item3(ctx.state.P, SPATIAL * i, w))
+        put3(ctx.here.C, 2 * i + 1, w, item3(ctx.state.P, SPATIAL * i + VEC3, w))
         i += 1
     d = int(0)
-    while d < tree.dof[tree.links]:
-        set_item(state.v_next, d, w, tree.armature[d] * item(state.v, d, w))
+    while d < ctx.tree.dof[ctx.tree.links]:
+        set_item(ctx.state.v_next, d, w, ctx.tree.armature[d] * item(ctx.state.v, d, w))
         d += 1
-    whitened_momentum(tree, ws, state.v_next, work.z_before, w)
+    whitened_momentum(ctx.tree, ctx.here, ctx.state.v_next, ctx.work.z_before, w)
 
 
 @wp.func

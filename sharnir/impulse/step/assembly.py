@@ -53,7 +53,7 @@ def assemble_model_rows(ctx: Context, options: RowOptions, w: int):
     assemble_scalars(ctx, options, w)
     model = ctx.layout.contact_model
     if options.at_new_poses == 0 and model.has_pairs == 1 and model.needs_velocity_before == 1:
-        whiten_momenta_before(ctx.tree, ctx.here, ctx.state, ctx.work, w)
+        whiten_momenta_before(ctx, w)
 
 
 @wp.func

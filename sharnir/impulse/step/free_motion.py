@@ -9,11 +9,10 @@ from sharnir.dynamics.aba import bias_wrench, link_inertia
 from sharnir.dynamics.forces import rotation_from_rest
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import kinematics
-from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
+from sharnir.dynamics.loop_joints import evaluate_row, loop_frames_of
 from sharnir.dynamics.momenta import whitened_velocity
-from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import MotionKind
-from sharnir.impulse.data import Context, State
+from sharnir.impulse.data import Context
 from sharnir.impulse.rows.actuators import request_actuator_forces
 from sharnir.impulse.slots import Load, PrevStep
 from sharnir.kernels.columns import get, get3, get33, item, item3, put, put3, set_item
@@ -24,7 +23,7 @@ from sharnir.kernels.types import SPATIAL, VEC3, real, vec3
 def load_momenta_after_forces(ctx: Context, h: real, w: int):
     """F ← momenta of the links after external forces have acted for h, as wrenches about the pivots (M-30)."""
     load_link_momenta(ctx, ctx.tree.gravity, real(1.0), h, w)
-    load_loop_forces(ctx.tree, ctx.here, ctx.loops, ctx.state, h, w)
+    load_loop_forces(ctx, h, w)
 
 
 @wp.func
@@ -44,29 +43,29 @@ def load_link_momenta(ctx: Context, gravity: vec3, momentum_share: real, h: real
 
 
 @wp.func
-def load_loop_forces(
-    tree: wp.ref[Tree], ws: wp.ref[Workspace], loops: wp.ref[LoopJoints], state: wp.ref[State], h: real, w: int
-):
+def load_loop_forces(ctx: Context, h: real, w: int):
     """Add h times constant efforts, control and explicit actuators of the loop joints to F."""
     k = int(0)
-    while k < loops.count:
-        kind = loops.kind[k]
-        j = loops.constraint_count[kind]
+    while k < ctx.loops.count:
+        kind = ctx.loops.kind[k]
+        j = ctx.loops.constraint_count[kind]
         while j < 6:
-            lv = loops.v_start[k] + j - loops.constraint_count[kind]
-            c = loops.dofs + lv
-            impulse = h * (loops.effort[lv] + item(state.control, c, w) + item(state.actuator_load, Load.SIZE * c, w))
+            lv = ctx.loops.v_start[k] + j - ctx.loops.constraint_count[kind]
+            c = ctx.loops.dofs + lv
+            impulse = h * (
+                ctx.loops.effort[lv] + item(ctx.state.control, c, w) + item(ctx.state.actuator_load, Load.SIZE * c, w)
+            )
             if impulse != real(0.0):
-                s = loop_frames_of(tree, ws, loops, k, w)
-                g, f, n = evaluate_row(loops, s, k, (6 * kind + j) * 3)
+                s = loop_frames_of(ctx.tree, ctx.here, ctx.loops, k, w)
+                g, f, n = evaluate_row(ctx.loops, s, k, (6 * kind + j) * 3)
                 if s.a >= 0:
-                    put3(ws.F, 2 * s.a, w, get3(ws.F, 2 * s.a, w) - f * impulse)
+                    put3(ctx.here.F, 2 * s.a, w, get3(ctx.here.F, 2 * s.a, w) - f * impulse)
                     moment = (n + wp.cross(s.ra, f)) * impulse
-                    put3(ws.F, 2 * s.a + 1, w, get3(ws.F, 2 * s.a + 1, w) - moment)
+                    put3(ctx.here.F, 2 * s.a + 1, w, get3(ctx.here.F, 2 * s.a + 1, w) - moment)
                 if s.b >= 0:
-                    put3(ws.F, 2 * s.b, w, get3(ws.F, 2 * s.b, w) + f * impulse)
+                    put3(ctx.here.F, 2 * s.b, w, get3(ctx.here.F, 2 * s.b, w) + f * impulse)
                     moment = (n + wp.cross(s.rb, f)) * impulse
-                    put3(ws.F, 2 * s.b + 1, w, get3(ws.F, 2 * s.b + 1, w) + moment)
+                    put3(ctx.here.F, 2 * s.b + 1, w, get3(ctx.here.F, 2 * s.b + 1, w) + moment)
             j += 1
         k += 1
 
@@ -138,7 +137,7 @@ def published_free_motion(ctx: Context, dt: real, w: int):
     request_actuator_forces(ctx.layout, ctx.state, dt, dt, w)
     kinematics(ctx.tree, ctx.here, ctx.state.q, ctx.state.v, w)
     load_link_momenta(ctx, vec3(), real(0.0), real(1.0), w)
-    load_loop_forces(ctx.tree, ctx.here, ctx.loops, ctx.state, real(1.0), w)
+    load_loop_forces(ctx, real(1.0), w)
     i = int(0)
     while i < ctx.tree.links:
         r, Jc = link_inertia(ctx.tree, ctx.here, i, w)

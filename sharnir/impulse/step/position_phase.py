@@ -8,7 +8,7 @@ from sharnir.dynamics.aba import outward
 from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import LoopJoints
-from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.dynamics.tree import Workspace
 from sharnir.impulse.data import Context, Iterate, Scratch, State, make_iterate
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.assembly import measure_joint_gaps
@@ -149,48 +149,41 @@ def largest_joint_gap(loops: wp.ref[LoopJoints], work: wp.ref[Scratch], w: int):
 
 
 @wp.func
-def restore_angular_momentum(
-    tree: wp.ref[Tree],
-    ws: wp.ref[Workspace],
-    trial: wp.ref[Workspace],
-    layout: wp.ref[Layout],
-    state: wp.ref[State],
-    w: int,
-):
+def restore_angular_momentum(ctx: Context, w: int):
     """Give every floating group back the angular momentum Σ dx × p that pseudo-velocities took by moving bodies by dx,
     as a rotation of the whole (M-44). Link frames are at centres of mass here, so pivots are too."""
     k = int(0)
-    while k < layout.floating_groups:
+    while k < ctx.layout.floating_groups:
         shifted = vec3()
         centre = vec3()
         mass = real(0.0)
-        n = layout.floating_group_start[k]
-        while n < layout.floating_group_start[k + 1]:
-            i = layout.floating_group_link[n]
-            x = get3(ws.O, i, w)
-            p = item3(state.P, SPATIAL * i, w)
-            shifted = shifted + wp.cross(x - get3(trial.O, i, w), p)
-            centre = centre + x * tree.mass[i]
-            mass = mass + tree.mass[i]
+        n = ctx.layout.floating_group_start[k]
+        while n < ctx.layout.floating_group_start[k + 1]:
+            i = ctx.layout.floating_group_link[n]
+            x = get3(ctx.here.O, i, w)
+            p = item3(ctx.state.P, SPATIAL * i, w)
+            shifted = shifted + wp.cross(x - get3(ctx.there.O, i, w), p)
+            centre = centre + x * ctx.tree.mass[i]
+            mass = mass + ctx.tree.mass[i]
             n += 1
         centre = centre / mass
         inertia = mat33()
-        n = layout.floating_group_start[k]
-        while n < layout.floating_group_start[k + 1]:
-            i = layout.floating_group_link[n]
-            R = get33(ws.R, i, w)
-            r = get3(ws.O, i, w) - centre
+        n = ctx.layout.floating_group_start[k]
+        while n < ctx.layout.floating_group_start[k + 1]:
+            i = ctx.layout.floating_group_link[n]
+            R = get33(ctx.here.R, i, w)
+            r = get3(ctx.here.O, i, w) - centre
             about = identity33() * wp.dot(r, r) - wp.outer(r, r)
-            inertia = inertia + R * tree.inertia[i] * wp.transpose(R) + about * tree.mass[i]
+            inertia = inertia + R * ctx.tree.inertia[i] * wp.transpose(R) + about * ctx.tree.mass[i]
             n += 1
         turn = wp.inverse(inertia) * (-shifted)
-        n = layout.floating_group_start[k]
-        while n < layout.floating_group_start[k + 1]:
-            i = layout.floating_group_link[n]
-            R = get33(ws.R, i, w)
-            p = wp.cross(turn, get3(ws.O, i, w) - centre) * tree.mass[i]
-            L = R * (tree.inertia[i] * (wp.transpose(R) * turn))
-            set_item3(state.P, SPATIAL * i, w, item3(state.P, SPATIAL * i, w) + p)
-            set_item3(state.P, SPATIAL * i + VEC3, w, item3(state.P, SPATIAL * i + VEC3, w) + L)
+        n = ctx.layout.floating_group_start[k]
+        while n < ctx.layout.floating_group_start[k + 1]:
+            i = ctx.layout.floating_group_link[n]
+            R = get33(ctx.here.R, i, w)
+            p = wp.cross(turn, get3(ctx.here.O, i, w) - centre) * ctx.tree.mass[i]
+            L = R * (ctx.tree.inertia[i] * (wp.transpose(R) * turn))
+            set_item3(ctx.state.P, SPATIAL * i, w, item3(ctx.state.P, SPATIAL * i, w) + p)
+            set_item3(ctx.state.P, SPATIAL * i + VEC3, w, item3(ctx.state.P, SPATIAL * i + VEC3, w) + L)
             n += 1
         k += 1

@@ -61,7 +61,7 @@ def published_step(ctx: Context, end: wp.float64, w: int):
     if positions_moved == 1:
         run_split_impulses(ctx, dt, end, w)
         advance_with_correction(ctx, 0, dt, w)
-        restore_angular_momentum(ctx.tree, ctx.here, ctx.there, ctx.layout, ctx.state, w)
+        restore_angular_momentum(ctx, w)
     else:
         copy(ctx.work.joint_gap_trial, ctx.work.joint_gap_next, 6 * ctx.layout.joints, w)
     commit_positions(ctx, positions_moved, w)

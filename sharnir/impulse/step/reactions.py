@@ -11,9 +11,9 @@ import warp as wp
 from sharnir.dynamics.forces import pivot_of, spring_end_position
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import evaluate_row, loop_frames_of
-from sharnir.dynamics.tree import Tree, Workspace
+from sharnir.dynamics.tree import Workspace
 from sharnir.enums import ScalarSource
-from sharnir.impulse.data import Context, Scratch, State, StepContext
+from sharnir.impulse.data import Context, Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import COMPLIANT_ROW, FRICTION_ROW, MOTOR_ROW, SCALAR_IMPULSES
 from sharnir.impulse.rows.belts import find_belt_motion
@@ -131,51 +131,42 @@ def subtract_loop_impulses(ctx: Context, h: real, loop_wrench: array2, w: int):
 
 
 @wp.func
-def subtract_spring_impulses(
-    tree: wp.ref[Tree], ws: wp.ref[Workspace], layout: wp.ref[Layout], work: wp.ref[Scratch], w: int
-):
+def subtract_spring_impulses(ctx: Context, w: int):
     """Subtract the impulses of springs between points."""
     l = int(0)
-    while l < layout.scalars:
-        if layout.scalar_source_kind[l] == ScalarSource.SPRING:
-            s = layout.scalar_source[2 * l]
-            a = tree.spring_link[2 * s]
-            b = tree.spring_link[2 * s + 1]
-            xa = spring_end_position(tree, ws, 2 * s, w)
-            xb = spring_end_position(tree, ws, 2 * s + 1, w)
-            f = wp.normalize(xb - xa) * scalar_impulse_of(layout, work, l, w)
-            subtract_impulse(ws, a, xa - pivot_of(tree, ws, a, w), -f, vec3(), w)
-            subtract_impulse(ws, b, xb - pivot_of(tree, ws, b, w), f, vec3(), w)
+    while l < ctx.layout.scalars:
+        if ctx.layout.scalar_source_kind[l] == ScalarSource.SPRING:
+            s = ctx.layout.scalar_source[2 * l]
+            a = ctx.tree.spring_link[2 * s]
+            b = ctx.tree.spring_link[2 * s + 1]
+            xa = spring_end_position(ctx.tree, ctx.here, 2 * s, w)
+            xb = spring_end_position(ctx.tree, ctx.here, 2 * s + 1, w)
+            f = wp.normalize(xb - xa) * scalar_impulse_of(ctx.layout, ctx.work, l, w)
+            subtract_impulse(ctx.here, a, xa - pivot_of(ctx.tree, ctx.here, a, w), -f, vec3(), w)
+            subtract_impulse(ctx.here, b, xb - pivot_of(ctx.tree, ctx.here, b, w), f, vec3(), w)
         l += 1
 
 
 @wp.func
-def subtract_contact_impulses(
-    tree: wp.ref[Tree],
-    ws: wp.ref[Workspace],
-    layout: wp.ref[Layout],
-    state: wp.ref[State],
-    work: wp.ref[Scratch],
-    w: int,
-):
+def subtract_contact_impulses(ctx: Context, w: int):
     """Subtract the impulses of contacts, with the tension of belts."""
     c = int(0)
-    while c < contact_count(work, w):
-        f, n = contact_impulse_of(layout, state, work, c, w)
-        x = item3(state.contacts.point, VEC3 * c, w)
-        normal = item3(state.contacts.normal, VEC3 * c, w)
+    while c < contact_count(ctx.work, w):
+        f, n = contact_impulse_of(ctx.layout, ctx.state, ctx.work, c, w)
+        x = item3(ctx.state.contacts.point, VEC3 * c, w)
+        normal = item3(ctx.state.contacts.normal, VEC3 * c, w)
         side = int(0)
         while side < 2:
-            shape = item_int(state.contacts.shape, 2 * c + side, w)
-            link = layout.contact_model.geo.link[shape]
+            shape = item_int(ctx.state.contacts.shape, 2 * c + side, w)
+            link = ctx.layout.contact_model.geo.link[shape]
             sign = wp.where(side == 0, real(-1.0), real(1.0))
-            belt = find_belt_motion(ws, layout, shape, normal * -sign, w)
+            belt = find_belt_motion(ctx.here, ctx.layout, shape, normal * -sign, w)
             torque = n * sign
             if belt.sprocket >= 0:
                 belt_torque = belt.axis * (sign * wp.dot(f, belt.way))
                 torque = torque - belt_torque
-                subtract_impulse(ws, belt.sprocket, vec3(), vec3(), belt_torque, w)
-            subtract_impulse(ws, link, x - pivot_of(tree, ws, link, w), f * sign, torque, w)
+                subtract_impulse(ctx.here, belt.sprocket, vec3(), vec3(), belt_torque, w)
+            subtract_impulse(ctx.here, link, x - pivot_of(ctx.tree, ctx.here, link, w), f * sign, torque, w)
             side += 1
         c += 1
 
@@ -193,8 +184,8 @@ def compute_wrenches(ctx: Context, wrench: array2, loop_wrench: array2, w: int):
         put3(ctx.here.p, 2 * i + 1, w, get3(ctx.here.C, 2 * i + 1, w) + wp.cross(r, p) - get3(ctx.here.F, 2 * i + 1, w))
         i += 1
     subtract_loop_impulses(ctx, h, loop_wrench, w)
-    subtract_spring_impulses(ctx.tree, ctx.here, ctx.layout, ctx.work, w)
-    subtract_contact_impulses(ctx.tree, ctx.here, ctx.layout, ctx.state, ctx.work, w)
+    subtract_spring_impulses(ctx, w)
+    subtract_contact_impulses(ctx, w)
     i = ctx.tree.links - 1
     while i >= 0:
         lam = ctx.tree.parent[i]

@@ -140,7 +140,7 @@ def store_velocities(ctx: Context, end: wp.float64, w: int):
         n = get_int(ctx.work.status, Status.CORRECTION, w)
         if n == 0:
             if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, ReportItem.FALLBACK_USED, w) == real(0.0):
-                store_exact_momenta(ctx.tree, ctx.here, ctx.layout, ctx.state, ctx.work, w)
+                store_exact_momenta(ctx, w)
             commit_velocities(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, 1, w)
         put_int(ctx.work.status, Status.HAS_POSITION_ERROR, w, has_position_error(ctx, n, dt, w))
 
@@ -185,7 +185,7 @@ def end_step(ctx: Context, end: wp.float64, w: int):
     set_item(ctx.state.report, ReportItem.CORRECTION_COUNT, w, real(get_int(ctx.work.status, Status.CORRECTION, w)))
     positions_moved = get_int(ctx.work.status, Status.POSITIONS_MOVED, w)
     if positions_moved == 1:
-        restore_angular_momentum(ctx.tree, ctx.here, ctx.there, ctx.layout, ctx.state, w)
+        restore_angular_momentum(ctx, w)
     commit_positions(ctx, positions_moved, w)
 
 

@@ -11,7 +11,6 @@ import warp as wp
 
 from sharnir.dynamics.aba import outward
 from sharnir.dynamics.momenta import add_tangent_momenta, tangent_momenta
-from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BOUND
@@ -162,11 +161,11 @@ def evaluate_motion(ctx: Context, end: wp.float64, w: int):
     if phase != Phase.DONE:
         dt = ctx.state.settings[Setting.DT, 0]
         if phase == Phase.FINAL_LINEAR:
-            split_last_change(ctx.layout, ctx.here, ctx.state, ctx.work, w)
+            split_last_change(ctx, w)
         if phase != Phase.END_POSE:
             outward(ctx.tree, ctx.here, ctx.state.v_next, w)
         if phase == Phase.FINAL_LINEAR:
-            apply_last_change(ctx.tree, ctx.here, ctx.layout, ctx.state, ctx.work, w)
+            apply_last_change(ctx, w)
         elif phase == Phase.LINEARISED:
             tangent_momenta(ctx.tree, ctx.here, w)
         if phase == Phase.FINAL_LINEAR or phase == Phase.LINEARISED:
@@ -259,61 +258,45 @@ def add_residual(work: wp.ref[Scratch], z: array2, n: int, w: int):
 
 
 @wp.func
-def split_last_change(
-    layout: wp.ref[Layout], ws: wp.ref[Workspace], state: wp.ref[State], work: wp.ref[Scratch], w: int
-):
+def split_last_change(ctx: Context, w: int):
     """Before the outward pass of the final linear correction: z ← its last change, z_last ← z (in z_residual), tau ←
     velocities before it."""
     d = int(0)
-    while d < layout.dofs:
-        z = get(ws.z, d, w)
-        put(ws.z, d, w, z - get(work.z_residual, d, w))
-        put(work.z_residual, d, w, z)
-        set_item(state.tau, d, w, item(state.v_next, d, w))
+    while d < ctx.layout.dofs:
+        z = get(ctx.here.z, d, w)
+        put(ctx.here.z, d, w, z - get(ctx.work.z_residual, d, w))
+        put(ctx.work.z_residual, d, w, z)
+        set_item(ctx.state.tau, d, w, item(ctx.state.v_next, d, w))
         d += 1
 
 
 @wp.func
-def apply_last_change(
-    tree: wp.ref[Tree],
-    ws: wp.ref[Workspace],
-    layout: wp.ref[Layout],
-    state: wp.ref[State],
-    work: wp.ref[Scratch],
-    w: int,
-):
+def apply_last_change(ctx: Context, w: int):
     """After it: velocities and momenta follow the last change of z linearly; the second-order remainder is negligible
     there."""
     d = int(0)
-    while d < layout.dofs:
-        set_item(state.v_next, d, w, item(state.v_next, d, w) + item(state.tau, d, w))
-        put(ws.z, d, w, get(work.z_residual, d, w))
-        put(work.z_residual, d, w, real(0.0))
+    while d < ctx.layout.dofs:
+        set_item(ctx.state.v_next, d, w, item(ctx.state.v_next, d, w) + item(ctx.state.tau, d, w))
+        put(ctx.here.z, d, w, get(ctx.work.z_residual, d, w))
+        put(ctx.work.z_residual, d, w, real(0.0))
         d += 1
-    add_tangent_momenta(tree, ws, w)
-    store_chord(layout, state, work, real(0.0), w)
+    add_tangent_momenta(ctx.tree, ctx.here, w)
+    store_chord(ctx.layout, ctx.state, ctx.work, real(0.0), w)
 
 
 @wp.func
-def store_exact_momenta(
-    tree: wp.ref[Tree],
-    ws: wp.ref[Workspace],
-    layout: wp.ref[Layout],
-    state: wp.ref[State],
-    work: wp.ref[Scratch],
-    w: int,
-):
+def store_exact_momenta(ctx: Context, w: int):
     """C ← P⁺ + Σ Jᵀp for free bodies: their momentum is exact whatever residual the iteration left."""
-    n = layout.dofs
-    copy(ws.z, work.z_residual, n, w)
+    n = ctx.layout.dofs
+    copy(ctx.here.z, ctx.work.z_residual, n, w)
     d = int(0)
     while d < n:
-        put(ws.z, d, w, get(work.z_momentum, d, w) + get(ws.z, d, w) - get(work.z_base, d, w))
-        set_item(state.residual_carry, d, w, real(0.0))
+        put(ctx.here.z, d, w, get(ctx.work.z_momentum, d, w) + get(ctx.here.z, d, w) - get(ctx.work.z_base, d, w))
+        set_item(ctx.state.residual_carry, d, w, real(0.0))
         d += 1
-    outward(tree, ws, state.tau, w)
-    tangent_momenta(tree, ws, w)
-    copy(work.z_residual, ws.z, n, w)
+    outward(ctx.tree, ctx.here, ctx.state.tau, w)
+    tangent_momenta(ctx.tree, ctx.here, w)
+    copy(ctx.work.z_residual, ctx.here.z, n, w)
 
 
 @wp.func
