@@ -125,7 +125,7 @@ class JointView:
         lines = self._simulation.impulses.scalars
         if act == BOUND_ROW and self._simulation.inner.coordinate_positions[c] < 0:
             for l, row in enumerate(lines.rows):
-                if row["kind"] == ScalarSource.BALL_ANGLE and row["of"][0] <= c == row["of"][0] + row["of"][1] % 3:
+                if row["kind"] == ScalarSource.BALL_ANGLE and row["source"][0] <= c == row["source"][0] + row["source"][1] % 3:
                     return l
             return None
         return lines.scalar_of_coordinate.get(c)
