@@ -18,9 +18,11 @@ import warp as wp
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from sharnir.enums import ScalarSource
 from sharnir.impulse.allocate import allocate_scratch, allocate_state
 from sharnir.impulse.data import StepContext
 from sharnir.impulse.layout.bilateral import lay_out_bilateral
+from sharnir.impulse.layout.scalar_layout import ScalarRow
 from sharnir.impulse.row_kinds import BOUND, CONTACT_IMPULSES, FRICTION, SCALAR_IMPULSES
 from sharnir.impulse.slots import JOINT_ROWS, ContactMass, Half, Setting
 from sharnir.kernels.types import np_real, real
@@ -106,7 +108,7 @@ class Rows:
         self.equalities = list(equalities)
         self.rows = [self._lay_out_scalar(entries, kinds) for entries, kinds in scalars]
         for l in equalities:
-            self.rows[l]["lower"] = self.rows[l]["upper"] = 0.0
+            self.rows[l].lower = self.rows[l].upper = 0.0
         self.ctx = StepContext()
         self._lay_out()
         self.model = self._model()
@@ -128,9 +130,11 @@ class Rows:
         self.size += size
         return start
 
-    def _lay_out_scalar(self, entries: Sequence[int], kinds: int) -> dict[str, Any]:
-        return {"entries": list(entries), "row_kinds": kinds, "lower": -np.inf, "upper": np.inf, "motor": 0,
-                "first": self.append_index(list(entries)), "start": self.reserve_W(len(entries))}  # fmt: skip
+    def _lay_out_scalar(self, entries: Sequence[int], kinds: int) -> ScalarRow:
+        return ScalarRow(
+            source_kind=ScalarSource.TREE_DOF, entries=list(entries), row_kinds=kinds, motor=0,
+            index_start=self.append_index(list(entries)), W_start=self.reserve_W(len(entries)),
+        )  # fmt: skip
 
     def tree_entries(self, tree: int) -> list[int]:
         """Coordinates of a tree, from its tip to its root; none of the world."""
@@ -160,9 +164,9 @@ class Rows:
         roots = np.repeat(np.arange(len(self.trees)), self.trees)
         at |= {
             "joint_row_length": [len(e) for e in entries], "joint_scalar_start": [0] * (len(entries) + 1),
-            "scalar_index_start": [r["first"] for r in self.rows], "scalar_W_start": [r["start"] for r in self.rows],
-            "scalar_row_length": [len(r["entries"]) for r in self.rows],
-            "scalar_row_kinds": [r["row_kinds"] for r in self.rows],
+            "scalar_index_start": [r.index_start for r in self.rows], "scalar_W_start": [r.W_start for r in self.rows],
+            "scalar_row_length": [len(r.entries) for r in self.rows],
+            "scalar_row_kinds": [r.row_kinds for r in self.rows],
             "link_root": np.arange(len(self.trees)), "dof_root": roots, "tree_first_dof": self.first_of_tree,
             "tree_dof_count": self.trees, **bound,
         }  # fmt: skip
@@ -187,8 +191,8 @@ class Rows:
         for name, value in at.items():
             setattr(layout, name, integers(value, device))
         layout.index, layout.bilateral_free_K = integers(self.index, device), numbers(free_K, device)
-        layout.scalar_lower = numbers([r["lower"] for r in self.rows], device)
-        layout.scalar_upper = numbers([r["upper"] for r in self.rows], device)
+        layout.scalar_lower = numbers([r.lower for r in self.rows], device)
+        layout.scalar_upper = numbers([r.upper for r in self.rows], device)
 
     def _fill(self) -> None:
         """Random entries of all rows, blocks of contacts, modest friction, zero targets."""
@@ -231,7 +235,7 @@ class Rows:
 
     def scalar(self, l: int, world: int = 0) -> np.ndarray:
         """Scalar row l [nv]."""
-        return self._dense(self.rows[l]["start"], self.rows[l]["entries"], world)
+        return self._dense(self.rows[l].W_start, self.rows[l].entries, world)
 
     def contact(self, c: int, world: int = 0) -> np.ndarray:
         """Rows of contact c [3 or 6, nv]: the halves of both bodies together."""

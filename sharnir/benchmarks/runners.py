@@ -18,7 +18,7 @@ from sharnir.model.model import Model, Reals
 from sharnir.simulation.simulation import Simulation
 from sharnir.simulation.step_report import evaluate_reports
 
-BEARS = 1e-3  # of the mean force of the points that touch: less bears nothing
+LOADED = 1e-3  # of the mean force of the points that touch: with less a point carries no load
 
 
 def place(sim: Simulation, q: Reals) -> None:
@@ -48,7 +48,7 @@ class Runner:
         self.contacts: list[float] = []  # at the end of every chunk, or their mean
         self.sunk = 0.0  # m, the deepest overlap at the end of a chunk
         self.creep = self.jitter = np.nan  # m/s, the fastest body: mean of a second, and of a single step
-        self.slip = self.slip_most = np.nan  # m/s, by which points that bear slide: 99 of 100 of them, and all
+        self.slip = self.slip_most = np.nan  # m/s, by which loaded points slide: 99 of 100 of them, and all
 
     def place(self, q: Reals) -> None:
         """Start anew at rest at positions q [nq] of the scene's model."""
@@ -93,7 +93,7 @@ class Runner:
         self.creep = _farthest(end - start)
         self.jitter = _farthest(self.positions() - end) / self.dt
         along = speed - normal * np.sum(normal * speed, axis=1, keepdims=True)
-        slips = np.linalg.norm(along[force > BEARS * force.mean()], axis=1)
+        slips = np.linalg.norm(along[force > LOADED * force.mean()], axis=1)
         self.slip, self.slip_most = (float(x) for x in np.percentile(slips, (99, 100))) if len(slips) else (0.0, 0.0)
 
 

@@ -235,7 +235,7 @@ def doctor() -> None:
     import warp as wp
 
     import sharnir
-    from sharnir.kernels import types as maths
+    from sharnir.kernels.types import CPU_FLAGS
 
     table = Table("what", "found")
     table.add_row("sharnir", sharnir.__version__)
@@ -255,5 +255,5 @@ def doctor() -> None:
     cache = Path(wp.config.kernel_cache_dir)
     ours = list(cache.glob("wp_sharnir*")) if cache.is_dir() else []
     table.add_row("kernel cache", f"{cache} ({len(ours)} compiled modules of sharnir)")
-    table.add_row("compiler flags", maths.CPU_FLAGS)
+    table.add_row("compiler flags", CPU_FLAGS)
     out.print(table)

@@ -39,8 +39,8 @@ class CollisionFilter:
         link, group, mask = self.link, self._group, self._mask
         may = (link != link[a]) & ((group[a] & mask) != 0) & ((group & mask[a]) != 0)
         may &= ~np.isin(link, self._excluded.get(int(link[a]), ()))
-        told = slice(self._pair_start[a], self._pair_start[a + 1])
-        may[self._pair_other[told]] = self._pair_touch[told]
+        explicit = slice(self._pair_start[a], self._pair_start[a + 1])
+        may[self._pair_other[explicit]] = self._pair_touch[explicit]
         return may
 
     def any(self) -> bool:

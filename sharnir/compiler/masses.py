@@ -74,11 +74,12 @@ def primitive_properties(kind: int, size: Array) -> tuple[float, Array]:
     across, along = tube * (3 * r * r + length * length) / 12, tube * r * r / 2
     if kind == ShapeKind.CYLINDER:
         return tube, np.array([across, across, along])
-    # two half-balls whose centres of mass lie 3/8 r beyond the ends
-    balls = 4 / 3 * np.pi * r**3
-    across += balls * (0.4 * r * r + length * length / 4 + 3 / 8 * length * r)
-    along += balls * 0.4 * r * r
-    return tube + balls, np.array([across, across, along])
+    if kind == ShapeKind.CAPSULE:  # two half-balls whose centres of mass lie 3/8 r beyond the ends
+        balls = 4 / 3 * np.pi * r**3
+        across += balls * (0.4 * r * r + length * length / 4 + 3 / 8 * length * r)
+        along += balls * 0.4 * r * r
+        return tube + balls, np.array([across, across, along])
+    raise fail("shape", "its volume and inertia are not known", ShapeKind(kind).name, "SPHERE, BOX, CYLINDER, CAPSULE")
 
 
 def sum_shapes(element: str, shapes: Sequence[Shape]) -> MassProperties:

@@ -142,7 +142,7 @@ class Driven(NamedTuple):
     def rates(self, sim: Simulation) -> Reals:
         """m/s or rad/s."""
         sim.seen("v")
-        return self._of_both(sim, sim.impulses.seen["v"], sim.impulses.seen["loop_v"])[self.coordinates]
+        return self._of_both(sim, sim.impulses.observations["v"], sim.impulses.observations["loop_v"])[self.coordinates]
 
     def forces(self, sim: Simulation) -> Reals:
         """N or N m on the coordinates in the last step."""

@@ -11,6 +11,7 @@ from sharnir.drawing.meshes import ball_mesh, box_mesh, capsule_mesh, cylinder_m
 from sharnir.drawing.pieces import Piece, Poses, extent, pieces
 from sharnir.drawing.visuals import seen_pieces, shown_by_visuals
 from sharnir.enums import ShapeKind
+from sharnir.errors import fail
 from sharnir.model.model import Ints, Model
 from sharnir.rotations import Array, matrix_to_quat
 
@@ -86,7 +87,11 @@ def form_of(piece: Piece) -> tuple[Any, Array]:
         return ShapeKind.SPHERE, np.full(3, radius)
     if piece.kind == ShapeKind.CYLINDER:
         return ShapeKind.CYLINDER, np.array([radius, radius, length])
-    return (ShapeKind.CAPSULE, round(length / radius, DIGITS)), np.full(3, radius)
+    if piece.kind == ShapeKind.CAPSULE:
+        return (ShapeKind.CAPSULE, round(length / radius, DIGITS)), np.full(3, radius)
+    raise fail(
+        "drawing", "the shape has no form", ShapeKind(piece.kind).name, "SPHERE, BOX, CYLINDER, CAPSULE, a surface"
+    )
 
 
 def batch(members: list[tuple[Piece, Array]]) -> Batch:

@@ -115,7 +115,7 @@ def inward(tree: wp.ref[Tree], ws: wp.ref[Workspace], tau: array2, loaded: int, 
     while i >= 0:
         if is_carried == 0:
             articulated = ArticulatedBody()
-        if tree.gathers[i] == 1:
+        if tree.has_branches[i] == 1:
             articulated = add_children(articulated, ws, i, w)
         r, Jc = link_inertia(tree, ws, i, w)
         articulated = add_rigid_inertia(articulated, tree.mass[i], r, Jc)
@@ -130,7 +130,7 @@ def inward(tree: wp.ref[Tree], ws: wp.ref[Workspace], tau: array2, loaded: int, 
         while d >= first:
             articulated = eliminate_coordinate(articulated, tree, ws, tau, d, w)
             d -= 1
-        handoff = tree.hand[i]
+        handoff = tree.inertia_handoff[i]
         is_carried = 0
         if handoff == InertiaHandoff.CARRY:
             is_carried = 1

@@ -106,7 +106,7 @@ def damping_implicitness(c: real, D: real) -> real:
             for (int k = 0; k < 3; ++k) M[k] = H[k] = T[k] = J[k] = none;
             f = t = none;
         }
-        if (tree.gathers.data[i]) take(i);
+        if (tree.has_branches.data[i]) take(i);
         const REAL* R = ws.R.data + 9*i*n + w;
         const REAL* x = (const REAL*)(tree.com.data + i);
         const REAL* A = (const REAL*)(tree.inertia.data + i);
@@ -152,17 +152,17 @@ def damping_implicitness(c: real, D: real) -> real:
             REAL D = SU + E[0], u = impulse[d*n] - sum(Sv*f + Sw*t);
             const REAL c = ws.hc.data[d*n + w], k = ws.hk.data[d*n + w] / 4;
             if (k > 0) {
-                const REAL lean = SPRING_LEAN;
-                D = (D + k) + lean*(3*k);
-                E[0] += k + lean*(3*k);
-                u += (1 - lean)/4 * ws.hb.data[d*n + w] * rate[d*n];
+                const REAL implicitness = SPRING_IMPLICITNESS;
+                D = (D + k) + implicitness*(3*k);
+                E[0] += k + implicitness*(3*k);
+                u += (1 - implicitness)/4 * ws.hb.data[d*n + w] * rate[d*n];
             }
             // 1/(D + θ c): the pass does not wait for θ
             const REAL iD = (c > 0 ? D + D + c : (REAL)1) / (c > 0 ? (D + D)*(D + c) + c*c : D);
             if (c > 0) {
-                const REAL share = DAMPING_SHARE;
-                E[0] += share*c;
-                u -= (1 - share)*c * rate[d*n];
+                const REAL theta = DAMPING_IMPLICITNESS;
+                E[0] += theta*c;
+                u -= (1 - theta)*c * rate[d*n];
             }
             const column Kv = Uv*iD, Kw = Uw*iD;
             for (int j = 0; j < 3; ++j) {
@@ -183,19 +183,19 @@ def damping_implicitness(c: real, D: real) -> real:
             Uv = Wv - Uv*K;
             Uw = Ww - Uw*K;
         }
-        const int hand = tree.hand.data[i];
-        carried = hand == CARRY;
-        if (carried || hand == DROP) continue;
+        const int handoff = tree.inertia_handoff.data[i];
+        carried = handoff == CARRY;
+        if (carried || handoff == DROP) continue;
         const long long up = tree.parent.data[i];
-        if (hand == ADD) take(up);
+        if (handoff == ADD) take(up);
         put6(ws.M.data + 6*up*n + w, M);
         put6(ws.J.data + 6*up*n + w, J);
         for (int k = 0; k < 3; ++k) put(ws.H.data + (9*up + 3*k)*n + w, row(k));
         put(ws.p.data + 6*up*n + w, f);
         put(ws.p.data + (6*up + 3)*n + w, t);
     }
-""".replace("SPRING_LEAN", SPRING_IMPLICITNESS_NATIVE)
-    .replace("DAMPING_SHARE", DAMPING_IMPLICITNESS_NATIVE)
+""".replace("SPRING_IMPLICITNESS", SPRING_IMPLICITNESS_NATIVE)
+    .replace("DAMPING_IMPLICITNESS", DAMPING_IMPLICITNESS_NATIVE)
     .replace("CARRY", str(InertiaHandoff.CARRY))
     .replace("DROP", str(InertiaHandoff.DROP))
     .replace("ADD", str(InertiaHandoff.ADD))

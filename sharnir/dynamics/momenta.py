@@ -212,7 +212,7 @@ def tangent_momenta(tree: wp.ref[Tree], ws: wp.ref[Workspace], w: int):
             for (int k = 0; k < 6; ++k) p[k] = 0;
             y = 0;
         }
-        if (tree.gathers.data[i])
+        if (tree.has_branches.data[i])
             for (int k = 0; k < 6; ++k) p[k] += ws.p.data[(long long)(6*i + k)*n + w];
         const REAL* C = ws.C.data + (long long)(6*i)*n + w;
         const REAL* r = ws.com.data + (long long)(3*i)*n + w;
@@ -232,11 +232,11 @@ def tangent_momenta(tree: wp.ref[Tree], ws: wp.ref[Workspace], w: int):
             y = (impulse[d*n] + along)*rsD - share*rsD*y;
             z.data[d*n + w] = y;
         }
-        const int hand = tree.hand.data[i];
-        carried = hand == CARRY;
-        if (carried || hand == DROP) continue;
+        const int handoff = tree.inertia_handoff.data[i];
+        carried = handoff == CARRY;
+        if (carried || handoff == DROP) continue;
         REAL* to = ws.p.data + (long long)(6*tree.parent.data[i])*n + w;
-        for (int k = 0; k < 6; ++k) to[k*n] = p[k] - u[k]*y + (hand == ADD ? to[k*n] : (REAL)0);
+        for (int k = 0; k < 6; ++k) to[k*n] = p[k] - u[k]*y + (handoff == ADD ? to[k*n] : (REAL)0);
     }
 """.replace("CARRY", str(InertiaHandoff.CARRY))
     .replace("DROP", str(InertiaHandoff.DROP))

@@ -33,8 +33,8 @@ class Tree:
     root: ints  # [link] number of the tree the link belongs to
     dof: ints  # [link + 1] first velocity coordinate
     part: ints  # [link + 1] first elementary motion
-    hand: ints  # [link] InertiaHandoff
-    gathers: ints  # [link] 1 if children other than the next link exist
+    inertia_handoff: ints  # [link] InertiaHandoff
+    has_branches: ints  # [link] 1 if children other than the next link exist
     kind: ints  # [part] MotionKind
     part_q: ints  # [part] first position coordinate
     part_v: ints  # [part] first velocity coordinate
@@ -168,8 +168,8 @@ def upload_tree(model: Model, device: str) -> Tree:
     tree.gravity = vec3(*model.gravity)
     integers = {
         "parent": model.parent, "root": model.tree, "dof": model.dof_start, "part": model.part_start,
-        "hand": model.hand, "gathers": model.gathers, "kind": model.part_kind, "part_q": model.part_q,
-        "part_v": model.part_v, "spring_link": model.spring_link.reshape(-1),
+        "inertia_handoff": model.hand, "has_branches": model.gathers, "kind": model.part_kind,
+        "part_q": model.part_q, "part_v": model.part_v, "spring_link": model.spring_link.reshape(-1),
     }  # fmt: skip
     for name, values in integers.items():
         setattr(tree, name, wp.array(values.astype(np.int32), dtype=int, device=device))

@@ -96,16 +96,16 @@ class ImpulseEngine:
         self._context.state, self._context.work = self.state, self._work
         self._steps = wp.zeros(1, dtype=int, device="cpu")
         self._steps_view = self._steps.numpy()
-        self._turn_view = np.zeros(1) if self._on_gpu else self.state.launch_step.numpy()
+        self._launch_step_view = np.zeros(1) if self._on_gpu else self.state.launch_step.numpy()
         self._detects = self.layout.max_contacts > 0 and self.layout.detects_contacts == 0  # by a kernel of its own
         self._graphs = Graphs(device)
         self._settings = np.zeros((len(Setting), 1), dtype=np_real)
-        self._tight: tuple[Settings, float, np.ndarray] | None = None
+        self._reaction_settings: tuple[Settings, float, np.ndarray] | None = None
         self._views: dict[int, np.ndarray] = {}
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
                  "rotation": 9 * model.nb, "velocity": 6 * model.nb, "wrench": 6 * model.nb,
                  "loop_wrench": 6 * model.loops}  # fmt: skip
-        self.seen = {n: allocate_columns(size, worlds, device) for n, size in sizes.items()}
+        self.observations = {n: allocate_columns(size, worlds, device) for n, size in sizes.items()}
 
     def host(self, array: wp.array) -> np.ndarray:
         """What numpy sees of an array of this object: on the CPU itself, found once; from a GPU a copy."""
@@ -130,26 +130,37 @@ class ImpulseEngine:
         arguments = [self._context]
         self._graphs.launch("start", initialise_kernel, self.worlds, arguments)
 
-    def set(self, settings: Settings, dt: float, like: tuple[float, ...] | None = None, tight: float = 1.0) -> None:
-        """Settings of the steps to come; like: sweeps at which a step to replay was out of time, its pseudo-sweeps and
-        corrections, which then end it instead of the clock; tight: share of the usual tolerances."""
+    def set(
+        self,
+        settings: Settings,
+        dt: float,
+        replay_limits: tuple[float, ...] | None = None,
+        tolerance_scale: float = 1.0,
+    ) -> None:
+        """Settings of the steps to come. replay_limits: sweeps at which a step to replay was out of time, its
+        pseudo-sweeps and corrections, which then end it instead of the clock; tolerance_scale: factor of the usual
+        tolerances."""
         paper = Method.PAPER_BODIES if self.layout.is_maximal else Method.PAPER_TREE
-        budget = NO_BUDGET_SECONDS if settings.budget is None or like is not None else settings.budget * BUDGET_FRACTION
+        budget = (
+            NO_BUDGET_SECONDS
+            if settings.budget is None or replay_limits is not None
+            else settings.budget * BUDGET_FRACTION
+        )
         default = settings.method == "default"
         values = {
-            Setting.DT: dt, Setting.EPSILON: settings.change(self.model, dt), Setting.ERP: settings.erp,
+            Setting.DT: dt, Setting.EPSILON: settings.compute_epsilon(self.model, dt), Setting.ERP: settings.erp,
             Setting.MAX_PASSES: settings.passes, Setting.TICK_BUDGET: budget * ticks_per_second(),
             Setting.MAX_SWEEPS: settings.max_sweeps,
             Setting.METHOD: Method.PREDICTIVE if default else paper, Setting.WARM_START: settings.warm_start,
             Setting.ACCELERATE: default and settings.accelerate,
             Setting.BILATERAL_DIRECT: default and settings.bilateral == "direct",
         }  # fmt: skip
-        values[Setting.TOL_SCALE] = tight
-        values[Setting.TOL_ACCEPT] = settings.enough(self.model, dt)
-        values[Setting.TOL_LOOSE] = settings.easy_change(self.model, dt)
+        values[Setting.TOL_SCALE] = tolerance_scale
+        values[Setting.TOL_ACCEPT] = settings.compute_accept_tolerance(self.model, dt)
+        values[Setting.TOL_LOOSE] = settings.compute_loose_tolerance(self.model, dt)
         values[Setting.MEAN_MASS] = float(self.model.mass.sum()) / max(1, self.model.nb)
-        values[Setting.WEIGH_BY_MASS] = settings.epsilon is None and default and get_precision() == "double"
-        limits = (UNLIMITED_SWEEPS,) * 3 if like is None else like
+        values[Setting.MASS_WEIGHTED_CHANGES] = settings.epsilon is None and default and get_precision() == "double"
+        limits = (UNLIMITED_SWEEPS,) * 3 if replay_limits is None else replay_limits
         values |= dict(zip(REPLAY_LIMITS, limits, strict=True))
         for place, value in values.items():
             self._settings[place, 0] = value
@@ -160,7 +171,7 @@ class ImpulseEngine:
 
     def step(self, steps: int) -> None:
         """Some steps of all worlds, at most MAX_STEPS_PER_LAUNCH."""
-        self._zero_turn()
+        self._reset_launch_step()
         if self._on_gpu:
             self._graphs.launch("pose", pose_stage, self.worlds, [self._context])
             for _ in range(steps // STEPS_PER_GRAPH):
@@ -181,7 +192,7 @@ class ImpulseEngine:
     def kernels_of_step(self) -> list[Launch | RepeatWhile]:
         """What is launched for a step, in its order, with its arguments."""
         if self._on_gpu:
-            after = self._in_turn(step_stages(self.model.loops > 0))
+            after = self._iterated_stages(step_stages(self.model.loops > 0))
             return [*self._stages([begin_stage]), *self._collide(), *after]
         predictive = self._settings[Setting.METHOD, 0] == Method.PREDICTIVE
         kernel = step_kernel if predictive else published_step_kernel
@@ -190,7 +201,7 @@ class ImpulseEngine:
     def _stages(self, kernels: list[Any]) -> list[Launch]:
         return [Launch(k, [self._context], *threads_of(k)) for k in kernels]
 
-    def _in_turn(self, stages: Stages) -> list[Launch | RepeatWhile]:
+    def _iterated_stages(self, stages: Stages) -> list[Launch | RepeatWhile]:
         again = RepeatWhile(self._stages(stages.again), self._work.any_iterating)
         return [*self._stages(stages.first), again, *self._stages(stages.last)]
 
@@ -205,11 +216,11 @@ class ImpulseEngine:
         kernel = collide_round_kernel if model.only_round else convex
         return [Launch(kernel, [*arguments, state.settings[Setting.DT : Setting.DT + 1]])]
 
-    def _zero_turn(self) -> None:
+    def _reset_launch_step(self) -> None:
         if self._on_gpu:
             self.state.launch_step.zero_()
         else:
-            self._turn_view[:] = 0
+            self._launch_step_view[:] = 0
 
     def reports(self, steps: int) -> np.ndarray:
         """[steps, REPORTS, worlds] of the last launch."""
@@ -218,31 +229,31 @@ class ImpulseEngine:
         return np.asarray(history.reshape(steps, REPORT_SIZE, self.worlds))
 
     def observe(self) -> None:
-        """Velocities, poses and energies at the present time, in `seen`."""
+        """Velocities, poses and energies at the present time, in `observations`."""
         names = ("v", "loop_v", "position", "rotation", "velocity", "energy")
-        kernels = [*self._collide(), Launch(observe_kernel, [self._context] + [self.seen[n] for n in names])]
+        kernels = [*self._collide(), Launch(observe_kernel, [self._context] + [self.observations[n] for n in names])]
         self._graphs.launch_all("observe", kernels, self.worlds)
 
-    def place(self) -> None:
-        """Poses at the present time, in `seen`."""
-        arguments = [self.tree, self._here, self.state.q, self.seen["position"], self.seen["rotation"]]
-        self._graphs.launch("places", poses_kernel, self.worlds, arguments)
+    def compute_poses(self) -> None:
+        """Poses at the present time, in `observations`."""
+        arguments = [self.tree, self._here, self.state.q, self.observations["position"], self.observations["rotation"]]
+        self._graphs.launch("poses", poses_kernel, self.worlds, arguments)
 
-    def react(self, settings: Settings, dt: float) -> None:
+    def compute_reactions(self, settings: Settings, dt: float) -> None:
         """Wrenches of all joints at the present time, by a step that is solved tightly and not kept. Of one world also
         momentum_rate [nb, 6] (N, and N m about the centres of mass, world axes): all forces on each link."""
         kept = self._kept()
         if settings.method != "default":  # its momenta are those of the velocities, not of a step
             self.observe()
-            self.start(self.state.q.numpy(), self.seen["v"].numpy(), self.state.loop_q.numpy())
+            self.start(self.state.q.numpy(), self.observations["v"].numpy(), self.state.loop_q.numpy())
         present = self._settings.copy()
-        self._set_tight(settings, dt)
-        arguments = [self._context, self.seen["wrench"], self.seen["loop_wrench"]]
+        self._set_reaction_settings(settings, dt)
+        arguments = [self._context, self.observations["wrench"], self.observations["loop_wrench"]]
         kernels: list[Launch | RepeatWhile] = [*self._collide(), Launch(reactions_kernel, arguments)]
         if self._on_gpu:
-            before, after = self._stages([pose_stage, begin_stage]), self._in_turn(velocity_stages())
+            before, after = self._stages([pose_stage, begin_stage]), self._iterated_stages(velocity_stages())
             kernels = [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
-        self._graphs.launch_all("react", kernels, self.worlds)
+        self._graphs.launch_all("reactions", kernels, self.worlds)
         if self.worlds == 1:
             gain = self.host(self._here.C)[:, 0] - self.host(self.state.P)[:, 0]
             self.momentum_rate = (gain / self.host(self._work.status_real)[StatusReal.FORCE_TIME, 0]).reshape(-1, 6)
@@ -250,16 +261,16 @@ class ImpulseEngine:
         self._settings[:] = present
         self._send_settings()
 
-    def _set_tight(self, settings: Settings, dt: float) -> None:
+    def _set_reaction_settings(self, settings: Settings, dt: float) -> None:
         """Settings of a step that reactions are read from; computed once for as long as they stay."""
-        if self._tight is None or self._tight[:2] != (settings, dt):
+        if self._reaction_settings is None or self._reaction_settings[:2] != (settings, dt):
             self.set(
                 replace(settings, method="default", passes=REACTION_PASSES, budget=None),
                 dt,
-                tight=REACTION_TOLERANCE_FACTOR,
+                tolerance_scale=REACTION_TOLERANCE_FACTOR,
             )
-            self._tight = (settings, dt, self._settings.copy())
-        self._settings[:] = self._tight[2]
+            self._reaction_settings = (settings, dt, self._settings.copy())
+        self._settings[:] = self._reaction_settings[2]
         self._send_settings()
 
     @cached_property

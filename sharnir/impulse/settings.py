@@ -68,24 +68,26 @@ class Settings:
             if not isinstance(getattr(self, name), bool):
                 raise fail(where, f"{name} is neither", shown(getattr(self, name)), "True or False")
 
-    def change(self, model: Model, dt: float) -> float:
-        """ε of a model at a step dt, N s."""
+    def compute_epsilon(self, model: Model, dt: float) -> float:
+        """ε of a model at a step dt: change of impulses (N s) at which sweeps have converged."""
         if self.epsilon is not None:
             return float(self.epsilon)
         return min(
-            self.enough(model, dt),
+            self.compute_accept_tolerance(model, dt),
             RELATIVE_EPSILON * HEAVIEST_MECHANISM_FACTOR * model.heaviest_mechanism * _gravity(model) * dt,
         )
 
-    def enough(self, model: Model, dt: float) -> float:
-        """Change of impulses (N s) below which sweeps go on only where they get to ε quickly."""
+    def compute_accept_tolerance(self, model: Model, dt: float) -> float:
+        """Change of impulses (N s) at which sweeps are accepted: below, they go on only where they get to ε quickly."""
         if self.epsilon is not None:
             return float(self.epsilon)
         return RELATIVE_EPSILON * float(model.mass.sum()) * _gravity(model) * dt
 
-    def easy_change(self, model: Model, dt: float) -> float:
-        """The same for passes that others will follow."""
-        return max(self.change(model, dt), RELATIVE_EPSILON_LOOSE * float(model.mass.sum()) * _gravity(model) * dt)
+    def compute_loose_tolerance(self, model: Model, dt: float) -> float:
+        """Change of impulses (N s) at which the sweeps of an outer iteration end that others will follow."""
+        return max(
+            self.compute_epsilon(model, dt), RELATIVE_EPSILON_LOOSE * float(model.mass.sum()) * _gravity(model) * dt
+        )
 
 
 def _gravity(model: Model) -> float:

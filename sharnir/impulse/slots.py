@@ -26,7 +26,7 @@ class Setting(IntEnum):
     REPLAY_CORRECTIONS = 12
     TOL_SCALE = 13  # factor of the usual tolerances
     MEAN_MASS = 14  # kg, of all bodies
-    WEIGH_BY_MASS = 15  # 1: impulse changes count the more, the lighter what they move is
+    MASS_WEIGHTED_CHANGES = 15  # 1: impulse changes of contacts are weighted (`ContactMass.CHANGE_WEIGHT`)
     TOL_ACCEPT = 16  # N s: change of impulses below which sweeps go on towards ε only while that is quick
     TOL_LOOSE = 17  # N s: change of impulses that ends the sweeps of an iteration another will follow
 
@@ -145,7 +145,7 @@ class RestitutionState(IntEnum):
     """Restitution in a step."""
 
     NONE = 0
-    SEEKING = 1  # its share is still reduced where it would add energy
+    REDUCING = 1  # its share is still reduced where it would add energy
     FIXED = 2
 
 
@@ -197,8 +197,8 @@ class ContactMass(IntEnum):
     K_NT2 = 12
     SPIN = 13
     ROLL = 14
-    CHANGE_WEIGHT = 15  # by which changes of its impulses count in the check of convergence
-    LIGHTNESS = 16  # mean body mass times K_nn
+    CHANGE_WEIGHT = 15  # factor on its impulse changes in the check of convergence: lightness, 1 to MAX_MASS_WEIGHT
+    LIGHTNESS = 16  # mean body mass over the contact's effective mass: mean mass times K_nn
     SIZE = 17
 
 

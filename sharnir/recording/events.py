@@ -33,10 +33,10 @@ class Watch:
         """What changed in a step that ended at t. p: impulses; contacts: arrays of a capture; over: its budget."""
         codes = contacts["prev_contact_keys"][ContactKey.PAIR :: ContactKey.SIZE]
         impulses = contacts["prev_contact_impulse"].reshape(-1, CONTACT_IMPULSES)
-        bearing = codes[impulses.any(axis=1)] if len(codes) else codes
-        if bearing.tobytes() != self._pairs:
-            self._pairs = bearing.tobytes()
-            yield from self._changes(t, "contact", self._touching, now := self._named(bearing))
+        loaded = codes[impulses.any(axis=1)] if len(codes) else codes
+        if loaded.tobytes() != self._pairs:
+            self._pairs = loaded.tobytes()
+            yield from self._changes(t, "contact", self._touching, now := self._named(loaded))
             self._touching = now
         held = p[self._limit_places] != 0 if len(self._limit_names) else self._held
         if (held != self._held).any():

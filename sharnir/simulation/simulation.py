@@ -311,18 +311,18 @@ class Simulation:
         """An array of what the present state shows, computed when it is first asked for."""
         if name in ("wrench", "loop_wrench"):
             if not self._reacted:
-                self.impulses.react(self.settings, self._dt)
+                self.impulses.compute_reactions(self.settings, self._dt)
                 check_capacity(self, self.impulses.host(self.impulses.state.contacts.count)[1])
                 self._reacted = True
         elif name in ("position", "rotation"):
             if not (self._placed or self._observed):
-                self.impulses.place()
+                self.impulses.compute_poses()
                 self._placed = True
         elif not self._observed:
             self.impulses.observe()
             check_capacity(self, self.impulses.host(self.impulses.state.contacts.count)[1])
             self._observed = True
-        return self._column(self.impulses.seen[name])
+        return self._column(self.impulses.observations[name])
 
     def _column(self, array: Any) -> Reals:
         """[items] for one world, [items, worlds] for more; a view on the CPU."""

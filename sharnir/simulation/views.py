@@ -47,21 +47,21 @@ class JointView:
 
     def __init__(self, simulation: Simulation, name: str) -> None:
         self._simulation, self.name = simulation, name
-        self._where = simulation.inner.joint(name)
+        self._joint = simulation.inner.joint(name)
         model = simulation.inner
-        first = self._where.v.start + (model.nv if self._where.closes_loop else 0)
-        self._coordinates = slice(first, first + self._where.v.stop - self._where.v.start)
+        first = self._joint.v.start + (model.nv if self._joint.closes_loop else 0)
+        self._coordinates = slice(first, first + self._joint.v.stop - self._joint.v.start)
 
     @property
     def position(self) -> Reals:
         """Coordinates q of the joint (sharnir.spec.joints), angles counted over turns."""
         state = self._simulation.impulses.state
-        return self._simulation._column(state.loop_q if self._where.closes_loop else state.q)[self._where.q]
+        return self._simulation._column(state.loop_q if self._joint.closes_loop else state.q)[self._joint.q]
 
     @property
     def velocity(self) -> Reals:
         """Rates v of the joint at the time of its position."""
-        return self._simulation.seen("loop_v" if self._where.closes_loop else "v")[self._where.v]
+        return self._simulation.seen("loop_v" if self._joint.closes_loop else "v")[self._joint.v]
 
     @property
     def control(self) -> Reals:
@@ -78,57 +78,62 @@ class JointView:
         """[6] force (N) and torque (N m, about the joint's frame) the joint exerts on its child, world axes; drives,
         limits and friction included."""
         model, k = self._simulation.inner, self._simulation.inner.joint_names.index(self.name)
-        if self._where.closes_loop:
+        if self._joint.closes_loop:
             k -= model.nb
             return self._simulation.seen("loop_wrench")[6 * k : 6 * k + 6]
         on_link = self._simulation.seen("wrench")[6 * k : 6 * k + 6]
         if model.joint_link[k, 1] == k:
             return on_link
-        return opposite_wrench(on_link, self._end(k, 1) - self._origin(k))  # the joint is crossed from child to parent
+        # the joint is crossed from child to parent
+        return opposite_wrench(on_link, self._joint_origin(k, 1) - self._link_origin(k))
 
-    def _origin(self, link: int) -> Reals:
+    def _link_origin(self, link: int) -> Reals:
         """Origin of a link's frame in the world, [3] or [3, worlds]."""
         model, sim = self._simulation.inner, self._simulation
         position = sim.seen("position")[3 * link : 3 * link + 3]
-        return position - np.tensordot(self._turn(link), model.body_pos[link], axes=([1], [0]))
+        return position - np.tensordot(self._link_axes(link), model.body_pos[link], axes=([1], [0]))
 
-    def _turn(self, link: int) -> Reals:
+    def _link_axes(self, link: int) -> Reals:
         """[3, 3] or [3, 3, worlds] axes of a link's frame in the world."""
         rows = self._simulation.seen("rotation")[9 * link : 9 * link + 9]
         body = rows.reshape(3, 3, *rows.shape[1:])
         return np.einsum("ij...,kj->ik...", body, self._simulation.inner.body_rot[link])
 
-    def _end(self, k: int, end: int) -> Reals:
+    def _joint_origin(self, k: int, side: int) -> Reals:
         """Origin of joint k's frame on its parent (0) or child (1) in the world."""
         model = self._simulation.inner
-        link, place = int(model.joint_link[k, end]), model.joint_pos[k, end]
+        link, anchor = int(model.joint_link[k, side]), model.joint_pos[k, side]
         if link < 0:
             shape = (3,) if self._simulation.worlds == 1 else (3, self._simulation.worlds)
-            return np.broadcast_to(place if len(shape) == 1 else place[:, None], shape)
-        return self._origin(link) + np.tensordot(self._turn(link), place, axes=([1], [0]))
+            return np.broadcast_to(anchor if len(shape) == 1 else anchor[:, None], shape)
+        return self._link_origin(link) + np.tensordot(self._link_axes(link), anchor, axes=([1], [0]))
 
     @property
     def limit_force(self) -> Reals:
         """Forces of its limits in the last step, by coordinate, N or N m."""
-        return self._forces(BOUND_ROW)
+        return self._row_forces(BOUND_ROW)
 
     @property
     def friction_force(self) -> Reals:
         """Forces of dry friction in the last step, by coordinate, N or N m."""
-        return self._forces(FRICTION_ROW)
+        return self._row_forces(FRICTION_ROW)
 
-    def _forces(self, act: int) -> Reals:
+    def _row_forces(self, row_kind: int) -> Reals:
+        """Forces of one row kind in the last step, by coordinate. row_kind: …_ROW of impulse.row_kinds."""
         coordinates = range(self._coordinates.start, self._coordinates.stop)
-        return np.array([scalar_force(self._simulation, self._line(c, act), act) for c in coordinates])
+        return np.array([scalar_force(self._simulation, self._scalar_row(c, row_kind), row_kind) for c in coordinates])
 
-    def _line(self, c: int, act: int) -> int | None:
-        lines = self._simulation.impulses.scalars
-        if act == BOUND_ROW and self._simulation.inner.coordinate_positions[c] < 0:
-            for l, row in enumerate(lines.rows):
-                if row["kind"] == ScalarSource.BALL_ANGLE and row["source"][0] <= c == row["source"][0] + row["source"][1] % 3:
+    def _scalar_row(self, c: int, row_kind: int) -> int | None:
+        """Number of the scalar row on which a row kind acts on coordinate c; limits of a ball joint act on rows of its
+        angles."""
+        scalars = self._simulation.impulses.scalars
+        if row_kind == BOUND_ROW and self._simulation.inner.coordinate_positions[c] < 0:
+            for l, row in enumerate(scalars.rows):
+                first, angle = row.source  # first coordinate of the ball; 3 · limit kind + axis
+                if row.source_kind == ScalarSource.BALL_ANGLE and first <= c == first + angle % 3:
                     return l
             return None
-        return lines.scalar_of_coordinate.get(c)
+        return scalars.scalar_of_coordinate.get(c)
 
 
 def scalar_force(simulation: Simulation, scalar: int | None, row_kind: int) -> Any:

@@ -48,7 +48,7 @@ def test_gears_accelerate_as_one_inertia(solver, bilateral):
     sim = sh.Simulation(scene, solver=solver, dt=dt, bilateral=bilateral)
     sim.joint("w0").control = tau
     a = tau / (0.3 + 4 * 0.05)
-    left = sim.settings.change(sim.inner, dt) / 0.05 / dt  # ε of an impulse a step, as an acceleration
+    left = sim.settings.compute_epsilon(sim.inner, dt) / 0.05 / dt  # ε of an impulse a step, as an acceleration
     for step in range(1, 301):
         sim.step()
         t = step * dt
@@ -76,7 +76,7 @@ def test_rack_and_pinion(solver, bilateral):
     dt = 0.005
     sim = sh.Simulation(scene, solver=solver, dt=dt, bilateral=bilateral)
     a = m * g * radius / (inertia + m * radius**2)
-    left = sim.settings.change(sim.inner, dt) / inertia / dt
+    left = sim.settings.compute_epsilon(sim.inner, dt) / inertia / dt
     for step in range(1, 201):
         sim.step()
         t = step * dt
@@ -97,7 +97,7 @@ def test_one_motor_drives_two_links(solver, bilateral):
     dt = 0.005
     sim = sh.Simulation(scene, solver=solver, dt=dt, bilateral=bilateral)
     assert steady(sim, 300, "j0", "j1", 1.0) <= EXACT
-    epsilon = sim.settings.change(sim.inner, dt)
+    epsilon = sim.settings.compute_epsilon(sim.inner, dt)
     np.testing.assert_allclose(position(sim, "j0"), 0.8 * 1.5, atol=1e-7 + 300 * dt * epsilon / 0.06)  # of link 0
     load = 3.0 * 9.81 * 0.2
     assert abs(sim.motor("motor").force - load * np.cos(1.2)) <= load * 0.8 * dt + 1e-4
@@ -118,7 +118,7 @@ def test_a_mimic_that_starts_off_is_pulled_in_without_energy(solver, bilateral):
         assert now >= 0.8 * error - 1e-6
         error, most = now, max(most, sum(sim.energy))
     assert error <= EXACT * 10
-    epsilon = sim.settings.change(sim.inner, 0.01)
+    epsilon = sim.settings.compute_epsilon(sim.inner, 0.01)
     assert most <= 150 * epsilon**2 / 0.05  # speeds of ε over the lesser inertia at most
     # both were moved in inverse proportion to their inertias
     np.testing.assert_allclose(0.05 * position(sim, "w1"), -0.3 * position(sim, "w0"), atol=1e-6)
@@ -136,7 +136,7 @@ def test_a_train_of_gears(solver, bilateral):
     sim = sh.Simulation(scene, solver=solver, dt=dt, bilateral=bilateral)
     sim.joint("w0").control = tau
     total = sum(inertia * r ** (2 * n) for n, inertia in enumerate(inertias))
-    left = sim.settings.change(sim.inner, dt) * sum(abs(r) ** n for n in range(5)) / total / dt
+    left = sim.settings.compute_epsilon(sim.inner, dt) * sum(abs(r) ** n for n in range(5)) / total / dt
     for step in range(1, 201):
         sim.step()
         t = step * dt
@@ -167,7 +167,7 @@ def test_a_tree_coordinate_is_coupled_to_one_that_closes_a_loop(solver, bilatera
     sim.joint("a").control = tau
     # cranks turn about their ends, the top moves along a circle of 1 m; c = a, the wheel −2 a
     total = 2 * (inertia + m * 0.25) + m * 1.0 + 4 * 0.04
-    epsilon = sim.settings.change(sim.inner, dt)
+    epsilon = sim.settings.compute_epsilon(sim.inner, dt)
     for step in range(1, 401):
         report = sim.step()
         t = step * dt

@@ -49,7 +49,7 @@ def run(sim: Any, steps: int) -> tuple[np.ndarray, np.ndarray]:
 
 def slack(sim: Any) -> float:
     """Error of a speed that ε of an impulse leaves, rad/s."""
-    return 10 * sim.settings.change(sim.inner, sim.dt) / INERTIA
+    return 10 * sim.settings.compute_epsilon(sim.inner, sim.dt) / INERTIA
 
 
 @both
@@ -153,7 +153,7 @@ def test_a_motor_works_against_friction_and_stalls_at_a_limit(solver, against, s
     dt = 0.01
     sim = sh.Simulation(scene, solver=solver, dt=dt)
     sim.step(50)
-    left = 10 * sim.settings.change(sim.inner, dt)
+    left = 10 * sim.settings.compute_epsilon(sim.inner, dt)
     assert sim.counts.capped == 0
     if against == "friction":
         np.testing.assert_allclose(sim.joint("hinge").position[0], 50 * dt * speed, atol=50 * dt * left / 1e-4)

@@ -49,11 +49,12 @@ def test_nothing_lies_loose_at_the_top_but_base_types() -> None:
     assert {f.stem for f in PACKAGE.glob("*.py")} == BASE_MODULES
 
 
-def test_contributing_names_every_package() -> None:
+def test_contributing_names_every_package_and_base_module() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
     layout = text[text.index("## Layout") : text.index("## How we work")]
     named = set(re.findall(r"sharnir/(\w+)/", layout))
     assert named == {d.name for d in PACKAGE.iterdir() if (d / "__init__.py").exists()}
+    assert set(re.findall(r"sharnir/(\w+)\.py", layout)) == BASE_MODULES
 
 
 def test_architecture_shows_the_layers_that_are_checked() -> None:

@@ -20,7 +20,7 @@ from sharnir.impulse.solve.gpu.lane_rows import (
 from sharnir.impulse.solve.gpu.pgs import load_lanes
 from sharnir.impulse.solve.gpu.split_impulse import sweep_split_impulses_registers
 from sharnir.impulse.solve.gpu.sweep import store_row_impulses, store_z_registers, sweep_registers
-from sharnir.impulse.solve.split_impulse import SLOP, PushLoop
+from sharnir.impulse.solve.split_impulse import SLOP, SplitImpulseLoop
 from sharnir.kernels.columns import LANES, LANES_BLOCK_DIM
 from sharnir.kernels.lanes import allocate_shared, put_unsynced
 from sharnir.kernels.types import DOUBLE, array2, real
@@ -66,15 +66,15 @@ def push_kernel(ctx: StepContext, compliance: real, z: array2, sweeps: int, chan
     w = wp.tid() // LANES
     x = LaneIterate()
     x.rows = assign_lane_rows(ctx.layout, ctx.work, w)
-    push = PushLoop()
-    push.dt = real(DT)
-    push.erp = real(ERP)
-    push.compliance = compliance
+    loop = SplitImpulseLoop()
+    loop.dt = real(DT)
+    loop.erp = real(ERP)
+    loop.compliance = compliance
     for _ in range(sweeps):
-        sweep_split_impulses_registers(ctx, x, push, w)
+        sweep_split_impulses_registers(ctx, x, loop, w)
     store_row_impulses(ctx, x, ctx.work.p, w)
     store_z_registers(ctx.layout, x.z, z, w)
-    put_unsynced(change, 0, w, push.worst)
+    put_unsynced(change, 0, w, loop.worst)
 
 
 def on_gpu(kernel, *arguments) -> None:

@@ -87,7 +87,8 @@ def test_dry_friction_yields_to_what_is_above_it(solver, where, kind):
     joint.control = 1.01 * 3.0
     q, _ = series(sim, joint, steps)
     t = dt * np.arange(steps + 1)
-    left = sim.settings.change(sim.inner, dt) / inertia * t / dt * t  # an error of speed that grows with the steps
+    # an error of speed that grows with the steps
+    left = sim.settings.compute_epsilon(sim.inner, dt) / inertia * t / dt * t
     assert (np.abs(q - 0.5 * 0.03 / inertia * t**2) <= 1e-12 + left).all()
     np.testing.assert_allclose(joint.friction_force, -3.0, rtol=1e-12)
 
@@ -107,7 +108,7 @@ def test_dry_friction_stops_a_flywheel_in_time(solver, where, kind):
     q, v = series(sim, sim.joint("joint"), 250)
     t = dt * np.arange(251)
     expected = np.maximum(speed - 2.0 * t, 0.0)
-    left = sim.settings.change(sim.inner, dt) / inertia * (t / dt + 1)
+    left = sim.settings.compute_epsilon(sim.inner, dt) / inertia * (t / dt + 1)
     assert (np.abs(v - expected) <= left + 2.0 * dt * (np.abs(t - 1.25) <= dt)).all()  # within a step of the stop
     assert v.min() >= -left.max()
     assert np.diff(q).min() >= -left.max() * dt

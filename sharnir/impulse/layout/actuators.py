@@ -12,7 +12,7 @@ from sharnir.impulse.row_kinds import COMPLIANT, SATURATED, SATURATION_EXCESS
 from sharnir.kernels.types import real, vec3
 
 if TYPE_CHECKING:
-    from sharnir.impulse.layout.scalar_rows import ScalarRowBuilder
+    from sharnir.impulse.layout.scalar_layout import ScalarRowBuilder
     from sharnir.model.model import Ints, Model, Reals
 
 # how an actuator's force is found: from the state at the start of a step, in the factor of the tree, or in a scalar
@@ -91,17 +91,7 @@ def add_actuator_scalars(builder: ScalarRowBuilder) -> None:
                 a, [int(m.actuator_coordinate[t]) for t in terms], terms.start, COMPLIANT | SATURATED * limited
             )
         elif treatment == ACTUATOR_IMPLICIT and limited:
-            c = int(m.actuator_coordinate[terms.start])
-            link, entries = builder.tree_dof_entries(c)
-            builder.add(
-                ScalarSource.TREE_DOF,
-                entries,
-                source=(c, 0),
-                link=link,
-                row_kinds=SATURATION_EXCESS,
-                has_position=0,
-                motor=a,
-            )
+            builder.add_saturation_excess(a, int(m.actuator_coordinate[terms.start]))
 
 
 def find_force_limits(model: Model) -> Reals:
@@ -142,9 +132,9 @@ def upload_actuators(model: Model, builder: ScalarRowBuilder, device: str) -> tu
     """Upload the actuators and the terms of their paths."""
     limits, count = find_force_limits(model), count_actuators(model)
     scalar_of = {
-        row["motor"]: l
+        row.motor: l
         for l, row in enumerate(builder.rows)
-        if row["row_kinds"] & SATURATION_EXCESS or row["kind"] == ScalarSource.ACTUATOR_PATH
+        if row.row_kinds & SATURATION_EXCESS or row.source_kind == ScalarSource.ACTUATOR_PATH
     }
     max_force = np.where(count > 1, model.drive_max_force, np.inf)
     actuators, terms = [], []

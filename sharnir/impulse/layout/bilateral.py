@@ -3,11 +3,12 @@ bodies they connect (host)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sharnir.impulse.layout.scalar_rows import ScalarRowBuilder
+from sharnir.impulse.layout.scalar_layout import ScalarRow, ScalarRowBuilder
 from sharnir.impulse.row_kinds import (
     BOUND,
     BOUND_ROW,
@@ -25,14 +26,21 @@ from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, RowForm
 if TYPE_CHECKING:
     from sharnir.model.model import Model
 
-ROW_FIELDS = {
-    "bilateral_W_start": "start",
-    "bilateral_index_start": "first",
-    "bilateral_p": "p",
-    "bilateral_kind": "row_kind",
-    "bilateral_source": "source",
-    "bilateral_free_K": "free_K",
-}
+# where rows conflict, joints take precedence
+ELIMINATED_LATER = {BOUND_ROW: 1, MOTOR_ROW: 2}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BilateralRow:
+    """A bilateral row as laid out. Its fields but `entries` are those of `Layout` with the prefix `bilateral_`."""
+
+    kind: int  # JOINT_ROW, BOUND_ROW, MOTOR_ROW or COMPLIANT_ROW
+    source: int  # row of the joint, or scalar
+    entries: list[int]  # velocity coordinates of its entries
+    index_start: int  # where these start in `index`
+    W_start: int  # where it starts in W
+    p: int  # its impulse in p
+    free_K: float  # 1/kg, |W|² a joint's row would have between free bodies; else 0
 
 
 def lay_out_bilateral(
@@ -41,59 +49,46 @@ def lay_out_bilateral(
     """Arrays of Layout for the bilateral rows, in the order of elimination, with the envelope of their factor. at:
     arrays laid out so far (joint_W_start, joint_index_start). Empty without loop joints and couplings: sweeps do as
     well then."""
-    rows: list[dict[str, Any]] = []
+    rows: list[BilateralRow] = []
     for k, entries in enumerate(joints):
         for j in range(CONSTRAINT_COUNT[model.loop_kind[k]]):
-            start = at["joint_W_start"][k] + j * len(entries)
             row = JOINT_ROWS * k + j
             rows.append(
-                {
-                    "start": start,
-                    "first": at["joint_index_start"][k],
-                    "p": row,
-                    "row_kind": JOINT_ROW,
-                    "source": row,
-                    "entries": entries,
-                    "free_K": free_body_K(model, k, j),
-                }
-            )
+                BilateralRow(
+                    kind=JOINT_ROW, source=row, entries=entries, index_start=at["joint_index_start"][k],
+                    W_start=at["joint_W_start"][k] + j * len(entries), p=row, free_K=free_body_K(model, k, j),
+                )
+            )  # fmt: skip
     scalar_p_start = 6 * model.loops
     bounded = []
-    for l, r in enumerate(builder.rows):
-        kinds = bilateral_kinds(model, r)
-        bounded.append(r["row_kinds"] & ~sum(1 << kind for kind in kinds))
+    for l, scalar in enumerate(builder.rows):
+        kinds = bilateral_kinds(model, scalar)
+        bounded.append(scalar.row_kinds & ~sum(1 << kind for kind in kinds))
         rows += [
-            {
-                "start": r["start"],
-                "first": r["first"],
-                "p": scalar_p_start + SCALAR_IMPULSES * l + kind,
-                "row_kind": kind,
-                "source": l,
-                "entries": r["entries"],
-                "free_K": 0.0,
-            }
+            BilateralRow(
+                kind=kind, source=l, entries=scalar.entries, index_start=scalar.index_start, W_start=scalar.W_start,
+                p=scalar_p_start + SCALAR_IMPULSES * l + kind, free_K=0.0,
+            )
             for kind in kinds
-        ]
-    if not rows or not model.loops + len(model.coupling_names):
-        rows, bounded = (
-            [],
-            [r["row_kinds"] for r in builder.rows],
-        )  # scalar rows alone: a sweep does as well
-    rows = [rows[b] for b in find_elimination_order([r["entries"] for r in rows])]
-    rows.sort(
-        key=lambda r: {BOUND_ROW: 1, MOTOR_ROW: 2}.get(r["row_kind"], 0)
-    )  # where they conflict, joints take precedence
-    coupled = find_coupled_rows([r["entries"] for r in rows])
+        ]  # fmt: skip
+    if not rows or not model.loops + len(model.coupling_names):  # scalar rows alone: a sweep does as well
+        rows, bounded = [], [scalar.row_kinds for scalar in builder.rows]
+    rows = [rows[b] for b in find_elimination_order([r.entries for r in rows])]
+    rows.sort(key=lambda r: ELIMINATED_LATER.get(r.kind, 0))
+    coupled = find_coupled_rows([r.entries for r in rows])
     first_column = [min([b, *coupled[b]]) for b in range(len(rows))]
-    slacks = np.cumsum([r["row_kind"] == COMPLIANT_ROW for r in rows])
+    slacks = np.cumsum([r.kind == COMPLIANT_ROW for r in rows])
     width = model.nv + (int(slacks[-1]) if rows else 0)
     sizes = [b - first_column[b] for b in range(len(rows))]
     return {
-        **{field: [r[fact] for r in rows] for field, fact in ROW_FIELDS.items()},
-        "bilateral_row_length": [len(r["entries"]) for r in rows],
-        "bilateral_slack": [
-            model.nv + slacks[b] - 1 if r["row_kind"] == COMPLIANT_ROW else -1 for b, r in enumerate(rows)
-        ],
+        "bilateral_W_start": [r.W_start for r in rows],
+        "bilateral_index_start": [r.index_start for r in rows],
+        "bilateral_p": [r.p for r in rows],
+        "bilateral_kind": [r.kind for r in rows],
+        "bilateral_source": [r.source for r in rows],
+        "bilateral_free_K": [r.free_K for r in rows],
+        "bilateral_row_length": [len(r.entries) for r in rows],
+        "bilateral_slack": [model.nv + slacks[b] - 1 if r.kind == COMPLIANT_ROW else -1 for b, r in enumerate(rows)],
         "envelope_first_column": first_column,
         "envelope_row_start": np.cumsum([0, *sizes])[:-1],
         "coupled_row_start": np.cumsum([0, *(len(n) for n in coupled)]),
@@ -132,15 +127,15 @@ def free_body_K(model: Model, k: int, j: int) -> float:
     return float(sum(1 / x for x in inertias if x > 0))
 
 
-def bilateral_kinds(model: Model, row: dict[str, Any]) -> list[int]:
+def bilateral_kinds(model: Model, row: ScalarRow) -> list[int]:
     """Row kinds of a scalar that are bilateral: equalities, motors without a force limit, compliant forces that do not
     saturate."""
     out = []
-    if row["row_kinds"] & BOUND and row["lower"] == row["upper"]:
+    if row.row_kinds & BOUND and row.lower == row.upper:
         out.append(BOUND_ROW)
-    if row["row_kinds"] & MOTOR and np.isinf(model.motor_max_force[row["motor"]]):
+    if row.row_kinds & MOTOR and np.isinf(model.motor_max_force[row.motor]):
         out.append(MOTOR_ROW)
-    if row["row_kinds"] & (COMPLIANT | SATURATED) == COMPLIANT:
+    if row.row_kinds & (COMPLIANT | SATURATED) == COMPLIANT:
         out.append(COMPLIANT_ROW)
     return out
 

@@ -23,7 +23,7 @@ from sharnir.dynamics.tree import ints
 from sharnir.enums import ScalarSource
 from sharnir.impulse.layout.actuators import ActuatorData, PathTerm, upload_actuators
 from sharnir.impulse.layout.bilateral import find_floating_groups, lay_out_bilateral
-from sharnir.impulse.layout.scalar_rows import ScalarRowBuilder, collect_scalars, relative_dofs
+from sharnir.impulse.layout.scalar_layout import ScalarRowBuilder, collect_scalars, relative_dofs
 from sharnir.impulse.row_kinds import BOUND, COMPLIANT, CONTACT_IMPULSES, SCALAR_IMPULSES
 from sharnir.kernels.lanes import MAX_LANE_DOFS
 from sharnir.kernels.types import DOUBLE, np_real, real
@@ -33,16 +33,6 @@ if TYPE_CHECKING:
 
 # numbers, of all projected contact rows: beyond, fewer contacts than max_contacts are projected
 MAX_PROJECTED_SIZE = 20_000_000
-SCALAR_INT_FIELDS = {
-    "scalar_source_kind": "kind",
-    "scalar_q": "q",
-    "scalar_link": "link",
-    "scalar_has_position": "has_position",
-    "scalar_row_kinds": "row_kinds",
-    "scalar_motor": "motor",
-    "scalar_is_summand": "is_summand",
-}
-SCALAR_REAL_FIELDS = {"scalar_lower": "lower", "scalar_upper": "upper", "scalar_friction": "friction"}
 MAX_DELASSUS_ROWS = 96  # rows of the largest dense Delassus matrix
 
 
@@ -156,14 +146,19 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
         "belt_index_start": [builder.append_index(e) for e in belts], "belt_row_length": [len(e) for e in belts],
         "joint_index_start": [builder.append_index(e) for e in joints], "joint_row_length": [len(e) for e in joints],
         "joint_W_start": [builder.reserve_W(6 * len(e)) for e in joints], "joint_scalar_start": starts,
-        "scalar_index_start": [r["first"] for r in rows], "scalar_row_length": [len(r["entries"]) for r in rows],
-        "scalar_W_start": [r["start"] for r in rows], "scalar_source": [x for r in rows for x in r["source"]],
-        "summand_map_start": [r["map"] for r in rows], "motor_mode": model.motor_mode, "link_root": roots,
+        "scalar_index_start": [r.index_start for r in rows], "scalar_row_length": [len(r.entries) for r in rows],
+        "scalar_W_start": [r.W_start for r in rows], "scalar_source": [x for r in rows for x in r.source],
+        "summand_map_start": [r.summand_map_start for r in rows], "motor_mode": model.motor_mode, "link_root": roots,
         "dof_root": np.repeat(roots, np.diff(model.dof_start)),
+        "scalar_source_kind": [r.source_kind for r in rows], "scalar_q": [r.q for r in rows],
+        "scalar_link": [r.link for r in rows], "scalar_has_position": [r.has_position for r in rows],
+        "scalar_row_kinds": [r.row_kinds for r in rows], "scalar_motor": [r.motor for r in rows],
+        "scalar_is_summand": [r.is_summand for r in rows],
     }  # fmt: skip
-    integers |= {field: [r[fact] for r in rows] for field, fact in SCALAR_INT_FIELDS.items()}
-    reals: dict[str, Any] = {field: [r[fact] for r in rows] for field, fact in SCALAR_REAL_FIELDS.items()}
-    reals["scalar_ratio"] = [x for r in rows for x in r["ratio"]]
+    reals: dict[str, Any] = {
+        "scalar_lower": [r.lower for r in rows], "scalar_upper": [r.upper for r in rows],
+        "scalar_friction": [r.friction for r in rows], "scalar_ratio": [x for r in rows for x in r.ratio],
+    }  # fmt: skip
     reals |= {name: getattr(model, name) for name in ("motor_max_force", "motor_max_speed", "motor_response")}
     integers |= lay_out_bilateral(model, builder, joints, integers)
     facts = integers.pop("facts")
@@ -181,7 +176,7 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
         setattr(out, name, wp.array(np.array(values, dtype=np_real).reshape(-1), dtype=real, device=device))
     out.actuators, out.actuator_terms = upload_actuators(model, builder, device)
     out.dofs, out.joints, out.scalars, out.links = model.nv, model.loops, len(rows), model.nb
-    out.contact_model, has_turning_friction = upload_contact_model(model, device)
+    out.contact_model, has_torsional_or_rolling_friction = upload_contact_model(model, device)
     out.max_contacts = max_contacts if out.contact_model.has_pairs == 1 else 0
     out.detects_contacts = int(
         out.contact_model.has_pairs == 1 and out.contact_model.only_round == 1 and not wp.get_device(device).is_cuda
@@ -193,7 +188,7 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
         setattr(out, name, value)
     out.scalar_projected_start = builder.reserve_W(out.z_size * out.scalars if out.bilaterals else 0)
     longest = max((len(e) for e in (*links, *belts)), default=0)
-    out.max_contact_rows = 6 if has_turning_friction else 3
+    out.max_contact_rows = 6 if has_torsional_or_rolling_friction else 3
     out.contact_W_stride = 2 * out.max_contact_rows * longest
     out.contact_W_start = builder.reserve_W(out.contact_W_stride * out.max_contacts)
     out.max_projected_contacts = (
@@ -213,10 +208,10 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
     nonlinear = [
         r
         for r in rows
-        if r["kind"] in (ScalarSource.BALL_ANGLE, ScalarSource.SPRING)
-        or (r["row_kinds"] & (BOUND | COMPLIANT) and model.loops > 0)
+        if r.source_kind in (ScalarSource.BALL_ANGLE, ScalarSource.SPRING)
+        or (r.row_kinds & (BOUND | COMPLIANT) and model.loops > 0)
     ]
     out.has_nonlinear_scalars = int(len(nonlinear) > 0)
     out.has_nonlinear_rows = int(model.loops > 0 or len(nonlinear) > 0)
-    out.has_ball_rate_scalars = int(any(r["row_kinds"] & COMPLIANT and not r["has_position"] for r in rows))
+    out.has_ball_rate_scalars = int(any(r.row_kinds & COMPLIANT and not r.has_position for r in rows))
     return out, builder

@@ -233,15 +233,15 @@ def implicit_coefficients(tree: wp.ref[Tree], ws: wp.ref[Workspace], state: wp.r
         hc = get(ws.hc, c, w)
         rsD = get(ws.rsD, c, w)
         D = real(1.0) / (rsD * rsD) - get(ws.E, c, w) + tree.armature[c]
-        lean = spring_implicitness(quarter * hk, D)
-        part = quarter + real(0.75) * lean
-        share = damping_implicitness(hc, D + part * hk)
+        implicitness = spring_implicitness(quarter * hk, D)
+        new_share = quarter + real(0.75) * implicitness
+        theta = damping_implicitness(hc, D + new_share * hk)
         scale = real(0.0)
         before = real(0.0)
         if stiffness > real(0.0):
             scale = hk / stiffness
             before = get(ws.hb, c, w) / stiffness
-        out = vec4(part * scale, quarter * (real(1.0) - lean) * before, share * h, (share - real(1.0)) * h)
+        out = vec4(new_share * scale, quarter * (real(1.0) - implicitness) * before, theta * h, (theta - real(1.0)) * h)
     return out
 
 
@@ -251,11 +251,11 @@ def implicit_actuator_impulse(ctx: Context, a: int, h: real, w: int):
     path's rate."""
     term = ctx.layout.actuator_terms[ctx.layout.actuators[a].term_start]
     c = term.coordinate
-    by = implicit_coefficients(ctx.tree, ctx.here, ctx.state, c, h, w)
+    factor = implicit_coefficients(ctx.tree, ctx.here, ctx.state, c, h, w)
     stiffness = item(ctx.state.actuator_request, Load.SIZE * a + Load.STIFFNESS, w)
     damping = item(ctx.state.actuator_request, Load.SIZE * a + Load.DAMPING, w)
-    before = (by[1] * stiffness + by[DAMPING_BEFORE] * damping) * term.gear * item(ctx.state.v, c, w)
-    return h * item(ctx.state.actuator_request, Load.SIZE * a, w) + before, by[0] * stiffness + by[2] * damping
+    before = (factor[1] * stiffness + factor[DAMPING_BEFORE] * damping) * term.gear * item(ctx.state.v, c, w)
+    return h * item(ctx.state.actuator_request, Load.SIZE * a, w) + before, factor[0] * stiffness + factor[2] * damping
 
 
 @wp.func

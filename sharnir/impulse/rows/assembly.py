@@ -157,8 +157,8 @@ def factor_joints(loops: wp.ref[LoopJoints], layout: wp.ref[Layout], work: wp.re
         i = int(0)
         while i < m:
             row_i = layout.joint_W_start[k] + i * length
-            weight = row_row_dot(work.W, row_i, row_i, length, w)
-            pivot_i = weight
+            row_K = row_row_dot(work.W, row_i, row_i, length, w)
+            pivot_i = row_K
             j = int(0)
             while j < i:
                 entry = row_row_dot(work.W, row_i, layout.joint_W_start[k] + j * length, length, w)
@@ -178,7 +178,7 @@ def factor_joints(loops: wp.ref[LoopJoints], layout: wp.ref[Layout], work: wp.re
                 put(work.joint_factor, at + JOINT_ROWS * i + j, w, scaled)
                 j += 1
             inverse = real(0.0)
-            if pivot_i > TOL_REDUNDANT * weight + MIN_ROW_K and get(
+            if pivot_i > TOL_REDUNDANT * row_K + MIN_ROW_K and get(
                 work.joint_row_dropped, JOINT_ROWS * k + i, w
             ) == real(0.0):
                 inverse = real(1.0) / pivot_i
@@ -276,7 +276,7 @@ def activate_late_scalars(ctx: Context, h: real, dt: real, w: int):
     """Assemble limits and saturated actuators that were idle and would be violated by v_next; returns how many."""
     passed_count = int(0)
     l = int(0)
-    while l < ctx.layout.scalars:  # most often none, which is seen without waiting for one line after the other
+    while l < ctx.layout.scalars:  # most often none: counted first, so that no row waits for the one before
         passed_count += is_bound_passed(ctx.layout, ctx.state, ctx.work, l, dt, w)
         l += 1
     options = make_row_options(h, dt, real(1.0), 1)

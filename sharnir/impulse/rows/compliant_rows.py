@@ -42,7 +42,7 @@ def set_compliant_row(ctx: Context, l: int, g: real, speed: real, options: RowOp
     damping = real(0.0)
     stretch = real(0.0)
     force = real(0.0)
-    other_armature = real(0.0)  # a rotor whose inertia is another line's
+    other_armature = real(0.0)  # a rotor whose inertia is another row's
     if ctx.layout.scalar_source_kind[l] == ScalarSource.SPRING:
         data = ctx.tree.spring_data[ctx.layout.scalar_source[2 * l]]
         stiffness = data[0]

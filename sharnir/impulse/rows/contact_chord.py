@@ -80,7 +80,7 @@ def measure_relative_travel(ctx: Context, a: int, b: int, x: vec3, centre: vec3,
 @wp.func
 def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
     """Update the chord velocity of contact c from the step whose displacements are in the workspace (M-60):
-    `contact_chord`, the target velocities, and for a contact that bears the distance by which its end point was missed
+    `contact_chord`, the target velocities, and for a loaded contact the distance by which its end point was missed
     (`contact_end_error`)."""
     normal, t1, t2 = contact_frame_of(ctx.state, ctx.work, c, w)
     x = item3(ctx.state.contacts.point, VEC3 * c, w)
@@ -128,7 +128,7 @@ def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
 
 @wp.func
 def max_contact_end_error(work: wp.ref[Scratch], w: int):
-    """Largest distance (m) by which the end point of a contact that bears was missed."""
+    """Largest distance (m) by which the end point of a loaded contact was missed."""
     worst = real(0.0)
     c = int(0)
     while c < contact_count(work, w):

@@ -16,7 +16,7 @@ from sharnir.kernels.columns import get, get3, get_int, item3, item_int, put
 from sharnir.kernels.types import VEC3, array2, real, vec3
 from sharnir.kernels.vector_ops import row3_add, row3_dot, row_add, row_dot
 
-MAX_TOUCHING_GAP = wp.constant(real(2.0e-6))  # m: contacts with a wider gap do not bear (M-55)
+MAX_TOUCHING_GAP = wp.constant(real(2.0e-6))  # m: contacts with a wider gap carry no load (M-55)
 
 
 @wp.func

@@ -64,7 +64,9 @@ def compute_contact_mass(
     put(work.contact_mass, at + ContactMass.K_NT2, w, k[XZ])
     lightness = state.settings[Setting.MEAN_MASS, 0] * k[0]
     mass_weight = wp.where(
-        state.settings[Setting.WEIGH_BY_MASS, 0] > real(0.0), wp.clamp(lightness, real(1.0), MAX_MASS_WEIGHT), real(1.0)
+        state.settings[Setting.MASS_WEIGHTED_CHANGES, 0] > real(0.0),
+        wp.clamp(lightness, real(1.0), MAX_MASS_WEIGHT),
+        real(1.0),
     )
     put(work.contact_mass, at + ContactMass.CHANGE_WEIGHT, w, mass_weight)
     put(work.contact_mass, at + ContactMass.LIGHTNESS, w, lightness)
@@ -75,9 +77,9 @@ def compute_contact_mass(
 
 
 @wp.func
-def inverse_or_zero(weight: real):
-    """1/weight, 0 for a row that moves nothing."""
-    return wp.where(weight > MIN_ROW_K, real(1.0) / weight, real(0.0))
+def inverse_or_zero(K: real):
+    """1/K, 0 for a row that moves nothing."""
+    return wp.where(K > MIN_ROW_K, real(1.0) / K, real(0.0))
 
 
 @wp.func

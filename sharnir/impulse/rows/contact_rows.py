@@ -25,7 +25,7 @@ from sharnir.impulse.slots import BLOCK_ROWS, Half, Mu, ReportItem, StatusReal
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put, put3, put_int, set_item
 from sharnir.kernels.types import VEC3, array2, real, vec3
 
-# m: wider gaps are closed; contacts that bear and have less stay as they are
+# m: wider gaps are closed; loaded contacts with less stay as they are
 MAX_RESTING_GAP = wp.constant(real(1.0e-6))
 MAX_STICK_SPEED = wp.constant(real(1.0e-4))  # m/s: slower slip counts as sticking (static friction)
 

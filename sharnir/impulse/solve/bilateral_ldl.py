@@ -55,7 +55,7 @@ def compliance_of(layout: wp.ref[Layout], work: wp.ref[Scratch], b: int, w: int)
 @wp.func
 def filter_pivot_ratio(ratio: real, previous: real):
     """Running pivot ratio of a row from the present one and the remembered one: the larger of the present and the
-    slowly fading past, or the present one after a negative past. Negative while the row is too loose to act (at most
+    slowly fading past, or the present one after a negative past. Negative while the row is dropped (at most
     MIN_PIVOT_RATIO), until the present ratio exceeds PIVOT_RATIO_RESUME."""
     filtered = wp.max(ratio, PIVOT_RATIO_DECAY * wp.abs(previous))
     if previous < real(0.0):

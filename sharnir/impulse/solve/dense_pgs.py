@@ -66,7 +66,7 @@ def _sweep(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
 
 
 @wp.func
-def _judge_newton(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
+def _accept_or_undo_newton(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """Test for self-stress (M-83); keep or undo Newton steps: if the change has not halved after
     MAX_DENSE_NEWTON_TRIES of them they are undone, and the next waits for as many sweeps as there were, at least
     DENSE_NEWTON_BACK_OFF. Hand over to islands where light contacts hold up heavy ones."""
@@ -117,7 +117,7 @@ def _extrapolate(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: i
         loop.last_change2 = loop.change2
 
 
-iterate_pgs_dense = make_pgs_loop("iterate_pgs_dense", Iterate, _sweep, _judge_newton, _extrapolate)
+iterate_pgs_dense = make_pgs_loop("iterate_pgs_dense", Iterate, _sweep, _accept_or_undo_newton, _extrapolate)
 
 
 @wp.func

@@ -22,7 +22,7 @@ from sharnir.kernels.vector_ops import row_add
 
 SLOP = wp.constant(real(1.0e-6))  # m, penetration that is left, so that touching points keep touching
 MAX_PUSH_SPEED = wp.constant(real(3.0))  # m/s, at which penetration is removed
-PSEUDO_PATIENCE = 20  # sweeps between checks of progress
+PSEUDO_CHECK_EVERY = 20  # sweeps between checks of progress
 # of a contact row's K, added where pseudo-impulses would grow without end (wedged bodies)
 WEDGED_COMPLIANCE = wp.constant(real(0.1))
 # of ε: smaller pseudo-impulses do not make neighbouring contacts active
@@ -102,7 +102,7 @@ def contact_push_speed(work: wp.ref[Scratch], c: int, dt: real, erp: real, w: in
 
 
 @wp.struct
-class PushLoop:
+class SplitImpulseLoop:
     """Where a loop of sweeps over pseudo-impulses stands."""
 
     n: int  # sweeps made
@@ -112,49 +112,49 @@ class PushLoop:
     erp: real  # share of penetration that a step removes
     epsilon: real  # N s
     worst: real  # N s, largest change of the last sweep
-    checked: real  # N s, that of the last check of progress
+    change_at_check: real  # N s, that of the last check of progress
     compliance: real  # of contacts, as a share of their diagonal
 
 
 @wp.func
-def begin_push(state: wp.ref[State], contacts: int, dt: real, w: int):
+def begin_split_impulses(state: wp.ref[State], contacts: int, dt: real, w: int):
     """A loop of pseudo-impulses within the sweeps that may still be made."""
-    push = PushLoop()
-    push.max_sweeps = wp.min(
+    loop = SplitImpulseLoop()
+    loop.max_sweeps = wp.min(
         int(state.settings[Setting.MAX_SWEEPS, 0]),
         int(state.settings[Setting.REPLAY_PSEUDO_SWEEPS, 0] - item(state.report, ReportItem.PSEUDO_SWEEP_COUNT, w)),
     )
-    push.contacts = contacts
-    push.dt = dt
-    push.erp = state.settings[Setting.ERP, 0]
-    push.epsilon = state.settings[Setting.EPSILON, 0]
-    push.worst = real(2.0) * push.epsilon
-    push.checked = real(wp.inf)
-    return push
+    loop.contacts = contacts
+    loop.dt = dt
+    loop.erp = state.settings[Setting.ERP, 0]
+    loop.epsilon = state.settings[Setting.EPSILON, 0]
+    loop.worst = real(2.0) * loop.epsilon
+    loop.change_at_check = real(wp.inf)
+    return loop
 
 
 @wp.func
-def check_pseudo_progress(push: wp.ref[PushLoop]):
+def check_pseudo_progress(loop: wp.ref[SplitImpulseLoop]):
     """After a sweep: where progress stalls contacts become compliant, and wedged ones share what cannot be undone; if
     it stalls again sweeps end."""
-    if push.n % PSEUDO_PATIENCE == 0 and push.contacts > 0:
-        before = push.checked
-        push.checked = push.worst
-        if push.worst > PSEUDO_STALL_RATIO * before:
-            if push.compliance > real(0.0):
-                push.worst = real(0.0)
-                push.checked = real(0.0)
-            push.compliance = WEDGED_COMPLIANCE
+    if loop.n % PSEUDO_CHECK_EVERY == 0 and loop.contacts > 0:
+        before = loop.change_at_check
+        loop.change_at_check = loop.worst
+        if loop.worst > PSEUDO_STALL_RATIO * before:
+            if loop.compliance > real(0.0):
+                loop.worst = real(0.0)
+                loop.change_at_check = real(0.0)
+            loop.compliance = WEDGED_COMPLIANCE
 
 
-def make_push_loop(name: str, unknowns: Any, sweep: Any) -> Any:
-    """The loop over pseudo-impulses of a type (a struct) by sweep(ctx, x, push, w), which changes both."""
+def make_split_impulse_loop(name: str, unknowns: Any, sweep: Any) -> Any:
+    """The loop over pseudo-impulses of a type (a struct) by sweep(ctx, x, loop, w), which changes both."""
 
-    def run(ctx: Context, x: Any, push: wp.ref[PushLoop], end: wp.float64, w: int):
-        while push.worst > push.epsilon and push.n < push.max_sweeps and read_ticks() < end:
-            sweep(ctx, x, push, w)
-            push.n = push.n + 1
-            check_pseudo_progress(push)
+    def run(ctx: Context, x: Any, loop: wp.ref[SplitImpulseLoop], end: wp.float64, w: int):
+        while loop.worst > loop.epsilon and loop.n < loop.max_sweeps and read_ticks() < end:
+            sweep(ctx, x, loop, w)
+            loop.n = loop.n + 1
+            check_pseudo_progress(loop)
 
     run.__name__ = run.__qualname__ = name
     run.__annotations__["x"] = wp.ref[unknowns]
@@ -162,10 +162,10 @@ def make_push_loop(name: str, unknowns: Any, sweep: Any) -> Any:
 
 
 @wp.func
-def sweep_split_impulses(ctx: Context, x: wp.ref[Iterate], push: wp.ref[PushLoop], w: int):
+def sweep_split_impulses(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SplitImpulseLoop], w: int):
     """One Gauss–Seidel sweep of pseudo-impulses over all blocks. Contacts that need not be separated are skipped until
     a pseudo-impulse of one of their trees has changed by more than PSEUDO_ACTIVATION of ε."""
-    threshold = PSEUDO_ACTIVATION * push.epsilon
+    threshold = PSEUDO_ACTIVATION * loop.epsilon
     worst = real(0.0)
     k = int(0)
     while k < ctx.layout.joints and x.direct == 0:
@@ -181,14 +181,14 @@ def sweep_split_impulses(ctx: Context, x: wp.ref[Iterate], push: wp.ref[PushLoop
         l += 1
     c = int(0)
     while c < contact_count(ctx.work, w):
-        target = contact_push_speed(ctx.work, c, push.dt, push.erp, w)
+        target = contact_push_speed(ctx.work, c, loop.dt, loop.erp, w)
         if target > real(0.0) or not track_active or has_active_tree(ctx.work, c, w) == 1:
-            change = sweep_normal(ctx, c, target, push.compliance, x, w)
+            change = sweep_normal(ctx, c, target, loop.compliance, x, w)
             if change > threshold and track_active:
                 activate_trees(ctx.work, c, w)
             worst = wp.max(worst, change)
         c += 1
-    push.worst = worst
+    loop.worst = worst
 
 
-iterate_push = make_push_loop("iterate_push", Iterate, sweep_split_impulses)
+iterate_split_impulses = make_split_impulse_loop("iterate_split_impulses", Iterate, sweep_split_impulses)

@@ -18,10 +18,10 @@ from sharnir.impulse.solve.active_contacts import deactivate_trees
 from sharnir.impulse.solve.bilateral_ldl import solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import set_velocity_offsets
 from sharnir.impulse.solve.gpu.lane_rows import LaneIterate, assign_lane_rows
-from sharnir.impulse.solve.gpu.split_impulse import iterate_push_registers
+from sharnir.impulse.solve.gpu.split_impulse import iterate_split_impulses_registers
 from sharnir.impulse.solve.gpu.sweep import store_z_registers
 from sharnir.impulse.solve.pgs import has_nothing_to_sweep, impulse_count
-from sharnir.impulse.solve.split_impulse import begin_push, iterate_push, set_position_targets
+from sharnir.impulse.solve.split_impulse import begin_split_impulses, iterate_split_impulses, set_position_targets
 from sharnir.impulse.tolerances import GAP_TOLERANCE
 from sharnir.kernels.columns import get, get3, get33, get_int, item, item3, set_item, set_item3
 from sharnir.kernels.lanes import MAX_LANE_ROWS, uses_lanes
@@ -73,10 +73,10 @@ def run_split_impulses(ctx: Context, dt: real, end: wp.float64, w: int):
     direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
     n = int(-1)
     if uses_lanes() == 1 and direct == 0:
-        n = iterate_split_impulses_gpu(ctx, ctx.here.z, dt, w)
+        n = run_split_impulses_gpu(ctx, ctx.here.z, dt, w)
     if n < 0:
         x = make_iterate(ctx.here.z, ctx.work.p_pseudo, direct)
-        n = iterate_split_impulses(ctx, x, dt, end, w)
+        n = run_split_impulses_serial(ctx, x, dt, end, w)
     set_item(
         ctx.state.report,
         ReportItem.PSEUDO_SWEEP_COUNT,
@@ -87,33 +87,33 @@ def run_split_impulses(ctx: Context, dt: real, end: wp.float64, w: int):
 
 
 @wp.func
-def iterate_split_impulses(ctx: Context, x: wp.ref[Iterate], dt: real, end: wp.float64, w: int):
+def run_split_impulses_serial(ctx: Context, x: wp.ref[Iterate], dt: real, end: wp.float64, w: int):
     """Sweep pseudo-impulses in one thread until they converge; returns the number of sweeps."""
     clear(x.p, impulse_count(ctx.layout, ctx.work, w), w)
     clear(x.z, ctx.layout.z_size, w)
     deactivate_trees(ctx.layout, ctx.work, w)
-    push = begin_push(ctx.state, contact_count(ctx.work, w), dt, w)
+    loop = begin_split_impulses(ctx.state, contact_count(ctx.work, w), dt, w)
     if x.direct == 1:
         solve_bilateral(ctx.layout, ctx.work, x.z, x.p, 1, w)
         if has_nothing_to_sweep(ctx.layout, ctx.work, 1, w):
-            push.worst = real(0.0)
+            loop.worst = real(0.0)
         else:
             set_velocity_offsets(ctx, x.z, w)
-    iterate_push(ctx, x, push, end, w)
-    return push.n
+    iterate_split_impulses(ctx, x, loop, end, w)
+    return loop.n
 
 
 @wp.func
-def iterate_split_impulses_gpu(ctx: Context, z: array2, dt: real, w: int):
+def run_split_impulses_gpu(ctx: Context, z: array2, dt: real, w: int):
     """Sweep pseudo-impulses with the lanes of a GPU warp; returns the number of sweeps, −1 if the rows do not fit."""
     n = int(-1)
     x = LaneIterate()
     x.rows = assign_lane_rows(ctx.layout, ctx.work, w)
     if x.rows.rows <= MAX_LANE_ROWS:
-        push = begin_push(ctx.state, x.rows.contacts, dt, w)
-        iterate_push_registers(ctx, x, push, NO_DEADLINE, w)
+        loop = begin_split_impulses(ctx.state, x.rows.contacts, dt, w)
+        iterate_split_impulses_registers(ctx, x, loop, NO_DEADLINE, w)
         store_z_registers(ctx.layout, x.z, z, w)
-        n = push.n
+        n = loop.n
     return n
 
 

@@ -123,7 +123,7 @@ def solve_impulses(ctx: Context, end: wp.float64, w: int):
                 set_restitution_targets(ctx, restitution_share, dt, w)
             solve_and_report(ctx, end, w)
             again = 0
-            if restitution_state == RestitutionState.SEEKING:
+            if restitution_state == RestitutionState.REDUCING:
                 after, before = impact_work(ctx, ctx.here.z, w)
                 if (
                     after + before <= real(1.0e-12) * twice_kinetic_energy(ctx.work.z_before, n, w)

@@ -31,7 +31,7 @@ class Capture:
         names = (*first, *(name for name in EVOLVES if name not in (*CONTACT_ARRAYS, *first)))
         evolving: Arrays = {name: getattr(state, name).numpy() for name in names}
         contacts: Arrays = {name: getattr(state, name).numpy() for name in CONTACT_ARRAYS}
-        seen: Arrays = {name: sim.impulses.seen[name].numpy() for name in SEEN}
+        seen: Arrays = {name: sim.impulses.observations[name].numpy() for name in SEEN}
         room = sim.impulses.layout.max_contacts
         each = {name: (len(x) - (k == 0)) // room if room else 0 for k, (name, x) in enumerate(contacts.items())}
         self.layout = Layout(

@@ -98,7 +98,7 @@ def limits_of(sim: Simulation) -> list[tuple[str, int]]:
     for name in inner.joint_names:
         joint = sim.joint(name)
         for c in range(joint._coordinates.start, joint._coordinates.stop):
-            line = joint._line(c, BOUND_ROW) if inner.limit_angles[c] != LimitKind.NONE else None
-            if line is not None:
-                out.append((names[c], sim.impulses.layout.scalar_p_start + SCALAR_IMPULSES * line + BOUND_ROW))
+            scalar = joint._scalar_row(c, BOUND_ROW) if inner.limit_angles[c] != LimitKind.NONE else None
+            if scalar is not None:
+                out.append((names[c], sim.impulses.layout.scalar_p_start + SCALAR_IMPULSES * scalar + BOUND_ROW))
     return out

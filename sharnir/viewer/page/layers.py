@@ -100,5 +100,5 @@ class Layers:
         balance, count = self._setup.balance, int(frame["contacts"])
         links = balance.shape_link[frame["pair"][:count]]
         ours = np.isin(links, balance.link).any(axis=1) & (links < 0).any(axis=1)
-        bears = np.linalg.norm(frame["force"][:count], axis=1) > 0
-        return np.asarray(frame["point"][:count][ours & bears])
+        loaded = np.linalg.norm(frame["force"][:count], axis=1) > 0
+        return np.asarray(frame["point"][:count][ours & loaded])

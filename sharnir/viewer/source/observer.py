@@ -32,9 +32,9 @@ class Observer:
         c = np.array([inner.coordinate(x.joint, x.number) for x in self._shown.coordinates], dtype=int)
         self._velocities = c
         self._positions = inner.coordinate_positions[c]
-        lines = [impulses.scalars.scalar_of_coordinate.get(int(c)) for c in inner.motor_coordinate]
+        scalars = [impulses.scalars.scalar_of_coordinate.get(int(c)) for c in inner.motor_coordinate]
         motor = impulses.layout.scalar_p_start + MOTOR_ROW
-        self._motor_rows = np.array([-1 if l is None else motor + SCALAR_IMPULSES * l for l in lines], dtype=int)
+        self._motor_rows = np.array([-1 if l is None else motor + SCALAR_IMPULSES * l for l in scalars], dtype=int)
 
     def sizes(self) -> Sizes:
         """Of the frames that are filled."""

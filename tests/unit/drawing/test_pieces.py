@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from refusal import refused
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 import sharnir as sh
 from sharnir import scenes
-from sharnir.drawing.batches import drawing, multiplied, quaternions, rotated
+from sharnir.drawing.batches import drawing, form_of, multiplied, quaternions, rotated
 from sharnir.drawing.meshes import ball_mesh, box_mesh, capsule_mesh, cylinder_mesh
 from sharnir.drawing.pieces import STILL_COLOR, extent, pieces, placed
 from sharnir.enums import ShapeKind
@@ -171,6 +172,13 @@ def test_visuals_stand_for_bodies_and_keep_their_colours(tmp_path):
     balls = next(b for b in drawn.seen if b.opacity == 1.0)
     assert balls.link.tolist() == [1, 1]  # eyes do not hide the head, the mesh hides the ball
     assert [b.link.tolist() for b in drawn.solid] == [[0, 1]]
+
+
+def test_a_shape_that_has_no_form_is_refused():
+    scene = sh.Scene(name="one", shapes=[sh.Sphere(radius=0.1)])
+    [piece] = pieces(sh.compile(scene))
+    with refused("no form", "MESH"):
+        form_of(piece._replace(kind=ShapeKind.MESH))
 
 
 def test_support_is_the_convex_rim_of_points():

@@ -32,16 +32,16 @@ def test_epsilon_is_a_share_of_the_weight():
     model, dt = sh.compile(scenes.make("pile", n=8)), 0.005
     weight = float(model.mass.sum()) * 9.81 * dt
     settings = Settings()
-    assert settings.enough(model, dt) == pytest.approx(1e-6 * weight, rel=1e-3)
-    assert settings.change(model, dt) == pytest.approx(3e-6 * weight / 8, rel=1e-3)
+    assert settings.compute_accept_tolerance(model, dt) == pytest.approx(1e-6 * weight, rel=1e-3)
+    assert settings.compute_epsilon(model, dt) == pytest.approx(3e-6 * weight / 8, rel=1e-3)
     given = Settings(epsilon=1e-4)
-    assert given.change(model, dt) == given.enough(model, dt) == 1e-4
+    assert given.compute_epsilon(model, dt) == given.compute_accept_tolerance(model, dt) == 1e-4
     alone = sh.compile(scenes.make("humanoid"))
-    assert settings.change(alone, dt) == settings.enough(alone, dt)
+    assert settings.compute_epsilon(alone, dt) == settings.compute_accept_tolerance(alone, dt)
 
 
 def test_velocities_read_at_rest_are_those_that_positions_go_on_with():
-    """Points that bear may hover by a micrometre; what they carry is not about to fall."""
+    """Points that carry load may hover by a micrometre; what they carry is not about to fall."""
     sim = sh.Simulation(scenes.make("balls", n=27), dt=0.005)
     sim.run(10.0)
     before = np.array([(sim.body(name).position, sim.body(name).velocity) for name in sim.model.body_names])

@@ -14,7 +14,7 @@ from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.tree import allocate_workspace, upload_tree
 from sharnir.impulse.data import StepContext
-from sharnir.impulse.layout.scalar_rows import relative_dofs
+from sharnir.impulse.layout.scalar_layout import relative_dofs
 from sharnir.impulse.row_kinds import LANES_8
 from sharnir.impulse.rows.whitened_rows import (
     ContactArms,

@@ -109,7 +109,7 @@ def test_a_redundant_row_gets_no_impulse_and_the_velocities_are_those_of_least_s
 def test_a_coupling_implied_by_another_one_gets_no_impulse():
     rng, out = np.random.default_rng(5), zeros(2)
     rows = Rows(rng, trees=TREES, joints=JOINTS, scalars=TWICE, equalities=[0, 3])
-    first, last = (rows.rows[l]["start"] for l in (0, 3))
+    first, last = (rows.rows[l].W_start for l in (0, 3))
     rows.W[last : last + 2] = -2 * rows.W[first : first + 2]
     rows.upload()
     put(rows.ctx.work.compliant_gamma, [0, 0.8, 0, 0])

@@ -80,7 +80,7 @@ def test_blocks_hold_inverses_of_w_times_its_transpose():
     expected = np.array([rows.block(c) for c in range(3)])
     put(rows.ctx.work.contact_mass, np.zeros(3 * ContactMass.SIZE))
     put(rows.ctx.state.settings, [40.0, 1.0], Setting.MEAN_MASS)
-    assert Setting.WEIGH_BY_MASS == Setting.MEAN_MASS + 1
+    assert Setting.MASS_WEIGHTED_CHANGES == Setting.MEAN_MASS + 1
     run(block_kernel, rows.ctx)
     blocks = read(rows.ctx.work.contact_mass).reshape(3, ContactMass.SIZE)
     np.testing.assert_allclose(

@@ -12,11 +12,11 @@ from sharnir.impulse.row_kinds import BOUND, FRICTION
 from sharnir.impulse.rows.assembly import factor_joints
 from sharnir.impulse.solve.split_impulse import (
     MAX_PUSH_SPEED,
-    PSEUDO_PATIENCE,
+    PSEUDO_CHECK_EVERY,
     PSEUDO_STALL_RATIO,
     SLOP,
     WEDGED_COMPLIANCE,
-    PushLoop,
+    SplitImpulseLoop,
     check_pseudo_progress,
     contact_push_speed,
     set_position_targets,
@@ -41,30 +41,30 @@ def target_kernel(ctx: StepContext, out: array2):
 @wp.kernel
 def sweep_kernel(ctx: StepContext, compliance: real, epsilon: real, z: array2, p: array2, sweeps: int, out: array2):
     factor_joints(ctx.loops, ctx.layout, ctx.work, 0)
-    push = PushLoop()
-    push.dt = real(DT)
-    push.erp = real(ERP)
-    push.compliance = compliance
-    push.epsilon = epsilon
+    loop = SplitImpulseLoop()
+    loop.dt = real(DT)
+    loop.erp = real(ERP)
+    loop.compliance = compliance
+    loop.epsilon = epsilon
     for _ in range(sweeps):
         x = make_iterate(z, p, 0)
-        sweep_split_impulses(ctx, x, push, 0)
-    out[0, 0] = push.worst
+        sweep_split_impulses(ctx, x, loop, 0)
+    out[0, 0] = loop.worst
 
 
 @wp.kernel
 def progress_kernel(n: int, contacts: int, x: array2):
-    """x: worst, checked and compliance of the loop, before and after."""
-    push = PushLoop()
-    push.n = n
-    push.contacts = contacts
-    push.worst = x[0, 0]
-    push.checked = x[1, 0]
-    push.compliance = x[2, 0]
-    check_pseudo_progress(push)
-    x[0, 0] = push.worst
-    x[1, 0] = push.checked
-    x[2, 0] = push.compliance
+    """x: worst, change_at_check and compliance of the loop, before and after."""
+    loop = SplitImpulseLoop()
+    loop.n = n
+    loop.contacts = contacts
+    loop.worst = x[0, 0]
+    loop.change_at_check = x[1, 0]
+    loop.compliance = x[2, 0]
+    check_pseudo_progress(loop)
+    x[0, 0] = loop.worst
+    x[1, 0] = loop.change_at_check
+    x[2, 0] = loop.compliance
 
 
 def problem(seed: int, joints: bool = True) -> Rows:
@@ -152,19 +152,19 @@ def test_limits_do_not_see_offsets_of_rows_that_are_not_projected():
 
 STALL, WEDGED, LAST = float(PSEUDO_STALL_RATIO), float(WEDGED_COMPLIANCE), 8.0
 PROGRESS = [
-    ("before a check", PSEUDO_PATIENCE - 1, 1, (LAST, LAST, 0.0), (LAST, LAST, 0.0)),
-    ("without contacts", PSEUDO_PATIENCE, 0, (LAST, LAST, 0.0), (LAST, LAST, 0.0)),
-    ("first check", PSEUDO_PATIENCE, 1, (LAST, np.inf, 0.0), (LAST, LAST, 0.0)),
-    ("just enough progress", PSEUDO_PATIENCE, 1, (STALL * LAST, LAST, 0.0), (STALL * LAST, STALL * LAST, 0.0)),
-    ("stalled once", 2 * PSEUDO_PATIENCE, 1, (LAST, LAST, 0.0), (LAST, LAST, WEDGED)),
-    ("progress when compliant", 3 * PSEUDO_PATIENCE, 1, (1.0, LAST, WEDGED), (1.0, 1.0, WEDGED)),
-    ("stalled again: sweeps end", 3 * PSEUDO_PATIENCE, 1, (LAST, LAST, WEDGED), (0.0, 0.0, WEDGED)),
+    ("before a check", PSEUDO_CHECK_EVERY - 1, 1, (LAST, LAST, 0.0), (LAST, LAST, 0.0)),
+    ("without contacts", PSEUDO_CHECK_EVERY, 0, (LAST, LAST, 0.0), (LAST, LAST, 0.0)),
+    ("first check", PSEUDO_CHECK_EVERY, 1, (LAST, np.inf, 0.0), (LAST, LAST, 0.0)),
+    ("just enough progress", PSEUDO_CHECK_EVERY, 1, (STALL * LAST, LAST, 0.0), (STALL * LAST, STALL * LAST, 0.0)),
+    ("stalled once", 2 * PSEUDO_CHECK_EVERY, 1, (LAST, LAST, 0.0), (LAST, LAST, WEDGED)),
+    ("progress when compliant", 3 * PSEUDO_CHECK_EVERY, 1, (1.0, LAST, WEDGED), (1.0, 1.0, WEDGED)),
+    ("stalled again: sweeps end", 3 * PSEUDO_CHECK_EVERY, 1, (LAST, LAST, WEDGED), (0.0, 0.0, WEDGED)),
 ]
 
 
 @pytest.mark.parametrize(("n", "contacts", "before", "after"), [c[1:] for c in PROGRESS], ids=[c[0] for c in PROGRESS])
 def test_contacts_become_compliant_when_progress_stalls_and_sweeps_end_when_it_stalls_again(n, contacts, before, after):
-    """(worst, checked, compliance): the change of the last sweep, that of the last check, compliance of contacts."""
+    """(worst, change_at_check, compliance): largest changes of the last sweep and of the last check, compliance."""
     x = column(before)
     run(progress_kernel, n, contacts, x)
     assert tuple(read(x)) == after
@@ -172,5 +172,5 @@ def test_contacts_become_compliant_when_progress_stalls_and_sweeps_end_when_it_s
 
 def test_the_smallest_change_above_the_ratio_is_a_stall():
     x = column([np.nextafter(STALL * LAST, np.inf), LAST, 0.0])
-    run(progress_kernel, PSEUDO_PATIENCE, 1, x)
+    run(progress_kernel, PSEUDO_CHECK_EVERY, 1, x)
     assert read(x)[2] == WEDGED

@@ -1,30 +1,52 @@
-"""Scalar rows of a model (host): rows of one coordinate, two coupled ones, or a path, on which bounds, friction, motors
-and compliant forces act."""
+"""Layout of the scalar rows of a model (host): rows of one coordinate, two coupled ones, or a path, on which bounds,
+friction, motors and compliant forces act."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sharnir.enums import LimitKind, MotionKind, ScalarSource
 from sharnir.impulse.layout.actuators import add_actuator_scalars, coordinates_of_row_paths, find_lossy_coordinates
-from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR
+from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR, SATURATION_EXCESS
 from sharnir.model.joint_rows import CONSTRAINT_COUNT
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model
 
 
+@dataclass(kw_only=True)
+class ScalarRow:
+    """A scalar row as laid out. Its fields but `entries` are those of `Layout` with the prefix `scalar_`."""
+
+    source_kind: int  # `ScalarSource`: what it measures
+    entries: list[int]  # velocity coordinates of its entries, in the order of a traversal up the tree
+    source: tuple[int, int] = (0, 0)  # which one, by kind: see `Layout.scalar_source`
+    q: int = 0  # position coordinate in q or loop q
+    link: int = 0  # link of a tree coordinate, or loop joint
+    has_position: int = 1  # 1 if it has a position, 0 for rates of a ball joint
+    row_kinds: int = 0  # set of BOUND, FRICTION, MOTOR, COMPLIANT, …
+    motor: int = -1  # its motor, or the actuator it belongs to
+    is_summand: int = 0  # 1 if other rows are sums of it
+    lower: float = -np.inf  # m or rad
+    upper: float = np.inf  # m or rad
+    friction: float = 0.0  # N or N m
+    ratio: tuple[float, float] = (0.0, 0.0)  # ratio and offset of a coupling; half-angles of a swing cone
+    summand_map_start: int = 0  # where its entries' places in the rows it sums start in `index` (no prefix there)
+    index_start: int = -1  # where its entries start in `index`; known once it is added to a builder
+    W_start: int = -1  # where it starts in W; likewise
+
+
 class ScalarRowBuilder:
-    """Builds the scalar rows of a model: one dictionary per row, the pattern of their entries (`index`) and their space
-    in W."""
+    """Builds the scalar rows of a model, the pattern of their entries (`index`) and their space in W."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.index: list[int] = []
         self.W_size = 0
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[ScalarRow] = []
         self.scalar_of_coordinate: dict[int, int] = {}
         self._lossy = find_lossy_coordinates(model)
         self._motor = {int(c): m for m, c in enumerate(model.motor_coordinate)}
@@ -41,14 +63,9 @@ class ScalarRowBuilder:
         self.W_size += size
         return start
 
-    def add(self, kind: int, entries: list[int], **facts: Any) -> int:
-        """Add a scalar row; returns its number."""
-        row = {
-            "kind": kind, "source": (0, 0), "q": 0, "link": 0, "has_position": 1, "row_kinds": 0, "motor": -1,
-            "is_summand": 0, "lower": -np.inf, "upper": np.inf,
-            "friction": 0.0, "ratio": (0.0, 0.0), "map": 0, "entries": entries,
-            "first": self.append_index(entries), "start": self.reserve_W(len(entries)), **facts,
-        }  # fmt: skip
+    def add(self, row: ScalarRow) -> int:
+        """Add a scalar row: gives it its place in `index` and W; returns its number."""
+        row.index_start, row.W_start = self.append_index(row.entries), self.reserve_W(len(row.entries))
         self.rows.append(row)
         return len(self.rows) - 1
 
@@ -57,28 +74,29 @@ class ScalarRowBuilder:
         m = self.model
         if c in self.scalar_of_coordinate:
             return self.scalar_of_coordinate[c]
-        has_position = int(m.coordinate_positions[c] >= 0)
-        facts: dict[str, Any] = {"q": max(int(m.coordinate_positions[c]), 0), "friction": m.friction[c]}
-        facts["has_position"] = has_position
-        row_kinds = FRICTION if m.friction[c] > 0 or c in self._lossy else 0
-        if m.limit_angles[c] != LimitKind.NONE and m.coordinate_positions[c] >= 0:
-            row_kinds |= BOUND
-            facts |= {"lower": m.limit_lower[c], "upper": m.limit_upper[c]}
-        if c in self._motor:
-            row_kinds |= MOTOR
-            facts["motor"] = self._motor[c]
+        q, has_position = max(int(m.coordinate_positions[c]), 0), int(m.coordinate_positions[c] >= 0)
         if c < m.nv:
             link, entries = self.tree_dof_entries(c)
-            kind = ScalarSource.TREE_DOF
-            facts |= {"source": (c, 0), "link": link}
+            row = ScalarRow(source_kind=ScalarSource.TREE_DOF, entries=entries, source=(c, 0), link=link, q=q)
         else:
-            k, row = loop_row_of(m, c - m.nv)
-            entries, kind = relative_dofs(m, *(int(x) for x in m.loop_link[k])), ScalarSource.LOOP_DOF
-            facts |= {"source": (row, c - m.nv), "link": k}
-            facts["q"] -= m.nq if m.coordinate_positions[c] >= 0 else 0
+            k, joint_row = loop_row_of(m, c - m.nv)
+            entries = relative_dofs(m, *(int(x) for x in m.loop_link[k]))
+            row = ScalarRow(
+                source_kind=ScalarSource.LOOP_DOF, entries=entries, source=(joint_row, c - m.nv), link=k,
+                q=q - has_position * m.nq,
+            )  # fmt: skip
             if m.loop_armature[c - m.nv] > 0 or m.loop_stiffness[c - m.nv] > 0 or m.loop_damping[c - m.nv] > 0:
-                row_kinds |= COMPLIANT
-        self.scalar_of_coordinate[c] = self.add(kind, entries, row_kinds=row_kinds, **facts)
+                row.row_kinds |= COMPLIANT
+        row.has_position, row.friction = has_position, m.friction[c]
+        if m.friction[c] > 0 or c in self._lossy:
+            row.row_kinds |= FRICTION
+        if m.limit_angles[c] != LimitKind.NONE and has_position:
+            row.row_kinds |= BOUND
+            row.lower, row.upper = m.limit_lower[c], m.limit_upper[c]
+        if c in self._motor:
+            row.row_kinds |= MOTOR
+            row.motor = self._motor[c]
+        self.scalar_of_coordinate[c] = self.add(row)
         return self.scalar_of_coordinate[c]
 
     def tree_dof_entries(self, c: int) -> tuple[int, list[int]]:
@@ -102,80 +120,76 @@ class ScalarRowBuilder:
         axes = {
             LimitKind.CONE: (0, 2),
             LimitKind.ANGLE: (0,),
-        }  # the swing of a cone is one line, and so is a whole angle
+        }  # the swing of a cone is one row, and so is a whole angle
         for axis in axes.get(kind, (0, 1, 2)):
             lower, upper = m.limit_lower[c + axis], m.limit_upper[c + axis]
             if kind == LimitKind.CONE and axis == 0:
                 swing = (m.limit_upper[c], m.limit_upper[c + 1])
                 if np.isfinite(swing).all():
                     self.add(
-                        ScalarSource.BALL_ANGLE,
-                        entries,
-                        source=(c, 3 * kind),
-                        q=q,
-                        link=link,
-                        row_kinds=BOUND,
-                        upper=0.0,
-                        ratio=swing,
-                    )
+                        ScalarRow(
+                            source_kind=ScalarSource.BALL_ANGLE, entries=entries, source=(c, 3 * kind), q=q, link=link,
+                            row_kinds=BOUND, upper=0.0, ratio=swing,
+                        )
+                    )  # fmt: skip
             elif np.isfinite([lower, upper]).any():
                 self.add(
-                    ScalarSource.BALL_ANGLE,
-                    entries,
-                    source=(c, 3 * kind + axis),
-                    q=q,
-                    link=link,
-                    row_kinds=BOUND,
-                    lower=lower,
-                    upper=upper,
-                )
+                    ScalarRow(
+                        source_kind=ScalarSource.BALL_ANGLE, entries=entries, source=(c, 3 * kind + axis), q=q,
+                        link=link, row_kinds=BOUND, lower=lower, upper=upper,
+                    )
+                )  # fmt: skip
 
     def add_coupling(self, n: int) -> None:
         """Add the row of coupling n."""
         m = self.model
         summands = [self.add_coordinate(int(c)) for c in m.coupling_coordinate[n]]
-        union, places = self.combine_entries(summands)
+        union, map_start = self.combine_entries(summands)
+        first, second = summands
         ratio = (m.coupling_ratio[n], m.coupling_offset[n])
         self.add(
-            ScalarSource.COUPLING,
-            union,
-            source=tuple(summands),
-            row_kinds=BOUND,
-            lower=0.0,
-            upper=0.0,
-            ratio=ratio,
-            map=places,
-        )
+            ScalarRow(
+                source_kind=ScalarSource.COUPLING, entries=union, source=(first, second), row_kinds=BOUND, lower=0.0,
+                upper=0.0, ratio=ratio, summand_map_start=map_start,
+            )
+        )  # fmt: skip
 
     def add_path(self, a: int, coordinates: list[int], term: int, row_kinds: int) -> None:
         """Add the row of actuator a, whose path terms start at `term`."""
         summands = [self.add_coordinate(c) for c in coordinates]
-        union, places = self.combine_entries(summands)
+        union, map_start = self.combine_entries(summands)
         has_position = int((self.model.coordinate_positions[coordinates] >= 0).all())
-        source = (term, len(coordinates))
         self.add(
-            ScalarSource.ACTUATOR_PATH,
-            union,
-            source=source,
-            row_kinds=row_kinds,
-            has_position=has_position,
-            motor=a,
-            map=places,
-        )
+            ScalarRow(
+                source_kind=ScalarSource.ACTUATOR_PATH, entries=union, source=(term, len(coordinates)),
+                row_kinds=row_kinds, has_position=has_position, motor=a, summand_map_start=map_start,
+            )
+        )  # fmt: skip
+
+    def add_saturation_excess(self, a: int, c: int) -> None:
+        """Add the row that takes back what actuator a, alone on tree coordinate c, gives beyond its limits (M-71)."""
+        link, entries = self.tree_dof_entries(c)
+        self.add(
+            ScalarRow(
+                source_kind=ScalarSource.TREE_DOF, entries=entries, source=(c, 0), link=link,
+                row_kinds=SATURATION_EXCESS, has_position=0, motor=a,
+            )
+        )  # fmt: skip
 
     def combine_entries(self, summands: list[int]) -> tuple[list[int], int]:
         """Entries of a row that is a sum of others, and where the places of these entries in the summands start in
         `index` (−1: none). The summands are then needed whether anything acts on them or not."""
-        entries = [self.rows[k]["entries"] for k in summands]
+        entries = [self.rows[k].entries for k in summands]
         for k in summands:
-            self.rows[k]["is_summand"] = 1
+            self.rows[k].is_summand = 1
         union = sorted({d for e in entries for d in e}, reverse=True)
         return union, self.append_index([e.index(d) if d in e else -1 for d in union for e in entries])
 
     def add_spring(self, s: int) -> None:
         """Add the row of spring s."""
         a, b = (int(x) for x in self.model.spring_link[s])
-        self.add(ScalarSource.SPRING, relative_dofs(self.model, a, b), source=(s, 0), row_kinds=COMPLIANT)
+        entries = relative_dofs(self.model, a, b)
+        self.add(ScalarRow(source_kind=ScalarSource.SPRING, entries=entries, source=(s, 0), row_kinds=COMPLIANT))
 
 
 def relative_dofs(model: Model, a: int, b: int) -> list[int]:
