@@ -1,9 +1,11 @@
 """Compare the step times of two versions of the package, in turns in the same minutes.
 
     python tools/compare_speed.py BASE HEAD [--pairs 15] [--only CASE]
+    python tools/compare_speed.py BASE HEAD --bench table1 [--pairs 15]
 
 BASE and HEAD are folders (work trees). A pair is a new process of each version, timed in turns case by case; the median
-of the paired ratios HEAD/BASE is printed with its 95 % interval (bootstrap).
+of the paired ratios HEAD/BASE is printed with its 95 % interval (bootstrap). --bench: `sharnir bench NAME --quick` of
+each version instead of the cases here, its median of each row.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -76,13 +79,20 @@ def main() -> None:
     parser.add_argument("folders", nargs="*", metavar="BASE HEAD")
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--only", default="")
+    parser.add_argument("--bench", default="", metavar="NAME")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve:
         serve()
         return
     cases = [case for case in CASES if arguments.only in case]
-    times = np.array([_time_pair(arguments.folders, cases) for _ in tqdm(range(arguments.pairs), disable=None)])
+    pairs = tqdm(range(arguments.pairs), disable=None)
+    if arguments.bench:
+        benched = [[_run_bench(folder, arguments.bench) for folder in arguments.folders] for _ in pairs]
+        cases = [case for case in benched[0][1] if case in benched[0][0] and arguments.only in case]
+        times = np.array([[[side[case] for side in pair] for case in cases] for pair in benched])
+    else:
+        times = np.array([_time_pair(arguments.folders, cases) for _ in pairs])
     rng = np.random.default_rng(0)
     print("| case | before, µs | after, µs | ratio | 95 % |\n|---|---|---|---|---|")
     for i, case in enumerate(cases):
@@ -91,6 +101,16 @@ def main() -> None:
         low, high = np.percentile(drawn, [2.5, 97.5])
         before, after = np.median(times[:, i], axis=0)
         print(f"| {case} | {before:.3g} | {after:.3g} | {np.median(ratios):.3f} | {low:.3f} to {high:.3f} |")
+
+
+def _run_bench(folder: str, name: str) -> dict[str, float]:
+    """Our median of every row of a bench, in the row's unit."""
+    with tempfile.TemporaryDirectory() as out:
+        command = [sys.executable, "-c", "from sharnir.cli import main; main()", "bench", name, "--quick", "--json"]
+        environment = {**os.environ, "PYTHONPATH": folder}
+        done = subprocess.run(command, env=environment, cwd=out, capture_output=True, text=True, check=True)
+    rows = json.loads(done.stdout)["rows"]
+    return {row["case"]: row.get("ours_median", row["ours"]) for row in rows}
 
 
 def _time_pair(folders: list[str], cases: list[str]) -> list[list[float]]:

@@ -47,6 +47,7 @@ REACTION_TOLERANCE_FACTOR = 1e-4  # factor on the usual tolerances, for reaction
 REACTION_PASSES = 10  # outer iterations for reactions
 UNLIMITED_SWEEPS = 1e9  # sweeps, where a step replays nothing
 # settings that make a step end where the replayed one did
+METHOD_ITEM = (int(Setting.METHOD), 0)  # of the settings, looked up once
 REPLAY_LIMITS = (Setting.REPLAY_CUT, Setting.REPLAY_PSEUDO_SWEEPS, Setting.REPLAY_CORRECTIONS)
 
 
@@ -186,15 +187,14 @@ class ImpulseEngine:
     def _launch_steps(self, steps: int, times: int = 1) -> None:
         """Launch kernels of some steps, `times` over."""
         self._steps_view[0] = steps
-        kernels = self.kernels_of_step()
-        self._graphs.launch_all(self._settings[Setting.METHOD, 0], kernels, self.worlds, times)
+        self._graphs.launch_all(self._settings[METHOD_ITEM], self.kernels_of_step, self.worlds, times)
 
     def kernels_of_step(self) -> list[Launch | RepeatWhile]:
         """What is launched for a step, in its order, with its arguments."""
         if self._on_gpu:
             after = self._iterated_stages(step_stages(self.model.loops > 0))
             return [*self._stages([begin_stage]), *self._collide(), *after]
-        predictive = self._settings[Setting.METHOD, 0] == Method.PREDICTIVE
+        predictive = self._settings[METHOD_ITEM] == Method.PREDICTIVE
         kernel = step_kernel if predictive else published_step_kernel
         return [*self._collide(), Launch(kernel, [self._context, self._steps])]
 
@@ -231,8 +231,14 @@ class ImpulseEngine:
     def observe(self) -> None:
         """Velocities, poses and energies at the present time, in `observations`."""
         names = ("v", "loop_v", "position", "rotation", "velocity", "energy")
-        kernels = [*self._collide(), Launch(observe_kernel, [self._context] + [self.observations[n] for n in names])]
-        self._graphs.launch_all("observe", kernels, self.worlds)
+        self._graphs.launch_all(
+            "observe",
+            lambda: [
+                *self._collide(),
+                Launch(observe_kernel, [self._context] + [self.observations[n] for n in names]),
+            ],
+            self.worlds,
+        )
 
     def compute_poses(self) -> None:
         """Poses at the present time, in `observations`."""
@@ -248,18 +254,20 @@ class ImpulseEngine:
             self.start(self.state.q.numpy(), self.observations["v"].numpy(), self.state.loop_q.numpy())
         present = self._settings.copy()
         self._set_reaction_settings(settings, dt)
-        arguments = [self._context, self.observations["wrench"], self.observations["loop_wrench"]]
-        kernels: list[Launch | RepeatWhile] = [*self._collide(), Launch(reactions_kernel, arguments)]
-        if self._on_gpu:
-            before, after = self._stages([pose_stage, begin_stage]), self._iterated_stages(velocity_stages())
-            kernels = [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
-        self._graphs.launch_all("reactions", kernels, self.worlds)
+        self._graphs.launch_all("reactions", self._kernels_of_reactions, self.worlds)
         if self.worlds == 1:
             gain = self.host(self._here.C)[:, 0] - self.host(self.state.P)[:, 0]
             self.momentum_rate = (gain / self.host(self._work.status_real)[StatusReal.FORCE_TIME, 0]).reshape(-1, 6)
         self._put_back(kept)
         self._settings[:] = present
         self._send_settings()
+
+    def _kernels_of_reactions(self) -> list[Launch | RepeatWhile]:
+        arguments = [self._context, self.observations["wrench"], self.observations["loop_wrench"]]
+        if not self._on_gpu:
+            return [*self._collide(), Launch(reactions_kernel, arguments)]
+        before, after = self._stages([pose_stage, begin_stage]), self._iterated_stages(velocity_stages())
+        return [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
 
     def _set_reaction_settings(self, settings: Settings, dt: float) -> None:
         """Settings of a step that reactions are read from; computed once for as long as they stay."""

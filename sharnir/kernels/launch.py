@@ -51,6 +51,9 @@ class RepeatWhile(NamedTuple):
             launch.load(device)
 
 
+MakeLaunches = Callable[[], Sequence[Launch | RepeatWhile]]
+
+
 class Graphs:
     """Launches prepared on one device. A plain launch costs several microseconds from Python. On a GPU they are
     captured once and replayed, which takes about one. On the CPU a replay packs the arguments anew (4 to 6 µs of a
@@ -64,22 +67,25 @@ class Graphs:
 
     def launch(self, key: Any, kernel: Any, dim: int, arguments: list[Any]) -> None:
         """Run a kernel over `dim` worlds. Arguments are frozen at the first call with a key."""
-        self.launch_all(key, [Launch(kernel, arguments)], dim)
+        self.launch_all(key, lambda: [Launch(kernel, arguments)], dim)
 
-    def launch_all(self, key: Any, launches: Sequence[Launch | RepeatWhile], worlds: int, times: int = 1) -> None:
-        """Run some kernels one after the other, some times over; a `RepeatWhile` on a GPU only."""
+    def launch_all(self, key: Any, make_launches: MakeLaunches, worlds: int, times: int = 1) -> None:
+        """Run some kernels one after the other, some times over; a `RepeatWhile` on a GPU only. make_launches: called
+        the first time a key is used."""
         if self._is_gpu:
-            self._replay((key, times), launches, worlds, times)
+            self._replay((key, times), make_launches, worlds, times)
             return
         if key not in self._prepared:
+            launches = make_launches()
             self._prepared[key] = [self._call(launch, worlds) for launch in launches if isinstance(launch, Launch)]
         calls = self._prepared[key]
         for _ in range(times):
             for call in calls:
                 call()
 
-    def _replay(self, key: Any, launches: Sequence[Launch | RepeatWhile], worlds: int, times: int) -> None:
+    def _replay(self, key: Any, make_launches: MakeLaunches, worlds: int, times: int) -> None:
         if key not in self._prepared:
+            launches = make_launches()
             for launch in launches:
                 launch.load(self.device)
             with wp.ScopedCapture(device=self.device) as capture:
