@@ -15,7 +15,7 @@ from sharnir.collision.contact_model import ContactModel
 from sharnir.collision.convex.narrow_phase import collide_convex
 from sharnir.collision.convex.primitives import collide_capsules, collide_half_space_round, is_round
 from sharnir.collision.convex.separating_axis_cache import is_gjk_pair, is_separated_along
-from sharnir.collision.shapes import ShapePose, make_narrow_phase_context
+from sharnir.collision.shapes import NarrowPhaseContext, ShapePose, make_narrow_phase_context
 from sharnir.collision.speculative import cull_speculative, make_collision_context
 from sharnir.collision.surface.convex_vs_surface import collide_shapes
 from sharnir.dynamics.forces import pivot_of
@@ -151,23 +151,23 @@ class ShapePair:
     b: int
     A: ShapePose
     B: ShapePose
-    margin: real  # m, gap up to which they may touch within the step
 
 
 @wp.func
-def make_shape_pair(a: int, b: int, A: ShapePose, B: ShapePose, margin: real):
-    """The pair of shapes a and b at poses A and B. margin: m."""
+def make_shape_pair(a: int, b: int, A: ShapePose, B: ShapePose):
+    """The pair of shapes a and b at poses A and B."""
     out = ShapePair()
     out.a = a
     out.b = b
     out.A = A
     out.B = B
-    out.margin = margin
     return out
 
 
 @wp.func
-def append_nothing(model: ContactModel, scratch: CollisionScratch, pair: ShapePair, n: int, w: int):
+def append_nothing(
+    ctx: wp.ref[NarrowPhaseContext], model: ContactModel, scratch: CollisionScratch, pair: ShapePair, n: int
+):
     """Append no contact; returns n."""
     return n
 
@@ -180,20 +180,21 @@ def _make_collide_pair(family: int) -> Any:
         return append_nothing
     append_contacts = collide_convex if family == ShapeFamily.CONVEX else collide_shapes
 
-    def collide_pair(model: ContactModel, scratch: CollisionScratch, pair: ShapePair, n: int, w: int):
+    def collide_pair(
+        ctx: wp.ref[NarrowPhaseContext], model: ContactModel, scratch: CollisionScratch, pair: ShapePair, n: int
+    ):
         """Append the contacts of a pair, unless they are separated as they were; returns how many there are then."""
         slot = (pair.a * model.geo.count + pair.b) % scratch.axis_cache_slots
         is_cached = is_gjk_pair(pair.A.kind, pair.B.kind)
         is_separated = bool(False)
         if is_cached:
-            axis = get3(scratch.axis_cache, slot, w)
-            is_separated = is_separated_along(model.geo, pair.A, pair.B, axis, pair.margin)
+            axis = get3(scratch.axis_cache, slot, ctx.w)
+            is_separated = is_separated_along(model.geo, pair.A, pair.B, axis, ctx.margin)
         first = n
         if not is_separated:
-            ctx = make_narrow_phase_context(model.geo, scratch.contacts, pair.margin, w)
             n = append_contacts(ctx, pair.A, pair.B, n)
         if is_cached and not is_separated and n == first and n < scratch.contacts.capacity:
-            put3(scratch.axis_cache, slot, w, get3(scratch.contacts.normal, n, w))
+            put3(scratch.axis_cache, slot, ctx.w, get3(scratch.contacts.normal, n, ctx.w))
         return n
 
     collide_pair.__name__ = collide_pair.__qualname__ = f"collide_pair_{family}"
@@ -214,6 +215,7 @@ def _make_find_contacts(name: str, family: int) -> Any:
         number of pairs if these are too many."""
         update_shapes(tree, ws, model, scratch, dt, w)
         pairs = find_pairs(model.broad_phase, scratch.broad_phase, w)
+        ctx = make_narrow_phase_context(model.geo, scratch.contacts, w)
         n = int(0)
         k = int(0)
         while k < wp.min(pairs, scratch.broad_phase.capacity):
@@ -227,7 +229,8 @@ def _make_find_contacts(name: str, family: int) -> Any:
                 first = n
                 A = shape_pose_of(model, scratch, a, w)
                 B = shape_pose_of(model, scratch, b, w)
-                ctx = make_narrow_phase_context(model.geo, scratch.contacts, margin, w)
+                ctx.margin = margin
+                ctx.flip = real(1.0)
                 if is_round(A) and is_round(B):
                     n = collide_capsules(ctx, A, B, n)
                 elif A.kind == ShapeKind.HALF_SPACE and is_round(B):
@@ -236,7 +239,7 @@ def _make_find_contacts(name: str, family: int) -> Any:
                     ctx.flip = real(-1.0)
                     n = collide_half_space_round(ctx, B, A, n)
                 else:
-                    n = collide_pair(model, scratch, make_shape_pair(a, b, A, B, margin), n, w)
+                    n = collide_pair(ctx, model, scratch, make_shape_pair(a, b, A, B), n)
                 c = int(first)
                 while c < wp.min(n, scratch.contacts.capacity):
                     put_int(scratch.contact_shape, 2 * c, w, a)

@@ -124,12 +124,11 @@ def make_contact(normal: vec3, point: vec3, gap: real, feature: int):
 
 
 @wp.func
-def make_narrow_phase_context(geo: Geometry, contacts: ContactList, margin: real, w: int):
-    """The context of a pair in the order given, posed about the world's origin. margin: m."""
+def make_narrow_phase_context(geo: Geometry, contacts: ContactList, w: int):
+    """The context of pairs in the order given, posed about the world's origin; `margin` is to be set for each."""
     out = NarrowPhaseContext()
     out.geo = geo
     out.contacts = contacts
-    out.margin = margin
     out.flip = real(1.0)
     out.w = w
     return out

@@ -95,7 +95,7 @@ class ImpulseEngine:
         self._context.tree, self._context.loops, self._context.layout = self.tree, self.loops, self.layout
         self._context.here, self._context.there = self._here, self._there
         self._context.state, self._context.work = self.state, self._work
-        self._steps = wp.zeros(1, dtype=int, device="cpu")
+        self._steps = wp.zeros((1, 1), dtype=int, device="cpu")
         self._steps_view = self._steps.numpy()
         self._launch_step_view = np.zeros(1) if self._on_gpu else self.state.launch_step.numpy()
         self._detects = self.layout.max_contacts > 0 and self.layout.detects_contacts == 0  # by a kernel of its own
@@ -186,7 +186,7 @@ class ImpulseEngine:
 
     def _launch_steps(self, steps: int, times: int = 1) -> None:
         """Launch kernels of some steps, `times` over."""
-        self._steps_view[0] = steps
+        self._steps_view[0, 0] = steps
         self._graphs.launch_all(self._settings[METHOD_ITEM], self.kernels_of_step, self.worlds, times)
 
     def kernels_of_step(self) -> list[Launch | RepeatWhile]:

@@ -235,7 +235,7 @@ def _move_nearest_to(candidates: Candidates, first: int, count: int, q: vec3, g:
 
 
 @wp.func
-def append_manifold(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, sep: Separation, n: int):
+def append_manifold(ctx: wp.ref[NarrowPhaseContext], A: ShapePose, B: ShapePose, sep: Separation, n: int):
     """Append at most four contacts along the normal of a separation; none where the gap is only a hypothesis and no
     candidate has it. Returns the number of contacts."""
     point = wp.zeros(shape=(CLIP_BUFFER_SIZE,), dtype=vec3)

@@ -136,7 +136,7 @@ def _redirect_through_face(geo: Geometry, A: ShapePose, B: ShapePose, is_b_trian
 
 
 @wp.func
-def _collide_solids(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
+def collide_solids(ctx: wp.ref[NarrowPhaseContext], A: ShapePose, B: ShapePose, n: int):
     """Append the contacts of a pair without closed form. Boxes apart may be closest at corners, which the separating
     axis test does not see: then no contact is found along its axis, and GJK runs. Where no contact is found, the normal
     of contact n is left as the direction from A to B along which they were last seen separated."""
@@ -169,12 +169,12 @@ def _collide_solids(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int)
 
 
 @wp.func
-def collide_convex(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
+def collide_convex(ctx: wp.ref[NarrowPhaseContext], A: ShapePose, B: ShapePose, n: int):
     """Append the contacts of convex shapes A and B that are less than the margin apart, at most four; returns their
     number.
 
     Normals point from A to B. TRIANGLE shapes: see sharnir.collision.convex.triangle. Without contacts, contact n
-    holds a separating direction, see `_collide_solids`.
+    holds a separating direction, see `collide_solids`.
     """
     is_swapped = _shape_rank_of(B.kind) < _shape_rank_of(A.kind)
     P = _select_shape(is_swapped, A, B)
@@ -192,5 +192,5 @@ def collide_convex(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
         ctx.origin = P.x  # far from the world's, coordinates about it keep more digits
         Q.x = Q.x - P.x
         P.x = vec3()
-        n = _collide_solids(ctx, P, Q, n)
+        n = collide_solids(ctx, P, Q, n)
     return n

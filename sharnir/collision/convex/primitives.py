@@ -24,7 +24,9 @@ MAX_PARALLEL_AXIS_SINE = wp.constant(real(0.03))
 
 
 @wp.func
-def append_sphere_contact(ctx: NarrowPhaseContext, a: WorldSphere, b: WorldSphere, normal: vec3, feature: int, n: int):
+def append_sphere_contact(
+    ctx: wp.ref[NarrowPhaseContext], a: WorldSphere, b: WorldSphere, normal: vec3, feature: int, n: int
+):
     """Append the contact of two spheres along a given unit normal from a to b, if their gap is less than the margin.
     Returns the number of contacts."""
     along = wp.dot(normal, b.center - a.center)
@@ -42,7 +44,7 @@ def is_round(S: ShapePose):
 
 
 @wp.func
-def collide_half_space_round(ctx: NarrowPhaseContext, P: ShapePose, Q: ShapePose, n: int):
+def collide_half_space_round(ctx: wp.ref[NarrowPhaseContext], P: ShapePose, Q: ShapePose, n: int):
     """Append the contacts of a sphere, or of the two ends of a capsule, Q with a half-space P; returns the number of
     contacts."""
     normal = column(P.R, 2)
@@ -143,7 +145,7 @@ def _find_closest_on_surface(B: ShapePose, x: vec3):
 
 
 @wp.func
-def collide_sphere_solid(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
+def collide_sphere_solid(ctx: wp.ref[NarrowPhaseContext], A: ShapePose, B: ShapePose, n: int):
     """Append the contact of a sphere A with a box, cylinder or triangle B. No contact where the normal leans over an
     internal edge of a triangle: the neighbour across that edge gives it. Returns the number of contacts."""
     closest, normal_out, inside = _find_closest_on_surface(B, A.x)
@@ -179,7 +181,7 @@ def _find_closest_on_segments(u: vec3, hu: real, v: vec3, hv: real, x: vec3):
 
 
 @wp.func
-def collide_capsules(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
+def collide_capsules(ctx: wp.ref[NarrowPhaseContext], A: ShapePose, B: ShapePose, n: int):
     """Append the contacts of two spheres or capsules (a sphere is a capsule of length 0): one, or two where the axes
     are nearly parallel. Returns the number of contacts."""
     ra = A.size[0]

@@ -100,6 +100,7 @@ def pair_contacts_kernel(
 ):
     """Find the contacts of two shapes."""
     w = wp.tid()
-    ctx = make_narrow_phase_context(geo, contacts, margin, w)
+    ctx = make_narrow_phase_context(geo, contacts, w)
+    ctx.margin = margin
     A = make_shape_pose(geo, a, rot[a], pos[a])
     count[w] = collide_shapes(ctx, A, make_shape_pose(geo, b, rot[b], pos[b]), 0)

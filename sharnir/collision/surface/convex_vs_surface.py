@@ -155,7 +155,7 @@ def flip_normals(contacts: ContactList, first: int, end: int, w: int):
 
 
 @wp.func
-def collide_shapes(ctx: NarrowPhaseContext, A: ShapePose, B: ShapePose, n: int):
+def collide_shapes(ctx: wp.ref[NarrowPhaseContext], A: ShapePose, B: ShapePose, n: int):
     """Append the contacts of A and B that are less than the margin apart; returns their number. Normals point from A
     to B.
 

@@ -234,7 +234,7 @@ def make_half_space_pose(S: ShapePose, triangle: SurfaceTriangle):
 
 
 @wp.func
-def filter_internal_edges(ctx: NarrowPhaseContext, at: SurfaceContext, n: int, end: int):
+def filter_internal_edges(ctx: wp.ref[NarrowPhaseContext], at: SurfaceContext, n: int, end: int):
     """Internal-edge filter: of contacts n to `end`, found with the triangle, keep those that the whole surface has, and
     insert them into those of the pair. Returns the new n, and the number of contacts with the triangle's own normal."""
     S = at.surface
@@ -263,7 +263,7 @@ def filter_internal_edges(ctx: NarrowPhaseContext, at: SurfaceContext, n: int, e
 
 
 @wp.func
-def filter_plane_contacts(ctx: NarrowPhaseContext, at: SurfaceContext, radius: real, n: int, end: int):
+def filter_plane_contacts(ctx: wp.ref[NarrowPhaseContext], at: SurfaceContext, radius: real, n: int, end: int):
     """Of contacts n to `end`, found with the triangle's plane, keep those whose core point is below the triangle, or
     all if the center of the other shape is, and insert them into those of the pair. Returns the new n. radius: m, of
     the other shape's surface about its core."""

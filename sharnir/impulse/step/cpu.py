@@ -67,11 +67,11 @@ def _make_step_kernel(name: str, step: Any) -> Any:
     """Kernel that makes some steps of every world by one method; reports go to the history. Each kernel is a module of
     its own: who uses one does not wait for the other to compile."""
 
-    def steps_kernel(ctx: StepContext, steps: wp.array(dtype=int)):
+    def steps_kernel(ctx: StepContext, steps: wp.array(dtype=int, ndim=2)):
         w = wp.tid()
         poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
         n = int(0)
-        while n < steps[0]:
+        while n < steps[0, 0]:
             start_ticks = read_ticks()
             end = begin_report(ctx.state, start_ticks, w)
             step(ctx, end, w)

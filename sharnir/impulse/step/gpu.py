@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import warp as wp
 
+from sharnir.collision.convex.narrow_phase import collide_convex, collide_solids
+from sharnir.collision.surface.convex_vs_surface import collide_shapes
 from sharnir.dynamics.kinematics import poses
 from sharnir.impulse.data import Context, StepContext
 from sharnir.impulse.rows.contact_chord import update_contact_chord
@@ -191,11 +193,12 @@ end_stage = _world_stage("end_stage", end_step_with_report)
 
 def inline_for_cuda() -> None:
     """Have the CUDA compiler inline the functions that it would not, before a stage is compiled: a function that is not
-    inlined has the address of the context, which then lies in 19 kB of local memory a thread. Processes that use no
-    GPU go without, since hints change the order of inlining: steps on the CPU take 1.03 to 1.65 times as long."""
+    inlined has the address of the context, which then lies in 19 kB (step) or 2.5 kB (narrow phase) of local memory a
+    thread. Processes that use no GPU go without, since hints change the order of inlining: steps on the CPU take 1.03
+    to 1.65 times as long."""
     for function in (sweep_rows, solve_rows, solve_and_report, solve_impulses):
         function.inline_hint = "forceinline"
-    for function in (activate_scalars, next_phase, choose_phase):
+    for function in (activate_scalars, next_phase, choose_phase, collide_convex, collide_solids, collide_shapes):
         function.inline_hint = "forceinline"
 
 

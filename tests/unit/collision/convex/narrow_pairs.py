@@ -30,7 +30,9 @@ def _touch_all(
     n = wp.int32(0)
     r = wp.int32(0)
     while r < repeat:
-        n = collide_convex(make_narrow_phase_context(geo, found, margin, w), A[w], B[w], 0)
+        ctx = make_narrow_phase_context(geo, found, w)
+        ctx.margin = margin
+        n = collide_convex(ctx, A[w], B[w], 0)
         r += 1
     count[w] = n
     k = wp.int32(0)
