@@ -36,7 +36,13 @@ UNBOUNDED_IMPULSE = wp.constant(real(1.0e30))  # N s: a motor with more has no b
 
 @wp.func
 def sweep_joint(ctx: Context, k: int, iterate: wp.ref[Iterate], w: int):
-    """Gauss–Seidel update of the block of loop joint k by its LDLᵀ factors (M-39, L15-14)."""
+    """Gauss–Seidel update of the block of loop joint k by its LDLᵀ factors (M-39, L15-14). Handles of arrays are held in
+    locals: read through the context they made published steps in maximal coordinates 3 to 5 % longer."""
+    z = iterate.z
+    p = iterate.p
+    W = ctx.work.W
+    index = ctx.layout.index
+    factor = ctx.work.joint_factor
     m = ctx.loops.constraint_count[ctx.loops.kind[k]]
     length = ctx.layout.joint_row_length[k]
     first = ctx.layout.joint_index_start[k]
@@ -46,24 +52,24 @@ def sweep_joint(ctx: Context, k: int, iterate: wp.ref[Iterate], w: int):
     i = int(0)
     while i < m:
         value = get(ctx.work.joint_target, JOINT_ROWS * k + i, w)
-        value = value - row_dot(ctx.work.W, start + i * length, length, ctx.layout.index, first, iterate.z, w)
+        value = value - row_dot(W, start + i * length, length, index, first, z, w)
         j = int(0)
         while j < i:
-            value = value - get(ctx.work.joint_factor, at + JOINT_ROWS * i + j, w) * x[j]
+            value = value - get(factor, at + JOINT_ROWS * i + j, w) * x[j]
             j += 1
         x[i] = value
         i += 1
     worst = real(0.0)
     i = m - 1
     while i >= 0:
-        value = x[i] * get(ctx.work.joint_factor, at + (JOINT_ROWS + 1) * i, w)
+        value = x[i] * get(factor, at + (JOINT_ROWS + 1) * i, w)
         j = i + 1
         while j < m:
-            value = value - get(ctx.work.joint_factor, at + JOINT_ROWS * j + i, w) * x[j]
+            value = value - get(factor, at + JOINT_ROWS * j + i, w) * x[j]
             j += 1
         x[i] = value
-        row_add(ctx.work.W, start + i * length, length, ctx.layout.index, first, value, iterate.z, w)
-        put(iterate.p, JOINT_ROWS * k + i, w, get(iterate.p, JOINT_ROWS * k + i, w) + value)
+        row_add(W, start + i * length, length, index, first, value, z, w)
+        put(p, JOINT_ROWS * k + i, w, get(p, JOINT_ROWS * k + i, w) + value)
         worst = wp.max(worst, wp.abs(value))
         i -= 1
     return worst
