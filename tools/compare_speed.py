@@ -5,7 +5,8 @@
 
 BASE and HEAD are folders (work trees). A pair is a new process of each version, timed in turns case by case; the median
 of the paired ratios HEAD/BASE is printed with its 95 % interval (bootstrap). --bench: `sharnir bench NAME --quick` of
-each version instead of the cases here, its median of each row.
+each version instead of the cases here, its median of each row, with the sweeps of both: where they differ, rounding has
+led the two versions along other paths, and times are not of the same work.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm import tqdm
@@ -90,27 +91,42 @@ def main() -> None:
     if arguments.bench:
         benched = [[_run_bench(folder, arguments.bench) for folder in arguments.folders] for _ in pairs]
         cases = [case for case in benched[0][1] if case in benched[0][0] and arguments.only in case]
-        times = np.array([[[side[case] for side in pair] for case in cases] for pair in benched])
+        times = np.array([[[side[case].time for side in pair] for case in cases] for pair in benched])
+        sweeps = {case: [side[case].sweeps for side in benched[0]] for case in cases}
     else:
+        sweeps = {}
         times = np.array([_time_pair(arguments.folders, cases) for _ in pairs])
     rng = np.random.default_rng(0)
-    print("| case | before, µs | after, µs | ratio | 95 % |\n|---|---|---|---|---|")
+    print("| case | before, µs | after, µs | ratio | 95 % |" + (" sweeps |" if sweeps else ""))
+    print("|---|---|---|---|---|" + ("---|" if sweeps else ""))
     for i, case in enumerate(cases):
         ratios = times[:, i, 1] / times[:, i, 0]
         drawn = np.median(rng.choice(ratios, (2000, len(ratios))), axis=1)
         low, high = np.percentile(drawn, [2.5, 97.5])
         before, after = np.median(times[:, i], axis=0)
-        print(f"| {case} | {before:.3g} | {after:.3g} | {np.median(ratios):.3f} | {low:.3f} to {high:.3f} |")
+        old, new = sweeps.get(case, ("", ""))
+        swept = "" if not sweeps else f" {old} |" if old == new else f" {old} → {new} |"
+        print(f"| {case} | {before:.3g} | {after:.3g} | {np.median(ratios):.3f} | {low:.3f} to {high:.3f} |{swept}")
 
 
-def _run_bench(folder: str, name: str) -> dict[str, float]:
-    """Our median of every row of a bench, in the row's unit."""
+class Benched(NamedTuple):
+    """Our side of a row of a bench: median time, in the row's unit; sweeps a step, in words."""
+
+    time: float
+    sweeps: str
+
+
+def _run_bench(folder: str, name: str) -> dict[str, Benched]:
+    """Our side of every row of a bench."""
     with tempfile.TemporaryDirectory() as out:
         command = [sys.executable, "-c", "from sharnir.cli import main; main()", "bench", name, "--quick", "--json"]
         environment = {**os.environ, "PYTHONPATH": folder}
         done = subprocess.run(command, env=environment, cwd=out, capture_output=True, text=True, check=True)
     rows = json.loads(done.stdout)["rows"]
-    return {row["case"]: row.get("ours_median", row["ours"]) for row in rows}
+    return {
+        row["case"]: Benched(row.get("ours_median", row["ours"]), row.get("sweeps", row.get("iterations", "")))
+        for row in rows
+    }
 
 
 def _time_pair(folders: list[str], cases: list[str]) -> list[list[float]]:
