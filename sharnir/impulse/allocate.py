@@ -68,16 +68,22 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
     out.contacts = allocate_contacts(layout.max_contacts, worlds, device)
     out.prev_contact_keys = allocate_columns(1 + 2 * layout.max_contacts, worlds, device, int)
     out.settings = wp.zeros((len(Setting), 1), dtype=real, device=device)
+    for alias, name in STATE_ALIASES.items():
+        setattr(out, alias, getattr(out, name))
     return out
 
 
-# fields of `Scratch` that share the memory of another, in turns
+# fields of `State` and of `Scratch` that share the memory of another, in turns
+STATE_ALIASES = dict.fromkeys(("joint_momentum", "v_uncorrected", "v_exact", "v_advance"), "tau")
 ALIASES = {
     "row_impulse_old": "p_old", "row_velocity_old": "z_old", "row_impulse_direction": "p_direction",
     "row_velocity_direction": "z_direction", "row_impulse_initial": "p_initial", "p_pseudo": "p_old",
     "impulse_lower": "velocity_lower", "impulse_upper": "velocity_upper", "newton_contact_mode": "island_contacts",
     "newton_scalar_mode": "island_scalars", "newton_rows": "island_dofs", "newton_lu": "island_H",
-    "newton_rhs": "island_gradient",
+    "newton_rhs": "island_gradient", "z_velocity_before": "z_before", "z_saved": "z_residual",
+    "z_uncorrected": "z_old", "z_chord": "z_old", "z_newton_residual": "z_direction",
+    "z_newton_direction": "z_direction", "pseudo_target": "joint_target",
+    "pseudo_velocity_lower": "velocity_lower", "pseudo_velocity_upper": "velocity_upper",
 }  # fmt: skip
 
 

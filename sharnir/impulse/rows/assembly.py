@@ -191,7 +191,7 @@ def factor_joints(loops: wp.ref[LoopJoints], layout: wp.ref[Layout], work: wp.re
 def assemble_scalars(ctx: Context, options: RowOptions, w: int):
     """Positions, rows and bounds of all scalars."""
     if ctx.layout.has_ball_rate_scalars == 1:
-        whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.work.z_before, w)
+        whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.work.z_velocity_before, w)
     l = int(0)
     while l < ctx.layout.scalars:
         g = measure_scalar(ctx, ctx.here, l, ctx.state.q, ctx.state.loop_q, w)
@@ -258,7 +258,7 @@ def assemble_scalar(ctx: Context, l: int, g: real, options: RowOptions, w: int):
                 ctx.layout.scalar_row_length[l],
                 ctx.layout.index,
                 ctx.layout.scalar_index_start[l],
-                ctx.work.z_before,
+                ctx.work.z_velocity_before,
                 w,
             )
         set_compliant_row(ctx, l, g, speed, options, w)

@@ -156,8 +156,8 @@ def published_free_motion(ctx: Context, dt: real, w: int):
         put(ctx.here.hk, d, w, real(0.0))
         d += 1
     inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, 1, w)
-    whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.work.z_residual, w)
+    whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.work.z_velocity_before, w)
     d = int(0)
     while d < ctx.tree.dof[ctx.tree.links]:
-        put(ctx.here.z, d, w, dt * get(ctx.here.z, d, w) + get(ctx.work.z_residual, d, w))
+        put(ctx.here.z, d, w, dt * get(ctx.here.z, d, w) + get(ctx.work.z_velocity_before, d, w))
         d += 1

@@ -44,13 +44,13 @@ def advance_with_correction(ctx: Context, n: int, dt: real, w: int):
     """q_next ← q advanced by v_next and pseudo-velocities (M-43) or, in correction n > 0, by pseudo-velocities alone
     (M-44). Returns the joint opening beyond what stabilisation may leave; poses and gaps in the workspace are then
     those of q_next."""
-    outward(ctx.tree, ctx.here, ctx.state.tau, w)
+    outward(ctx.tree, ctx.here, ctx.state.v_advance, w)
     if n == 0:
         d = int(0)
         while d < ctx.layout.dofs:
-            set_item(ctx.state.tau, d, w, item(ctx.state.tau, d, w) + item(ctx.state.v_next, d, w))
+            set_item(ctx.state.v_advance, d, w, item(ctx.state.v_advance, d, w) + item(ctx.state.v_next, d, w))
             d += 1
-    integrate_positions(ctx.tree, ctx.state.q, ctx.state.tau, dt, ctx.state.q_next, w)
+    integrate_positions(ctx.tree, ctx.state.q, ctx.state.v_advance, dt, ctx.state.q_next, w)
     poses(ctx.tree, ctx.here, ctx.state.q_next, ctx.state.q_next, w)
     measure_joint_gaps(ctx.tree, ctx.here, ctx.loops, ctx.work.joint_gap_next, w)
     return excess_opening(ctx.loops, ctx.state, ctx.work, w)

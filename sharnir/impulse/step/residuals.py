@@ -147,9 +147,9 @@ def compute_chord_residual(ctx: Context, dt: real, w: int):
     chord_momenta(ctx.tree, ctx.here, ctx.state.v_next, dt, w)
     d = int(0)
     while d < ctx.layout.dofs:
-        set_item(ctx.state.tau, d, w, get(ctx.here.E, d, w) * item(ctx.state.v_next, d, w))
+        set_item(ctx.state.joint_momentum, d, w, get(ctx.here.E, d, w) * item(ctx.state.v_next, d, w))
         d += 1
-    whitened_momentum(ctx.tree, ctx.here, ctx.state.tau, ctx.work.z_residual, w)
+    whitened_momentum(ctx.tree, ctx.here, ctx.state.joint_momentum, ctx.work.z_residual, w)
     return compute_momentum_residual(
         ctx.work.z_momentum, ctx.here.z, ctx.work.z_base, ctx.work.z_residual, ctx.layout.dofs, w
     )

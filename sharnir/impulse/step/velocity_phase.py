@@ -54,7 +54,7 @@ from sharnir.impulse.tolerances import (
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.lanes import uses_lanes
 from sharnir.kernels.types import array2, real
-from sharnir.kernels.vector_ops import column_add, copy
+from sharnir.kernels.vector_ops import clear, column_add, copy
 
 # m/s: where bodies move faster on average, sweeps may stop at TOL_ACCEPT
 QUIET_SPEED = wp.constant(real(1.0e-2))
@@ -102,9 +102,9 @@ def solve_impulses(ctx: Context, end: wp.float64, w: int):
         if uses_lanes() == 0 or get_int(ctx.work.status, Status.IS_DIRECT, w) == 1:
             warm_start_contacts(ctx, ctx.here.z, w)
         if phase == Phase.FINAL_LINEAR:
-            copy(ctx.here.z, ctx.work.z_old, n, w)
+            copy(ctx.here.z, ctx.work.z_uncorrected, n, w)
             add_residual(ctx.work, ctx.here.z, n, w)
-            copy(ctx.work.z_old, ctx.work.z_residual, n, w)  # sweeps need z_old for themselves
+            copy(ctx.work.z_uncorrected, ctx.work.z_saved, n, w)  # sweeps need the memory of z_uncorrected
         restitution_state = get_int(ctx.work.status, Status.RESTITUTION, w)
         tries = get_int(ctx.work.status, Status.RESTITUTION_TRIES, w)
         restitution_share = get(ctx.work.status_real, StatusReal.RESTITUTION_SHARE, w)
@@ -258,28 +258,34 @@ def add_residual(work: wp.ref[Scratch], z: array2, n: int, w: int):
 
 
 @wp.func
+def clear_residual(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
+    """z_residual ← 0."""
+    clear(work.z_residual, layout.dofs, w)
+
+
+@wp.func
 def split_last_change(ctx: Context, w: int):
-    """Before the outward pass of the final linear correction: z ← its last change, z_last ← z (in z_residual), tau ←
+    """Before the outward pass of the final linear correction: z ← its change in it, z_saved ← z, v_uncorrected ←
     velocities before it."""
     d = int(0)
     while d < ctx.layout.dofs:
         z = get(ctx.here.z, d, w)
-        put(ctx.here.z, d, w, z - get(ctx.work.z_residual, d, w))
-        put(ctx.work.z_residual, d, w, z)
-        set_item(ctx.state.tau, d, w, item(ctx.state.v_next, d, w))
+        put(ctx.here.z, d, w, z - get(ctx.work.z_saved, d, w))
+        put(ctx.work.z_saved, d, w, z)
+        set_item(ctx.state.v_uncorrected, d, w, item(ctx.state.v_next, d, w))
         d += 1
 
 
 @wp.func
 def apply_last_change(ctx: Context, w: int):
     """After it: velocities and momenta follow the last change of z linearly; the second-order remainder is negligible
-    there."""
+    there, and no residual is left."""
     d = int(0)
     while d < ctx.layout.dofs:
-        set_item(ctx.state.v_next, d, w, item(ctx.state.v_next, d, w) + item(ctx.state.tau, d, w))
-        put(ctx.here.z, d, w, get(ctx.work.z_residual, d, w))
-        put(ctx.work.z_residual, d, w, real(0.0))
+        set_item(ctx.state.v_next, d, w, item(ctx.state.v_next, d, w) + item(ctx.state.v_uncorrected, d, w))
+        put(ctx.here.z, d, w, get(ctx.work.z_saved, d, w))
         d += 1
+    clear_residual(ctx.layout, ctx.work, w)
     add_tangent_momenta(ctx.tree, ctx.here, w)
     store_chord(ctx.layout, ctx.state, ctx.work, real(0.0), w)
 
@@ -288,24 +294,24 @@ def apply_last_change(ctx: Context, w: int):
 def store_exact_momenta(ctx: Context, w: int):
     """C ← P⁺ + Σ Jᵀp for free bodies: their momentum is exact whatever residual the iteration left."""
     n = ctx.layout.dofs
-    copy(ctx.here.z, ctx.work.z_residual, n, w)
+    copy(ctx.here.z, ctx.work.z_saved, n, w)
     d = int(0)
     while d < n:
         put(ctx.here.z, d, w, get(ctx.work.z_momentum, d, w) + get(ctx.here.z, d, w) - get(ctx.work.z_base, d, w))
         set_item(ctx.state.residual_carry, d, w, real(0.0))
         d += 1
-    outward(ctx.tree, ctx.here, ctx.state.tau, w)
+    outward(ctx.tree, ctx.here, ctx.state.v_exact, w)
     tangent_momenta(ctx.tree, ctx.here, w)
-    copy(ctx.work.z_residual, ctx.here.z, n, w)
+    copy(ctx.work.z_saved, ctx.here.z, n, w)
 
 
 @wp.func
 def store_chord(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], carry_share: real, w: int):
     """Store the chord correction of this step, from which the next one starts, and carry_share of the residual left."""
     store_momentum_chord(
-        work.z_residual, work.z_base, work.z_momentum, carry_share, layout.dofs, work.z_old, state.residual_carry, w
+        work.z_residual, work.z_base, work.z_momentum, carry_share, layout.dofs, work.z_chord, state.residual_carry, w
     )
-    update_series(state.momentum_chord, work.z_old, layout.dofs, w)
+    update_series(state.momentum_chord, work.z_chord, layout.dofs, w)
     update_joint_chord(layout, state, work, state.settings[Setting.DT, 0], w)
 
 
