@@ -1,6 +1,9 @@
-"""State, scratch and status of a step of the real-time engine as Warp structs, and the named slots of their arrays."""
+"""State, scratch and context of a step of the real-time engine as Warp structs; slots of their arrays are named
+in `sharnir.impulse.slots`."""
 
 from __future__ import annotations
+
+from enum import IntEnum
 
 import warp as wp
 
@@ -17,7 +20,8 @@ MAX_ISLAND_DOFS = 120  # velocity coordinates of the largest island solved by Ne
 
 @wp.struct
 class State:
-    """What evolves from step to step and what comes in; a column per world on every device."""
+    """What evolves from step to step (EVOLVES), inputs, settings, values of the present step that other parts read
+    (q_next, v_next, tau, contacts, …), and reports; a column per world on every device."""
 
     q: array2  # [nq] positions
     v: array2  # [nv] velocities of the step that led here
@@ -244,6 +248,13 @@ class Iterate:
     direct: int  # 1 if bilateral rows are solved directly, and the others projected onto their null space
 
 
+class LimitRule(IntEnum):
+    """When a limit acts."""
+
+    WHEN_REACHED = 0  # as published
+    PREDICTED = 1  # once it would be reached within the step
+
+
 @wp.struct
 class RowOptions:
     """How the rows of a step, of a correction or of an observation are assembled."""
@@ -251,7 +262,7 @@ class RowOptions:
     h: real  # s, time over which forces act
     dt: real  # s
     stiffness_scale: real  # steps that a spring's average spans, over the time forces act
-    predict_limits: int  # 1: limits act before they are reached; 0 in the published step
+    limit_rule: int  # `LimitRule`
     at_new_poses: int  # 1: joints and equalities only, at the poses the step led to
     update_history: int  # 1: pivots of bilateral rows are remembered
 
@@ -267,11 +278,11 @@ def make_iterate(z: array2, p: array2, direct: int):
 
 
 @wp.func
-def make_row_options(h: real, dt: real, stiffness_scale: real, predict_limits: int):
+def make_row_options(h: real, dt: real, stiffness_scale: real, limit_rule: int):
     """Options of rows at the start of a step that leave the history of pivots alone."""
     options = RowOptions()
     options.h = h
     options.dt = dt
     options.stiffness_scale = stiffness_scale
-    options.predict_limits = predict_limits
+    options.limit_rule = limit_rule
     return options

@@ -299,7 +299,7 @@ class ImpulseEngine:
                 array[...] = values
 
     def saved(self) -> dict[str, Any]:
-        """Copies of all that evolves."""
+        """Copies of what evolves, and of the inputs."""
         return {name: getattr(self.state, name).numpy().copy() for name in STATE_SAVED}
 
     def restore(self, saved: dict[str, Any]) -> None:

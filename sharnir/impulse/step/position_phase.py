@@ -68,7 +68,7 @@ def adopt_next_positions(layout: wp.ref[Layout], ws: wp.ref[Workspace], state: w
 
 
 @wp.func
-def run_split_impulses(ctx: Context, dt: real, end: wp.float64, w: int):
+def run_split_impulses(ctx: Context, dt: real, deadline: wp.float64, w: int):
     """z ← whitened pseudo-velocities for the position targets, from zero impulses; counts the sweeps."""
     direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
     n = int(-1)
@@ -76,18 +76,18 @@ def run_split_impulses(ctx: Context, dt: real, end: wp.float64, w: int):
         n = run_split_impulses_gpu(ctx, ctx.here.z, dt, w)
     if n < 0:
         x = make_iterate(ctx.here.z, ctx.work.p_pseudo, direct)
-        n = run_split_impulses_serial(ctx, x, dt, end, w)
+        n = run_split_impulses_serial(ctx, x, dt, deadline, w)
     set_item(
         ctx.state.report,
         ReportItem.PSEUDO_SWEEP_COUNT,
         w,
         item(ctx.state.report, ReportItem.PSEUDO_SWEEP_COUNT, w) + real(n),
     )
-    set_item(ctx.state.prev_step, PrevStep.TICKS_LEFT, w, real(end - read_ticks()))
+    set_item(ctx.state.prev_step, PrevStep.TICKS_LEFT, w, real(deadline - read_ticks()))
 
 
 @wp.func
-def run_split_impulses_serial(ctx: Context, x: wp.ref[Iterate], dt: real, end: wp.float64, w: int):
+def run_split_impulses_serial(ctx: Context, x: wp.ref[Iterate], dt: real, deadline: wp.float64, w: int):
     """Sweep pseudo-impulses in one thread until they converge; returns the number of sweeps."""
     clear(x.p, impulse_count(ctx.layout, ctx.work, w), w)
     clear(x.z, ctx.layout.z_size, w)
@@ -99,7 +99,7 @@ def run_split_impulses_serial(ctx: Context, x: wp.ref[Iterate], dt: real, end: w
             loop.worst = real(0.0)
         else:
             set_velocity_offsets(ctx, x.z, w)
-    iterate_split_impulses(ctx, x, loop, end, w)
+    iterate_split_impulses(ctx, x, loop, deadline, w)
     return loop.n
 
 

@@ -10,7 +10,7 @@ import warp as wp
 
 from sharnir.dynamics.forces import pivot_of, spring_end_position
 from sharnir.dynamics.kinematics import poses
-from sharnir.dynamics.loop_joints import evaluate_row, loop_frames_of
+from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Workspace
 from sharnir.enums import ScalarSource
 from sharnir.impulse.data import Context, Scratch, StepContext
@@ -106,8 +106,8 @@ def subtract_loop_impulses(ctx: Context, h: real, loop_wrench: array2, w: int):
         force = vec3()
         torque = vec3()
         j = int(0)
-        while j < 6:
-            g, f, n = evaluate_row(ctx.loops, s, k, (6 * ctx.loops.kind[k] + j) * 3)
+        while j < JOINT_ROWS:
+            g, f, n = evaluate_row(ctx.loops, s, k, (JOINT_ROWS * ctx.loops.kind[k] + j) * ROW_TABLE_ENTRY)
             p = loop_row_impulse(ctx, k, j, h, w)
             force = force + f * p
             torque = torque + n * p
@@ -204,12 +204,12 @@ def reactions_kernel(ctx: StepContext, wrench: array2, loop_wrench: array2):
     """Solve the velocities and impulses of a step and compute the wrenches from them (CPU)."""
     w = wp.tid()
     poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
-    end = read_ticks() + wp.float64(1.0e14)
-    begin_step(ctx, end, w)
-    compute_free_motion(ctx, end, w)
+    deadline = read_ticks() + wp.float64(1.0e14)
+    begin_step(ctx, deadline, w)
+    compute_free_motion(ctx, deadline, w)
     find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
-    assemble(ctx, end, w)
-    solve_velocities(ctx, end, w)
+    assemble(ctx, deadline, w)
+    solve_velocities(ctx, deadline, w)
     compute_wrenches(ctx, wrench, loop_wrench, w)
 
 

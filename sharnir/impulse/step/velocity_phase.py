@@ -1,8 +1,9 @@
 """Velocity phase: fixed-point iteration on the discrete momentum balance, with joints closed at the end of the step
 (M-32..M-36).
 
-Each iteration (a pass of `Settings.passes`) solves for impulses, evaluates the momentum residual and the end pose, and
-chooses the next `Phase`. The phase is stored per world (`Scratch.status`), so that GPU stages can be separate kernels.
+Each iteration solves for impulses, evaluates the momentum residual and the end pose, and chooses the next `Phase`;
+those after the first are the passes that `Settings.passes` bounds. The phase is stored per world (`Scratch.status`), so
+that GPU stages can be separate kernels.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from sharnir.impulse.row_kinds import BOUND
 from sharnir.impulse.rows.assembly import activate_late_scalars, set_velocity_bounds
 from sharnir.impulse.rows.contact_chord import update_contact_chord
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.rows.extrapolation import reset_series, update_series
+from sharnir.impulse.rows.extrapolation import SERIES_TERMS, reset_series, update_series
 from sharnir.impulse.rows.restitution import has_restitution, impact_work, set_restitution_targets
 from sharnir.impulse.slots import (
+    JOINT_ROWS,
     DelassusState,
     Outcome,
     Phase,
@@ -48,9 +50,7 @@ from sharnir.impulse.step.residuals import (
     twice_kinetic_energy,
     update_joint_chord,
 )
-from sharnir.impulse.tolerances import (
-    MAX_CARRIED_RESIDUAL,
-)
+from sharnir.impulse.tolerances import MAX_CARRIED_RESIDUAL
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.lanes import uses_lanes
 from sharnir.kernels.types import array2, real
@@ -59,13 +59,14 @@ from sharnir.kernels.vector_ops import clear, column_add, copy
 # m/s: where bodies move faster on average, sweeps may stop at TOL_ACCEPT
 QUIET_SPEED = wp.constant(real(1.0e-2))
 MAX_RESTITUTION_TRIES = 8  # reductions of the restitution in a step
+JOINT_CHORD_SIZE = SERIES_TERMS * JOINT_ROWS  # of a joint in `State.joint_chord`
 MAX_LATE_ACTIVATIONS = 3  # times scalars are activated late within a step
 
 
 @wp.func
-def begin_velocity_phase(state: wp.ref[State], work: wp.ref[Scratch], w: int):
-    """Begin the velocity phase: first Phase (ITERATE, or LINEARISED without passes) and counters. The first iteration
-    is solved to TOL_LOOSE if there are contacts, the previous step needed corrections and nothing bounces."""
+def set_first_phase(state: wp.ref[State], work: wp.ref[Scratch], w: int):
+    """Set the first `Phase` (ITERATE, or LINEARISED without passes) and reset the counters. The first iteration is
+    solved to TOL_LOOSE if there are contacts, the previous step needed passes and nothing bounces."""
     put_int(
         work.status,
         Status.PHASE,
@@ -92,9 +93,10 @@ def begin_velocity_phase(state: wp.ref[State], work: wp.ref[Scratch], w: int):
 
 
 @wp.func
-def solve_impulses(ctx: Context, end: wp.float64, w: int):
+def solve_impulses(ctx: Context, deadline: wp.float64, w: int):
     """Solve for impulses at the present target velocities; restitution that would add energy is reduced and solved
-    again (M-59)."""
+    again (M-59). FINAL_LINEAR adds the momentum residual to z first. Sweeps end at a change of impulses of TOL_LOOSE in
+    a loose first iteration, of TOL_ACCEPT where bodies move faster than QUIET_SPEED on average, else of EPSILON."""
     phase = get_int(ctx.work.status, Status.PHASE, w)
     if phase != Phase.END_POSE and phase != Phase.DONE:
         n = ctx.layout.dofs
@@ -121,7 +123,7 @@ def solve_impulses(ctx: Context, end: wp.float64, w: int):
         while again == 1:
             if restitution_state != RestitutionState.NONE:
                 set_restitution_targets(ctx, restitution_share, dt, w)
-            solve_and_report(ctx, end, w)
+            solve_and_report(ctx, deadline, w)
             again = 0
             if restitution_state == RestitutionState.REDUCING:
                 after, before = impact_work(ctx, ctx.here.z, w)
@@ -142,19 +144,19 @@ def solve_impulses(ctx: Context, end: wp.float64, w: int):
 
 
 @wp.func
-def evaluate(ctx: Context, end: wp.float64, w: int):
+def evaluate(ctx: Context, deadline: wp.float64, w: int):
     """Evaluate where the impulses lead (velocities, residual, contact chords, end pose) and choose the next phase."""
-    evaluate_motion(ctx, end, w)
+    evaluate_motion(ctx, deadline, w)
     if get_int(ctx.work.status, Status.PHASE, w) == Phase.ITERATE:
         c = int(0)
         while c < contact_count(ctx.work, w):
             update_contact_chord(ctx, c, ctx.here.z, ctx.state.settings[Setting.DT, 0], w)
             c += 1
-    choose_phase(ctx, end, w)
+    choose_phase(ctx, deadline, w)
 
 
 @wp.func
-def evaluate_motion(ctx: Context, end: wp.float64, w: int):
+def evaluate_motion(ctx: Context, deadline: wp.float64, w: int):
     """Velocities and momenta that the impulses lead to; in ITERATE also the squared residual of the momentum
     balance."""
     phase = get_int(ctx.work.status, Status.PHASE, w)
@@ -178,13 +180,13 @@ def evaluate_motion(ctx: Context, end: wp.float64, w: int):
 
 
 @wp.func
-def choose_phase(ctx: Context, end: wp.float64, w: int):
-    """Choose the next phase. A step starts from the chord correction of the previous one, and carries a small residual
-    over to the next."""
+def choose_phase(ctx: Context, deadline: wp.float64, w: int):
+    """Choose the next phase: after ITERATE by `next_phase`; LINEARISED and FINAL_LINEAR → END_POSE → DONE. A linearised
+    step without passes is repeated where scalar rows came to act within it."""
     phase = get_int(ctx.work.status, Status.PHASE, w)
     dt = ctx.state.settings[Setting.DT, 0]
     if phase == Phase.ITERATE:
-        phase = next_phase(ctx, dt, end, w)
+        phase = next_phase(ctx, dt, deadline, w)
     elif phase == Phase.END_POSE:
         phase = Phase.DONE
     elif phase != Phase.DONE:
@@ -219,7 +221,7 @@ def apply_outcome(ctx: Context, outcome: int, e: IterationErrors, dt: real, w: i
 
 
 @wp.func
-def next_phase(ctx: Context, dt: real, end: wp.float64, w: int):
+def next_phase(ctx: Context, dt: real, deadline: wp.float64, w: int):
     """Measure what an iteration left, decide what follows, do it: the next `Phase`. Scalar rows that came to act within
     the step are activated first, and the iteration is repeated with them."""
     e = measure_errors(ctx, dt, w)
@@ -229,7 +231,7 @@ def next_phase(ctx: Context, dt: real, end: wp.float64, w: int):
             set_joint_targets(ctx, ctx.here.z, dt, w)
         n = ctx.layout.dofs
         e.energy = twice_kinetic_energy(ctx.here.z, n, w) + twice_kinetic_energy(ctx.work.z_momentum, n, w)
-        e.out_of_time = wp.where(is_out_of_time(ctx.state, real(0.0), end, w), 1, 0)
+        e.out_of_time = wp.where(is_out_of_time(ctx.state, real(0.0), deadline, w), 1, 0)
         put_int(ctx.work.status, Status.LOOSE_ITERATION, w, 0)
         phase = apply_outcome(ctx, decide_outcome(e), e, dt, w)
     return phase
@@ -322,8 +324,8 @@ def reset_chord(layout: wp.ref[Layout], state: wp.ref[State], w: int):
     while d < layout.dofs:
         set_item(state.residual_carry, d, w, real(0.0))
         d += 1
-    reset_series(state.momentum_chord, 3 * layout.dofs + 1, w)
-    reset_series(state.joint_chord, 18 * layout.joints + 1, w)
+    reset_series(state.momentum_chord, SERIES_TERMS * layout.dofs + 1, w)
+    reset_series(state.joint_chord, JOINT_CHORD_SIZE * layout.joints + 1, w)
 
 
 @wp.func
@@ -335,7 +337,7 @@ def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
         d += 1
     reset_chord(ctx.layout, ctx.state, w)
     r = int(0)
-    while r < 6 * ctx.layout.joints:
+    while r < JOINT_ROWS * ctx.layout.joints:
         put(ctx.work.joint_target, r, w, real(0.0))
         r += 1
     l = int(0)
