@@ -9,7 +9,7 @@ from sharnir.dynamics.aba import bias_wrench, link_inertia
 from sharnir.dynamics.forces import rotation_from_rest
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import kinematics
-from sharnir.dynamics.loop_joints import JOINT_ROWS, ROW_TABLE_ENTRY, evaluate_row, loop_frames_of
+from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, evaluate_row, loop_frames_of
 from sharnir.dynamics.momenta import whitened_velocity
 from sharnir.enums import ExternalForces, MotionKind
 from sharnir.impulse.data import Context
@@ -17,6 +17,7 @@ from sharnir.impulse.rows.actuators import request_actuator_forces
 from sharnir.impulse.slots import Load, PrevStep
 from sharnir.kernels.columns import get, get3, get33, item, item3, put, put3, set_item
 from sharnir.kernels.types import SPATIAL, VEC3, real, vec3
+from sharnir.model.joint_rows import JOINT_ROWS
 
 
 @wp.func

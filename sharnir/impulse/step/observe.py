@@ -10,7 +10,7 @@ from sharnir.dynamics.forces import rotation_from_rest
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kernels import store_body_states
 from sharnir.dynamics.kinematics import kinematics, poses
-from sharnir.dynamics.loop_joints import JOINT_ROWS, ROW_TABLE_ENTRY, LoopJoints, evaluate_row, loop_frames_of
+from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, LoopJoints, evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import ExternalForces, JointType
 from sharnir.impulse.data import Context, LimitRule, StepContext, make_row_options
@@ -25,6 +25,7 @@ from sharnir.impulse.step.free_motion import compute_joint_impulses, load_moment
 from sharnir.kernels.columns import get3, item, put, set_item
 from sharnir.kernels.types import KERNEL_OPTIONS, VEC3, array2, read_ticks, real, vec3
 from sharnir.kernels.vector_ops import clear
+from sharnir.model.joint_rows import JOINT_ROWS
 
 wp.set_module_options(KERNEL_OPTIONS)
 
