@@ -170,6 +170,9 @@ def matrix_from_quat(x: real, y: real, z: real, w: real):
     )  # fmt: skip
 
 
+NO_DEADLINE = wp.constant(wp.float64(1.0e300))  # ticks of the clock that are never reached
+
+
 @wp.func_native("""
 #if defined(__CUDA_ARCH__)
     return (double)clock64();

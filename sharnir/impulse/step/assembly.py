@@ -24,7 +24,7 @@ def step_row_options(ctx: Context, w: int):
     n = get_int(ctx.work.status, Status.CORRECTION, w)
     h = get(ctx.work.status_real, StatusReal.FORCE_TIME, w)
     options = make_row_options(h, ctx.state.settings[Setting.DT, 0], real(1.0), LimitRule.PREDICTED)
-    options.at_new_poses = n
+    options.at_new_poses = wp.where(n == 0, 0, 1)
     options.update_history = wp.where(n == 0, 1, 0)
     return options
 
@@ -87,9 +87,10 @@ def factor_row_blocks(ctx: Context, options: RowOptions, w: int):
     weakest = real(1.0)
     if ctx.layout.bilaterals > 0 and options.limit_rule == LimitRule.PREDICTED:
         weakest = factor_bilateral(ctx, options.update_history, w)
-    if get_int(ctx.work.status, Status.IS_DIRECT, w) == 0:
+    direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
+    if direct == 0:
         factor_joints(ctx.loops, ctx.layout, ctx.work, w)
-    elif not has_nothing_to_sweep(ctx.layout, ctx.work, 1, w):
+    elif not has_nothing_to_sweep(ctx.layout, ctx.work, direct, w):
         project_rows(ctx, w)
     return weakest
 

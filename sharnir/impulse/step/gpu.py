@@ -29,7 +29,6 @@ from sharnir.impulse.step.assembly import (
     step_row_options,
 )
 from sharnir.impulse.step.cpu import begin_report, store_report
-from sharnir.impulse.step.position_phase import NO_DEADLINE
 from sharnir.impulse.step.residuals import evaluate_end_pose
 from sharnir.impulse.step.step import (
     MAX_CORRECTIONS,
@@ -50,6 +49,7 @@ from sharnir.impulse.step.velocity_phase import (
 )
 from sharnir.kernels.columns import CONTACTS_PER_WORLD, LANES, LANES_BLOCK_DIM, WORLDS_PER_BLOCK, get_int
 from sharnir.kernels.launch import DEFAULT_BLOCK_DIM
+from sharnir.kernels.types import NO_DEADLINE
 
 
 def _make_gpu_kernel(name: str, function: Any, registers: int) -> Any:

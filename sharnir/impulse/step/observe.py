@@ -23,7 +23,7 @@ from sharnir.impulse.solve.strategy import solve_rows
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses
 from sharnir.impulse.step.free_motion import compute_joint_impulses, load_momenta_after_forces
 from sharnir.kernels.columns import get3, item, put, set_item
-from sharnir.kernels.types import KERNEL_OPTIONS, VEC3, array2, read_ticks, real, vec3
+from sharnir.kernels.types import KERNEL_OPTIONS, NO_DEADLINE, VEC3, array2, real, vec3
 from sharnir.kernels.vector_ops import clear
 from sharnir.model.joint_rows import JOINT_ROWS
 
@@ -69,7 +69,7 @@ def synchronise_velocities(ctx: Context, dt: real, force_share: real, v: array2,
         exclude_open_contacts(ctx.work, w)
         clear(ctx.work.joint_target, JOINT_ROWS * ctx.layout.joints, w)
         apply_impulses(ctx, ctx.here.z, ctx.work.p, w)
-        solve_rows(ctx, read_ticks() + wp.float64(1.0e12), w)
+        solve_rows(ctx, NO_DEADLINE, w)
     outward(ctx.tree, ctx.here, v, w)
 
 

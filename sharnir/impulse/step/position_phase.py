@@ -25,10 +25,10 @@ from sharnir.impulse.solve.split_impulse import begin_split_impulses, iterate_sp
 from sharnir.impulse.tolerances import GAP_TOLERANCE
 from sharnir.kernels.columns import get, get3, get33, get_int, item, item3, set_item, set_item3
 from sharnir.kernels.lanes import MAX_LANE_ROWS, uses_lanes
-from sharnir.kernels.types import SPATIAL, VEC3, array2, identity33, mat33, read_ticks, real, vec3
+from sharnir.kernels.types import NO_DEADLINE, SPATIAL, VEC3, array2, identity33, mat33, read_ticks, real, vec3
 from sharnir.kernels.vector_ops import clear
 
-NO_DEADLINE = wp.constant(wp.float64(1.0e300))  # ticks: a GPU has no time budget
+POSITIONS_ONLY = 1  # of `solve_bilateral`: motors and compliant forces take no part
 
 
 @wp.func
@@ -94,8 +94,8 @@ def run_split_impulses_serial(ctx: Context, x: wp.ref[Iterate], dt: real, deadli
     deactivate_trees(ctx.layout, ctx.work, w)
     loop = begin_split_impulses(ctx.state, contact_count(ctx.work, w), dt, w)
     if x.direct == 1:
-        solve_bilateral(ctx.layout, ctx.work, x.z, x.p, 1, w)
-        if has_nothing_to_sweep(ctx.layout, ctx.work, 1, w):
+        solve_bilateral(ctx.layout, ctx.work, x.z, x.p, POSITIONS_ONLY, w)
+        if has_nothing_to_sweep(ctx.layout, ctx.work, x.direct, w):
             loop.worst = real(0.0)
         else:
             set_velocity_offsets(ctx, x.z, w)
@@ -111,7 +111,7 @@ def run_split_impulses_gpu(ctx: Context, z: array2, dt: real, w: int):
     x.rows = assign_lane_rows(ctx.layout, ctx.work, w)
     if x.rows.rows <= MAX_LANE_ROWS:
         loop = begin_split_impulses(ctx.state, x.rows.contacts, dt, w)
-        iterate_split_impulses_registers(ctx, x, loop, NO_DEADLINE, w)
+        iterate_split_impulses_registers(ctx, x, loop, NO_DEADLINE, w)  # a GPU has no time budget
         store_z_registers(ctx.layout, x.z, z, w)
         n = loop.n
     return n

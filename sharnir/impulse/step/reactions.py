@@ -23,7 +23,7 @@ from sharnir.impulse.rows.scalar_rows import ball_angle_of
 from sharnir.impulse.slots import JOINT_ROWS, Load, Setting, StatusReal
 from sharnir.impulse.step.step import assemble, begin_step, compute_free_motion, solve_velocities
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put3, set_item3
-from sharnir.kernels.types import KERNEL_OPTIONS, SPATIAL, VEC3, array2, column, read_ticks, real, vec3
+from sharnir.kernels.types import KERNEL_OPTIONS, NO_DEADLINE, SPATIAL, VEC3, array2, column, real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 
@@ -204,12 +204,11 @@ def reactions_kernel(ctx: StepContext, wrench: array2, loop_wrench: array2):
     """Solve the velocities and impulses of a step and compute the wrenches from them (CPU)."""
     w = wp.tid()
     poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
-    deadline = read_ticks() + wp.float64(1.0e14)
-    begin_step(ctx, deadline, w)
-    compute_free_motion(ctx, deadline, w)
+    begin_step(ctx, NO_DEADLINE, w)
+    compute_free_motion(ctx, NO_DEADLINE, w)
     find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
-    assemble(ctx, deadline, w)
-    solve_velocities(ctx, deadline, w)
+    assemble(ctx, NO_DEADLINE, w)
+    solve_velocities(ctx, NO_DEADLINE, w)
     compute_wrenches(ctx, wrench, loop_wrench, w)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.inward import inward_implicit
+from sharnir.enums import ExternalForces
 from sharnir.impulse.data import Context, State
 from sharnir.impulse.rows.contact_matching import store_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
@@ -72,8 +73,9 @@ def compute_free_motion(ctx: Context, deadline: wp.float64, w: int):
     """Free motion of the step: known forces and the factor of M⁻¹ (correction 0), or the factor at the corrected
     positions."""
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
-        first = wp.where(get_int(ctx.work.status, Status.CORRECTION, w) == 0, 1, 0)
-        if first == 1:
+        forces = int(ExternalForces.NONE)
+        if get_int(ctx.work.status, Status.CORRECTION, w) == 0:
+            forces = int(ExternalForces.WRENCHES)
             load_free_motion(
                 ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), ctx.state.settings[Setting.DT, 0], w
             )
@@ -82,7 +84,7 @@ def compute_free_motion(ctx: Context, deadline: wp.float64, w: int):
             )
         else:
             adopt_next_positions(ctx.layout, ctx.here, ctx.state, w)
-        inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, first, w)
+        inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, forces, w)
 
 
 @wp.func

@@ -76,7 +76,12 @@ def set_first_phase(state: wp.ref[State], work: wp.ref[Scratch], w: int):
     put_int(work.status, Status.LATE_ACTIVATIONS, w, 0)
     put_int(work.status, Status.RESTITUTION_TRIES, w, 0)
     bouncing = has_restitution(work, w)
-    put_int(work.status, Status.RESTITUTION, w, bouncing)
+    put_int(
+        work.status,
+        Status.RESTITUTION,
+        w,
+        wp.where(bouncing == 1, RestitutionState.REDUCING, RestitutionState.NONE),
+    )
     loose = int(0)
     easier = state.settings[Setting.TOL_LOOSE, 0] > state.settings[Setting.EPSILON, 0]
     if (
