@@ -232,7 +232,8 @@ def tree_arrays(tree: SpanningTree, frames: list[tuple[Pose, Pose]]) -> dict[str
     handoff, has_branches = plan_inertia_handoff(parent)
     return {
         **{k: np.array(s, dtype=np.int32) for k, s in starts.items()},
-        "parent": parent, "tree": np.array(roots, dtype=np.int32), "hand": handoff, "gathers": has_branches,
+        "parent": parent, "tree": np.array(roots, dtype=np.int32), "inertia_handoff": handoff,
+        "has_branches": has_branches,
         "part_kind": np.array([m.kind for m, *_ in parts], dtype=np.int32),
         "part_q": np.array([q for _, _, q, _ in parts], dtype=np.int32),
         "part_v": np.array([v for _, _, _, v in parts], dtype=np.int32),

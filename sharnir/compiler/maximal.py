@@ -75,7 +75,8 @@ def free_link_fields(model: Model, old_in_new: list[Pose]) -> dict[str, Any]:
     body = [pose @ Pose(R, x) for pose, R, x in zip(old_in_new, model.body_rot, model.body_pos, strict=True)]
     return {
         "parent": np.full(nb, -1, dtype=np.int32), "tree": first, "implicit_free": np.ones(nb, dtype=np.int32),
-        "hand": np.full(nb, InertiaHandoff.DROP, dtype=np.int32), "gathers": np.zeros(nb, dtype=np.int32),
+        "inertia_handoff": np.full(nb, InertiaHandoff.DROP, dtype=np.int32),
+        "has_branches": np.zeros(nb, dtype=np.int32),
         "q_start": 7 * np.arange(nb + 1, dtype=np.int32), "dof_start": 6 * np.arange(nb + 1, dtype=np.int32),
         "part_start": 2 * np.arange(nb + 1, dtype=np.int32),
         "part_kind": np.tile(np.array([MotionKind.SHIFT, MotionKind.BALL], dtype=np.int32), nb),

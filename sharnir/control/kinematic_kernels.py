@@ -7,7 +7,6 @@ import warp as wp
 from sharnir.dynamics.advance import integrate_positions
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import (
-    JOINT_ROWS,
     ROW_TABLE_ENTRY,
     LoopJoints,
     evaluate_row,
@@ -17,6 +16,7 @@ from sharnir.dynamics.loop_joints import (
 from sharnir.dynamics.tree import DenseRow, Tree, Workspace, Wrench, ints, make_row, make_wrench
 from sharnir.kernels.columns import get, get3, get33, put, put3
 from sharnir.kernels.types import ANGULAR, KERNEL_OPTIONS, SPATIAL, VEC3, array2, mat33, real, vec3
+from sharnir.model.joint_rows import JOINT_ROWS
 
 wp.set_module_options(KERNEL_OPTIONS)
 

@@ -204,8 +204,8 @@ def whiten_unit_dof(ws: wp.ref[Workspace], d: int, p: wp.ref[Wrench], w: int):
 
 @wp.func
 def whiten(tree: wp.ref[Tree], ws: wp.ref[Workspace], link: int, impulse: Wrench, row: DenseRow, w: int):
-    """Add to a row W what an impulse on a link does, scaled so that J M⁻¹ Jᵀ = W Wᵀ: one walk up the ancestors over the
-    factor of the last inward pass (M-10)."""
+    """Add to a row W what an impulse on a link does, scaled so that J M⁻¹ Jᵀ = W Wᵀ: one pass up the ancestors with
+    the factor of the last inward pass (M-10)."""
     p = make_wrench(impulse.f, impulse.n)
     i = int(link)
     while i >= 0:

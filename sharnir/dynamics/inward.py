@@ -205,5 +205,6 @@ def damping_implicitness(c: real, D: real) -> real:
 def inward_implicit(tree: Tree, ws: Workspace, tau: array2, v: array2, loaded: int, w: int):
     """Articulated inertia and bias force −F from the tips to the roots, with implicit springs and dampers; leaves Û,
     1/√D, z, in E what was added to D, and the links' centres of mass and inertias about them. tau: joint impulses; v:
-    the velocity before, on which the explicit share of dampers and springs acts; loaded: whether F acts."""
+    the velocity before, on which the explicit share of dampers and springs acts; loaded: whether F
+    acts, `ExternalForces`."""
     ...

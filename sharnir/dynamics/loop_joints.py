@@ -13,12 +13,11 @@ from sharnir.dynamics.tree import Tree, Workspace, ints, make_row, make_wrench
 from sharnir.enums import JointType
 from sharnir.kernels.columns import allocate_columns, get3, get33, item, put3, set_item
 from sharnir.kernels.types import QUAT_W, SPATIAL, VEC3, array2, column, mat33, np_real, real, vec3
-from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, RowForm
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, JOINT_ROWS, RowForm
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model
 
-JOINT_ROWS = 6  # rows of a joint, constraints and coordinates
 ROW_TABLE_ENTRY = 3  # numbers of a row in LoopJoints.row_table: form, axis of P, axis of C
 # rad; a constant in the process's precision: an expression of constants would be float32
 FULL_TURN = wp.constant(real(2.0 * np.pi))

@@ -76,7 +76,7 @@ def _series(coefficients: tuple[float, ...]) -> str:
                     r0 += a[3*n]*step; r1 += a[4*n]*step; r2 += a[5*n]*step;
                 }
             const REAL x = r0*r0 + r1*r1 + r2*r2;
-            REAL half = HALF_SINC, c = HALF_COS, C = SINC_LACK;
+            REAL half = HALF_SINC, c = HALF_COS, C = SINC_REMAINDER;
             if (x > SMALL_ANGLE2) {
                 const REAL angle = wp::sqrt(x);
                 c = wp::cos(angle / 2);
@@ -106,7 +106,7 @@ def _series(coefficients: tuple[float, ...]) -> str:
     }
 """.replace("HALF_SINC", _series(HALF_SINC))
     .replace("HALF_COS", _series(HALF_COS))
-    .replace("SINC_LACK", _series(SINC_REMAINDER))
+    .replace("SINC_REMAINDER", _series(SINC_REMAINDER))
     .replace("SMALL_ANGLE2", str(SMALL_ANGLE2))
     .replace("STILL", str(MotionKind.STILL))
     .replace("BALL", str(MotionKind.BALL))

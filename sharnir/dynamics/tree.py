@@ -168,7 +168,7 @@ def upload_tree(model: Model, device: str) -> Tree:
     tree.gravity = vec3(*model.gravity)
     integers = {
         "parent": model.parent, "root": model.tree, "dof": model.dof_start, "part": model.part_start,
-        "inertia_handoff": model.hand, "has_branches": model.gathers, "kind": model.part_kind,
+        "inertia_handoff": model.inertia_handoff, "has_branches": model.has_branches, "kind": model.part_kind,
         "part_q": model.part_q, "part_v": model.part_v, "spring_link": model.spring_link.reshape(-1),
     }  # fmt: skip
     for name, values in integers.items():

@@ -28,8 +28,8 @@ class ProgressMonitor:
     configuration, or where the system is stiff."""
 
     WINDOW = 20_000  # evaluations over which progress is judged
-    CRAWL = 1e-4  # of the best progress seen over as many: no change of pace of an ordinary motion
-    CRAWL_WEAK = 0.03  # where the loops hold weakly
+    MIN_PROGRESS = 1e-4  # of the best progress over as many evaluations: no ordinary motion slows down so much
+    MIN_PROGRESS_NEAR_SINGULAR = 0.03  # the same where the loop rows are nearly rank-deficient
 
     def __init__(self, t: float, first_step: float) -> None:
         self._t, self._evaluations = t, 0
@@ -39,8 +39,8 @@ class ProgressMonitor:
         if system.evaluations - self._evaluations < self.WINDOW:
             return
         done = t - self._t
-        weak = system.closed and system.hold.last < NEAR_SINGULAR
-        if done < (self.CRAWL_WEAK if weak else self.CRAWL) * self._best:
+        near_singular = system.closed and system.loop_rank.last < NEAR_SINGULAR
+        if done < (self.MIN_PROGRESS_NEAR_SINGULAR if near_singular else self.MIN_PROGRESS) * self._best:
             nq, nv = system.model.nq, system.model.nv
             hint = "a larger rtol may help" if stiff else "method 'radau' or a larger rtol may help"
             joint = system.model.joint_of(int(np.argmax(np.abs(rates[nq : nq + nv]))))
@@ -68,7 +68,7 @@ def integrate_adaptive(system: System, method: str, y: Reals, times: Reals, rtol
     yield start, y
     k = 1
     while k < len(times):
-        skip_until = end if method == "radau" else getattr(solver, "passing", start)
+        skip_until = end if method == "radau" else getattr(solver, "skip_until", start)
         solver.t_bound = float(next((t for t in times[k:] if t > skip_until), end))
         solver.status, wanted_step = "running", solver.h_abs
         message = solver.step()

@@ -15,7 +15,6 @@ from sharnir.dynamics.forces import (
 )
 from sharnir.dynamics.kinematics import kinematics
 from sharnir.dynamics.loop_joints import (
-    JOINT_ROWS,
     LoopJoints,
     LoopRows,
     add_row_accelerations,
@@ -28,6 +27,7 @@ from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import ExternalForces, JointType, MotionKind
 from sharnir.kernels.columns import get, get3, put, set_item3
 from sharnir.kernels.types import ANGULAR, KERNEL_OPTIONS, QUAT_W, SPATIAL, array2, real, vec3
+from sharnir.model.joint_rows import JOINT_ROWS
 
 wp.set_module_options(KERNEL_OPTIONS)
 

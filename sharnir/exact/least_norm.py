@@ -41,7 +41,7 @@ class LeastNormSolver:
         scaled = W[self._acting] / self._scale[:, None]
         self._U, s, self._Vt = svd(scaled, full_matrices=False, check_finite=False)
         largest = s[0] if len(s) else 0.0
-        self.strengths = s / largest if largest > 0 else s  # of the directions held, falling
+        self.singular_values = s / largest if largest > 0 else s  # over the largest, falling
         self._inverse = s / np.maximum(s * s + (SINGULAR_VALUE_DAMPING * largest) ** 2, np.finfo(float).tiny)
 
     def solve(self, b: Reals) -> Reals:

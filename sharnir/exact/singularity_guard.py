@@ -27,30 +27,30 @@ class GuardedDOP853(DOP853):
     def __init__(self, system: System, t: float, y: Reals, end: float, **tolerances: float) -> None:
         self._system, self._end, self._tries = system, end, 0
         self.t_bound: float = end
-        self.passing = t  # outputs up to this time are not stopped at
+        self.skip_until = t  # steps do not end at outputs up to this time
         self.shortened = False  # whether the last step was repeated for the loops' sake
         super().__init__(system.rates, t, y, end, **tolerances)
 
     def _step_impl(self) -> Any:
         self.shortened, self._tries = False, 0
-        self._system.hold.take()
+        self._system.loop_rank.pop_smallest()
         return super()._step_impl()
 
     def _estimate_error_norm(self, K: Reals, h: float, scale: Reals) -> float:
         norm = float(super()._estimate_error_norm(K, h, scale))
-        weakest, at_end = self._system.hold.take()
-        spoiled = norm >= 1 and weakest < NEAR_SINGULAR
+        smallest, at_end = self._system.loop_rank.pop_smallest()
+        spoiled = norm >= 1 and smallest < NEAR_SINGULAR
         if (spoiled or at_end < MIN_RANK_AT_STEP_END) and self._tries < MAX_RETRIES:
             self._tries, self.shortened = self._tries + 1, True
             if at_end < MIN_RANK_AT_STEP_END and self.t + h >= self.t_bound:  # an output is due right there
-                self.passing, self.t_bound = self.t_bound, self._end
+                self.skip_until, self.t_bound = self.t_bound, self._end
             return SHORTEN_ERROR_NORM
         return norm
 
     def interpolant(self) -> Any:
         """The state within the last step: the method's own interpolation, or a cubic where its stages meet noise."""
-        self._system.hold.take()
+        self._system.loop_rank.pop_smallest()
         inside = self.dense_output()
-        if self._system.hold.take()[0] < MIN_RANK_AT_STEP_END:
+        if self._system.loop_rank.pop_smallest()[0] < MIN_RANK_AT_STEP_END:
             inside.F[3:] = 0.0
         return inside

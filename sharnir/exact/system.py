@@ -15,7 +15,7 @@ from sharnir.enums import JointType
 from sharnir.errors import ModelError, SimulationError, fail
 from sharnir.exact import kernels
 from sharnir.exact.least_norm import LeastNormSolver
-from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, RowForm
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, JOINT_ROWS, RowForm
 from sharnir.model.model import Model, Reals
 from sharnir.precision import get_precision
 from sharnir.rotations import turn_between
@@ -47,28 +47,29 @@ class Observation(NamedTuple):
 
 
 class LoopRankMonitor:
-    """Watches the rank of the loop rows: their smallest singular value, relative to the largest value it had in the
-    run, over some evaluations."""
+    """Watches the rank of the loop rows: their smallest singular value that is not zero, relative to the largest value
+    it had in the run, over some evaluations."""
 
-    HELD = 1e-7  # weaker directions are free, or redundant by rounding
+    RANK_TOLERANCE = 1e-7  # relative singular values below are zero: of free directions, or of redundant rows
 
     def __init__(self) -> None:
-        self._rank, self._firmest, self._weakest, self.last = 0, 0.0, 1.0, 1.0
+        self._rank, self._largest, self._smallest, self.last = 0, 0.0, 1.0, 1.0
 
-    def note(self, strengths: Reals) -> None:
-        rank = int((strengths > self.HELD).sum())
+    def update(self, singular_values: Reals) -> None:
+        """Take the singular values of an evaluation into account, relative to the largest of them and falling."""
+        rank = int((singular_values > self.RANK_TOLERANCE).sum())
         if rank > self._rank:
-            self._rank, self._firmest = rank, 0.0
+            self._rank, self._largest = rank, 0.0
         if self._rank:
-            strength = float(strengths[self._rank - 1])
-            self._firmest = max(self._firmest, strength)
-            self.last = strength / self._firmest
-            self._weakest = min(self._weakest, self.last)
+            value = float(singular_values[self._rank - 1])
+            self._largest = max(self._largest, value)
+            self.last = value / self._largest
+            self._smallest = min(self._smallest, self.last)
 
-    def take(self) -> tuple[float, float]:
-        """The weakest since the last call, and the last."""
-        weakest, self._weakest = self._weakest, 1.0
-        return weakest, self.last
+    def pop_smallest(self) -> tuple[float, float]:
+        """The smallest ratio since the last call, and the last one; begins anew."""
+        smallest, self._smallest = self._smallest, 1.0
+        return smallest, self.last
 
 
 class System:
@@ -82,31 +83,32 @@ class System:
         self._dynamics = d = Dynamics(model, 1, "cpu")
         self._loops, self._rows = upload_loop_joints(model, "cpu"), allocate_loop_rows(model, 1, "cpu")
         names = {"control": model.nv, "tau": model.nv, "qdd": model.nv, "z": model.nv, "dq": model.nq, "power": 1}
-        names |= {"lam": 6 * model.loops, "wrench": 6 * model.nb}
+        names |= {"lam": JOINT_ROWS * model.loops, "wrench": 6 * model.nb}
         self._arrays = {name: d.array(size) for name, size in names.items()}
         views = {**self._arrays, "q": d.q, "v": d.v}
         self._view = {name: array.numpy()[:, 0] for name, array in views.items()}
         r = self._rows
         self._row = {name: getattr(r, name).numpy()[:, 0] for name in ("g", "rate", "bias", "q", "q_reference")}
-        self._W = r.W.numpy()[:, 0].reshape(6 * model.loops, model.nv)
-        self.hold = LoopRankMonitor()
+        self._W = r.W.numpy()[:, 0].reshape(JOINT_ROWS * model.loops, model.nv)
+        self.loop_rank = LoopRankMonitor()
         self._scale = max(1.0, float(np.abs(model.loop_pos).max(initial=0.0)))
         self._select_rows()
 
     def _select_rows(self) -> None:
-        """Rows the loops hold: constraints, and free coordinates with a rotor, each with a coordinate of its own."""
+        """Select the rows that have multipliers: constraints, and free coordinates with a rotor, which has a
+        coordinate of its own."""
         model = self.model
-        fixed = np.repeat(CONSTRAINT_COUNT[model.loop_kind], 6)
-        position = np.tile(np.arange(6), model.loops)
-        loop = np.repeat(np.arange(model.loops), 6)
+        fixed = np.repeat(CONSTRAINT_COUNT[model.loop_kind], JOINT_ROWS)
+        position = np.tile(np.arange(JOINT_ROWS), model.loops)
+        loop = np.repeat(np.arange(model.loops), JOINT_ROWS)
         coordinate = model.loop_v_start[loop] + position - fixed
         free = position >= fixed
-        armature = np.zeros(6 * model.loops)
+        armature = np.zeros(JOINT_ROWS * model.loops)
         armature[free] = model.loop_armature[coordinate[free]]
         self._constraint = np.flatnonzero(~free)
         self._coordinate = np.flatnonzero(free)
-        self._held = np.flatnonzero(~free | (armature > 0))
-        rotor = np.flatnonzero(armature[self._held] > 0)
+        self._multiplier_rows = np.flatnonzero(~free | (armature > 0))
+        rotor = np.flatnonzero(armature[self._multiplier_rows] > 0)
         turning = np.isin(JOINT_ROW_TABLE[:, :, 0][model.loop_kind].reshape(-1), (RowForm.ABOUT_P, RowForm.ABOUT_C))
         ball = (
             np.isin(model.loop_kind, (JointType.SPHERICAL, JointType.FREE))[loop]
@@ -115,9 +117,9 @@ class System:
         )
         self._angle_rows = np.flatnonzero(free & turning & ~ball)
         self._angles = model.loop_q_start[loop[self._angle_rows]] + (position - fixed)[self._angle_rows]
-        self._is_constraint = ~free[self._held]
-        self._rotors = np.zeros((len(self._held), len(rotor)))
-        self._rotors[rotor, np.arange(len(rotor))] = 1 / np.sqrt(armature[self._held][rotor])
+        self._is_constraint = ~free[self._multiplier_rows]
+        self._rotors = np.zeros((len(self._multiplier_rows), len(rotor)))
+        self._rotors[rotor, np.arange(len(rotor))] = 1 / np.sqrt(armature[self._multiplier_rows][rotor])
 
     @property
     def closed(self) -> bool:
@@ -174,7 +176,7 @@ class System:
         self._launch("motion", kernels.motion_kernel, [*arguments, a["dq"], a["qdd"], a["power"]])
 
     def _factor(self, rows: np.ndarray, rotors: Reals) -> LeastNormSolver:
-        return LeastNormSolver(np.hstack([self._W[rows], rotors]), rows // 6)
+        return LeastNormSolver(np.hstack([self._W[rows], rotors]), rows // JOINT_ROWS)
 
     def _respond(self, z: Reals) -> Reals:
         """Velocity-like response [nv] to whitened coordinates z."""
@@ -188,10 +190,10 @@ class System:
         closed loops, so that its stages do not stumble where the loops nearly lose rank."""
         correction = np.zeros(0)
         if self.closed:
-            y, held = self._close(y)
-            self.hold.note(held.strengths)
+            y, factor = self._close(y)
+            self.loop_rank.update(factor.singular_values)
             self._evaluate(t, y, force)
-            correction = held.solve(-self._row["bias"][self._held])
+            correction = factor.solve(-self._row["bias"][self._multiplier_rows])
             a, d = self._arrays, self._dynamics
             self._launch("read z", kernels.read_z_kernel, [d.tree, d.workspace, a["z"]])
             self._respond(self._view["z"] + correction[: self.model.nv])
@@ -231,11 +233,11 @@ class System:
         y[quaternions] /= np.linalg.norm(y[quaternions], axis=1, keepdims=True)
         if self.closed:
             y = self._close(y)[0]
-            if not self._open() <= MAX_LOOP_ERROR * self._scale:
+            if not self._loop_error() <= MAX_LOOP_ERROR * self._scale:
                 row = int(np.argmax(np.abs(self._row["g"][self._constraint])))
-                name = self.model.joint_names[self.model.nb + self._constraint[row] // 6]
+                name = self.model.joint_names[self.model.nb + self._constraint[row] // JOINT_ROWS]
                 raise SimulationError(
-                    f"t = {t:.6g} s: joint {name!r} can no longer close its loop: {self._open():.1e} m"
+                    f"t = {t:.6g} s: joint {name!r} can no longer close its loop: {self._loop_error():.1e} m"
                 )
             self._count_turns(t)
         return y
@@ -254,7 +256,7 @@ class System:
         y = y.copy()
         q, v = self.split(y)
         self._run_tree(q, v)
-        error, size, rows = self._open(), 1.0, None
+        error, size, rows = self._loop_error(), 1.0, None
         for _ in range(MAX_PROJECTION_STEPS):
             if not error > TOL_LOOP_TARGET * self._scale:
                 break
@@ -263,7 +265,7 @@ class System:
             before, step = q.copy(), self._respond(rows.solve(-self._row["g"][self._constraint])).copy()
             q[:] = self.advance(q, size * step)
             self._run_tree(q, v)
-            if self._open() >= error:  # rounding, or too far: take less of it
+            if self._loop_error() >= error:  # rounding, or too far: take less of it
                 q[:] = before
                 self._run_tree(q, v)
                 if error <= TOL_LOOP_STALLED * self._scale:
@@ -271,14 +273,15 @@ class System:
                 size *= 0.5
                 rows = None
             else:
-                rows = rows if self._open() < 0.5 * error else None  # a factor serves while it halves the error
-                error, size = self._open(), 1.0
-        held = self._factor(self._held, self._rotors)
-        rate = np.where(self._is_constraint, self._row["rate"][self._held], 0.0)  # rotors turn with their joints
-        v += self._respond(held.solve(-rate)[: self.model.nv])
-        return y, held
+                rows = rows if self._loop_error() < 0.5 * error else None  # a factor serves while it halves the error
+                error, size = self._loop_error(), 1.0
+        factor = self._factor(self._multiplier_rows, self._rotors)
+        rate = self._row["rate"][self._multiplier_rows]
+        rate = np.where(self._is_constraint, rate, 0.0)  # rotors turn with their joints
+        v += self._respond(factor.solve(-rate)[: self.model.nv])
+        return y, factor
 
-    def _open(self) -> float:
+    def _loop_error(self) -> float:
         """Largest position error of the loops at the last evaluation."""
         return float(np.abs(self._row["g"][self._constraint]).max(initial=0.0))
 
@@ -294,7 +297,7 @@ class System:
         position, rate = row["q"].copy(), row["rate"][self._coordinate].copy()
         kinetic += 0.5 * float(model.loop_armature @ rate**2)
         potential += 0.5 * float(model.loop_stiffness @ self._loop_stretch(position) ** 2)
-        error = self._open(), float(np.abs(row["rate"][self._constraint]).max(initial=0.0))
+        error = self._loop_error(), float(np.abs(row["rate"][self._constraint]).max(initial=0.0))
         return Observation(kinetic, potential, position, rate, error)
 
     def _loop_stretch(self, position: Reals) -> Reals:
@@ -316,10 +319,10 @@ class System:
         self._row["q_reference"][:] = loop_q
         correction = self.evaluate(t, y, force).correction
         a, d = self._arrays, self._dynamics
-        lam = np.zeros(6 * self.model.loops)
+        lam = np.zeros(JOINT_ROWS * self.model.loops)
         if self.closed:
-            lam[self._held] = self._factor(self._held, self._rotors).multipliers(correction)
+            lam[self._multiplier_rows] = self._factor(self._multiplier_rows, self._rotors).multipliers(correction)
             self._view["lam"][:] = lam
         arguments = [d.tree, d.workspace, self._loops, self._rows, a["lam"], a["wrench"]]
         self._launch("reactions", kernels.reactions_kernel, arguments)
-        return self._view["wrench"].reshape(-1, 6).copy(), lam.reshape(-1, 6)
+        return self._view["wrench"].reshape(-1, 6).copy(), lam.reshape(-1, JOINT_ROWS)

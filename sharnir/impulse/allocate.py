@@ -9,11 +9,29 @@ import warp as wp
 from sharnir.collision.buffers import allocate_collision_scratch, allocate_contacts
 from sharnir.impulse.data import MAX_ISLAND_DOFS, Scratch, State
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES, LANES_8
-from sharnir.impulse.slots import REPORT_SIZE, ContactMass, Setting, Status, StatusReal
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, LANES_4, LANES_8, SCALAR_IMPULSES
+from sharnir.impulse.slots import (
+    JOINT_BLOCK,
+    JOINT_ROWS,
+    REPORT_SIZE,
+    SIDES,
+    ActuatorRate,
+    ContactKey,
+    ContactMass,
+    Half,
+    IslandVelocity,
+    Load,
+    Mu,
+    PrevChord,
+    PrevContact,
+    PrevStep,
+    Setting,
+    Status,
+    StatusReal,
+)
 from sharnir.kernels.columns import LANES, allocate_columns, allocate_contiguous
 from sharnir.kernels.lanes import MAX_LANE_ROWS
-from sharnir.kernels.types import real
+from sharnir.kernels.types import SPATIAL, VEC3, real
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model
@@ -28,31 +46,31 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
     chord_contacts = layout.max_contacts if layout.joints else 0
     adjacent_sizes = {
         "control": model.nc,
-        "f_ext": 6 * model.nb,
+        "f_ext": SPATIAL * model.nb,
         "motor_target": len(model.motor_names),
         "actuator_input": actuators,
         "actuator_brake": actuators,
-        "prev_step": 7,
+        "prev_step": PrevStep.SIZE,
         "q": model.nq,
         "v": model.nv,
-        "P": 6 * model.nb,
+        "P": SPATIAL * model.nb,
         "loop_q": loop_q,
         "scalar_velocity": layout.scalars,
         "p": layout.contact_p_start,
-        "momentum_chord": 3 * model.nv + 1,
+        "momentum_chord": 3 * model.nv + 1,  # values, first and second differences, order (rows.extrapolation)
         "residual_carry": model.nv,
-        "joint_chord": 18 * layout.joints + 1,
+        "joint_chord": 3 * JOINT_ROWS * layout.joints + 1,
         "pivot_ratio": layout.bilaterals,
         **dict.fromkeys(("actuator_activation", "actuator_force", "actuator_force_end"), actuators),
-        "actuator_rates": 2 * actuators,
+        "actuator_rates": ActuatorRate.SIZE * actuators,
     }
     sizes = {
         "report": REPORT_SIZE,
-        "actuator_request": 4 * actuators,
-        "actuator_load": 4 * model.nc,
-        "prev_contact_impulse": 6 * layout.max_contacts,
-        "prev_contact_geometry": 10 * layout.max_contacts,
-        "prev_contact_chord": 7 * chord_contacts,
+        "actuator_request": Load.SIZE * actuators,
+        "actuator_load": Load.SIZE * model.nc,
+        "prev_contact_impulse": SPATIAL * layout.max_contacts,
+        "prev_contact_geometry": PrevContact.SIZE * layout.max_contacts,
+        "prev_contact_chord": PrevChord.SIZE * chord_contacts,
         "q_next": model.nq,
         "v_next": model.nv,
         "tau": model.nv,
@@ -66,18 +84,24 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
         setattr(out, name, allocate_columns(size, worlds, device))
     out.launch_step = allocate_columns(1, worlds, device, int)
     out.contacts = allocate_contacts(layout.max_contacts, worlds, device)
-    out.prev_contact_keys = allocate_columns(1 + 2 * layout.max_contacts, worlds, device, int)
+    out.prev_contact_keys = allocate_columns(1 + ContactKey.SIZE * layout.max_contacts, worlds, device, int)
     out.settings = wp.zeros((len(Setting), 1), dtype=real, device=device)
+    for alias, name in STATE_ALIASES.items():
+        setattr(out, alias, getattr(out, name))
     return out
 
 
-# fields of `Scratch` that share the memory of another, in turns
+# fields of `State` and of `Scratch` that share the memory of another, in turns
+STATE_ALIASES = dict.fromkeys(("joint_momentum", "v_uncorrected", "v_exact", "v_advance"), "tau")
 ALIASES = {
     "row_impulse_old": "p_old", "row_velocity_old": "z_old", "row_impulse_direction": "p_direction",
     "row_velocity_direction": "z_direction", "row_impulse_initial": "p_initial", "p_pseudo": "p_old",
     "impulse_lower": "velocity_lower", "impulse_upper": "velocity_upper", "newton_contact_mode": "island_contacts",
     "newton_scalar_mode": "island_scalars", "newton_rows": "island_dofs", "newton_lu": "island_H",
-    "newton_rhs": "island_gradient",
+    "newton_rhs": "island_gradient", "z_velocity_before": "z_before", "z_saved": "z_residual",
+    "z_uncorrected": "z_old", "z_chord": "z_old", "z_newton_residual": "z_direction",
+    "z_newton_direction": "z_direction", "pseudo_target": "joint_target",
+    "pseudo_velocity_lower": "velocity_lower", "pseudo_velocity_upper": "velocity_upper",
 }  # fmt: skip
 
 
@@ -86,44 +110,48 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
     columns."""
     impulses, joints, scalars = layout.impulses, layout.joints, layout.scalars
     sizes = {
-        "row_wrench": 12 * LANES_8,
+        "row_wrench": SIDES * SPATIAL * LANES_8,
         "W": layout.W_size,
-        "joint_gap": 6 * joints,
-        "joint_gap_next": 6 * joints,
-        "joint_gap_trial": 6 * joints,
-        "joint_target": 6 * joints,
-        "joint_mass": 6 * joints,
-        "joint_row_dropped": 6 * joints,
+        "joint_gap": JOINT_ROWS * joints,
+        "joint_gap_next": JOINT_ROWS * joints,
+        "joint_gap_trial": JOINT_ROWS * joints,
+        "joint_target": JOINT_ROWS * joints,
+        "joint_mass": JOINT_ROWS * joints,
+        "joint_row_dropped": JOINT_ROWS * joints,
     }
     sizes |= {
-        "joint_factor": 36 * joints,
+        "joint_factor": JOINT_BLOCK * joints,
         "contact_gap": layout.max_contacts,
         "contact_mass": ContactMass.SIZE * layout.max_contacts,
     }
-    per_contact_3 = ("contact_target", "impact_velocity", "impact_velocity_gain", "contact_mu", "contact_chord")
+    per_contact_3 = ("contact_target", "impact_velocity", "impact_velocity_gain", "contact_chord")
     sizes |= {
         "restitution_velocity": layout.max_contacts,
         "contact_end_error": layout.max_contacts,
-        "contact_tangents": 6 * layout.max_contacts,
-        **dict.fromkeys(per_contact_3, 3 * layout.max_contacts),
+        "contact_tangents": 2 * VEC3 * layout.max_contacts,
+        "contact_mu": Mu.SIZE * layout.max_contacts,
+        **dict.fromkeys(per_contact_3, VEC3 * layout.max_contacts),
     }
     delassus_rows = MAX_DELASSUS_ROWS * layout.dense_delassus
     sizes |= dict.fromkeys(("z_momentum", "z_before", "z_base", "z_residual"), layout.z_size) | dict.fromkeys(
         ("z_old", "z_direction"), max(layout.z_size, delassus_rows)
     )
-    sizes |= {"p": impulses, **dict.fromkeys(("p_old", "p_direction", "p_initial"), max(impulses, 4 * delassus_rows))}
+    sizes |= {
+        "p": impulses,
+        **dict.fromkeys(("p_old", "p_direction", "p_initial"), max(impulses, SCALAR_IMPULSES * delassus_rows)),
+    }
     sizes |= {
         "delassus": delassus_rows**2,
         "row_velocity": delassus_rows,
-        "row_impulse": 4 * delassus_rows,
+        "row_impulse": SCALAR_IMPULSES * delassus_rows,
         "row_velocity_saved": delassus_rows,
-        "row_impulse_saved": 4 * delassus_rows,
+        "row_impulse_saved": SCALAR_IMPULSES * delassus_rows,
     }
     sizes |= {
         "L": layout.L_size,
         "L_inverse_pivot": layout.bilaterals,
         "bilateral_x": layout.bilaterals,
-        "dense_row": layout.z_size * (4 if layout.dense_delassus else 1),
+        "dense_row": layout.z_size * (LANES_4 if layout.dense_delassus else 1),
         "scalar_K_projected": scalars,
     }
     sizes |= {"projected_velocity_offset": scalars + CONTACT_IMPULSES * layout.max_contacts}
@@ -141,11 +169,11 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
     sizes |= dict.fromkeys((*per_scalar, "compliant_velocity_linear", "compliant_gamma"), scalars)
     sizes |= {"status_real": len(StatusReal), "contact_impulse_change": layout.max_contacts}
     chord_contacts = layout.max_contacts if layout.joints else 0
-    sizes |= {"contact_chord_prev": 6 * chord_contacts, "contact_chord_known": chord_contacts}
+    sizes |= {"contact_chord_prev": 2 * VEC3 * chord_contacts, "contact_chord_known": chord_contacts}
     island_dofs = MAX_ISLAND_DOFS if layout.island_newton else 0
     sizes |= {"island_H": island_dofs**2, "island_z_free": island_dofs, "island_gradient": island_dofs}
     sizes |= {
-        "island_velocity": 7 * layout.max_contacts * layout.island_newton,
+        "island_velocity": IslandVelocity.SIZE * layout.max_contacts * layout.island_newton,
         "island_scalar_velocity": 2 * scalars * layout.island_newton,
     }
     out = Scratch()
@@ -156,9 +184,9 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "status": len(Status),
         "active_scalars": 1 + scalars,
         "rank_before": layout.bilaterals + 1,
-        "contact_halves": 6 * layout.max_contacts,
+        "contact_halves": SIDES * Half.SIZE * layout.max_contacts,
         "contact_row_count": layout.max_contacts,
-        "contact_trees": 2 * layout.max_contacts,
+        "contact_trees": SIDES * layout.max_contacts,
         "active_tree": model.nb,
         "contact_mode": layout.max_contacts,
     }

@@ -1,6 +1,9 @@
-"""State, scratch and status of a step of the real-time engine as Warp structs, and the named slots of their arrays."""
+"""State, scratch and context of a step of the real-time engine as Warp structs; slots of their arrays are named
+in `sharnir.impulse.slots`."""
 
 from __future__ import annotations
+
+from enum import IntEnum
 
 import warp as wp
 
@@ -17,7 +20,8 @@ MAX_ISLAND_DOFS = 120  # velocity coordinates of the largest island solved by Ne
 
 @wp.struct
 class State:
-    """What evolves from step to step and what comes in; a column per world on every device."""
+    """What evolves from step to step (EVOLVES), inputs, settings, values of the present step that other parts read
+    (q_next, v_next, tau, contacts, …), and reports; a column per world on every device."""
 
     q: array2  # [nq] positions
     v: array2  # [nv] velocities of the step that led here
@@ -69,6 +73,10 @@ class State:
     actuator_load: array2
     loop_q_next: array2  # [loop q] coordinates of loop joints that the step leads to
     history: array2  # [REPORT_SIZE · steps] reports of the steps of a launch
+    joint_momentum: array2  # tau: [nv] velocities times E: momenta of rotors, with implicit dampers and springs
+    v_uncorrected: array2  # tau: [nv] velocities before the final linear correction
+    v_exact: array2  # tau: [nv] velocities of the exact momenta of free bodies; only links' velocities are used
+    v_advance: array2  # tau: [nv] velocities that positions advance by: pseudo-velocities, in the step plus v_next
 
 
 EVOLVES = (
@@ -104,7 +112,7 @@ class Scratch:
     z_momentum: array2  # [nv] whitened momentum before the impulses (zP of method.md), with the carried residual
     z_base: array2  # [nv] z without the rows' impulses, with the predicted chord term
     z_residual: array2  # [nv] residual of the momentum balance, whitened (zc of method.md before it is subtracted)
-    z_before: array2  # [nv] whitened momenta, or velocities, before the step
+    z_before: array2  # [nv] whitened momenta before the forces of the step
     p: array2  # [impulse] impulses, accumulated over sweeps
     p_old: array2  # [impulse] before a sweep
     z_old: array2  # [z_size] before a sweep
@@ -196,6 +204,15 @@ class Scratch:
     newton_rows: ints2d  # island_dofs: [row] rows of the Newton system
     newton_lu: array2  # island_H: LU factors of the Newton system
     newton_rhs: array2  # island_gradient: its right-hand side
+    z_velocity_before: array2  # z_before: [nv] whitened velocities before the step
+    z_saved: array2  # z_residual: [nv] z to go on from, while `here.z` holds another
+    z_uncorrected: array2  # z_old: [nv] z before the final linear correction, while its residual is added
+    z_chord: array2  # z_old: [nv] chord minus tangent momenta of the step, whitened
+    z_newton_residual: array2  # z_direction: [z_size] minus the gradient of an island, by coordinate of z
+    z_newton_direction: array2  # z_direction: [z_size] Newton direction of an island, by coordinate of z
+    pseudo_target: array2  # joint_target: [6 joint] target pseudo-velocities, which sweeps read as `joint_target`
+    pseudo_velocity_lower: array2  # velocity_lower: [scalar] lower bound of the pseudo-velocity, read as that
+    pseudo_velocity_upper: array2  # velocity_upper: [scalar] upper bound of the pseudo-velocity, read as that
     collision: CollisionScratch  # scratch of collision detection
     active_scalars: ints2d  # [1 + scalar] count, scalar rows a sweep visits after those of the joints
     contact_count: ints2d  # [1] contacts that have rows
@@ -231,6 +248,13 @@ class Iterate:
     direct: int  # 1 if bilateral rows are solved directly, and the others projected onto their null space
 
 
+class LimitRule(IntEnum):
+    """When a limit acts."""
+
+    WHEN_REACHED = 0  # as published
+    PREDICTED = 1  # once it would be reached within the step
+
+
 @wp.struct
 class RowOptions:
     """How the rows of a step, of a correction or of an observation are assembled."""
@@ -238,7 +262,7 @@ class RowOptions:
     h: real  # s, time over which forces act
     dt: real  # s
     stiffness_scale: real  # steps that a spring's average spans, over the time forces act
-    predict_limits: int  # 1: limits act before they are reached; 0 in the published step
+    limit_rule: int  # `LimitRule`
     at_new_poses: int  # 1: joints and equalities only, at the poses the step led to
     update_history: int  # 1: pivots of bilateral rows are remembered
 
@@ -254,11 +278,11 @@ def make_iterate(z: array2, p: array2, direct: int):
 
 
 @wp.func
-def make_row_options(h: real, dt: real, stiffness_scale: real, predict_limits: int):
+def make_row_options(h: real, dt: real, stiffness_scale: real, limit_rule: int):
     """Options of rows at the start of a step that leave the history of pivots alone."""
     options = RowOptions()
     options.h = h
     options.dt = dt
     options.stiffness_scale = stiffness_scale
-    options.predict_limits = predict_limits
+    options.limit_rule = limit_rule
     return options

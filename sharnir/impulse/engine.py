@@ -33,7 +33,7 @@ from sharnir.impulse.step.poses import poses_kernel
 from sharnir.impulse.step.reactions import reactions_kernel, wrenches_kernel
 from sharnir.kernels.columns import allocate_columns
 from sharnir.kernels.launch import Graphs, Launch, RepeatWhile, load_kernel
-from sharnir.kernels.types import np_real
+from sharnir.kernels.types import MAT33, SPATIAL, VEC3, np_real
 from sharnir.precision import get_precision
 
 if TYPE_CHECKING:
@@ -103,9 +103,9 @@ class ImpulseEngine:
         self._settings = np.zeros((len(Setting), 1), dtype=np_real)
         self._reaction_settings: tuple[Settings, float, np.ndarray] | None = None
         self._views: dict[int, np.ndarray] = {}
-        sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": 3 * model.nb, "energy": 2,
-                 "rotation": 9 * model.nb, "velocity": 6 * model.nb, "wrench": 6 * model.nb,
-                 "loop_wrench": 6 * model.loops}  # fmt: skip
+        sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": VEC3 * model.nb, "energy": 2,
+                 "rotation": MAT33 * model.nb, "velocity": SPATIAL * model.nb, "wrench": SPATIAL * model.nb,
+                 "loop_wrench": SPATIAL * model.loops}  # fmt: skip
         self.observations = {n: allocate_columns(size, worlds, device) for n, size in sizes.items()}
 
     def host(self, array: wp.array) -> np.ndarray:
@@ -299,7 +299,7 @@ class ImpulseEngine:
                 array[...] = values
 
     def saved(self) -> dict[str, Any]:
-        """Copies of all that evolves."""
+        """Copies of what evolves, and of the inputs."""
         return {name: getattr(self.state, name).numpy().copy() for name in STATE_SAVED}
 
     def restore(self, saved: dict[str, Any]) -> None:

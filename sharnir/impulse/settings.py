@@ -31,7 +31,7 @@ class Settings:
     max_sweeps: cap on the sweeps of one solution (a step makes one to five).
     budget: s, wall-clock time a step may take; sweeps end in time for it. None for no limit.
     erp: share of the position errors there are that a step undoes, 0 < erp ≤ 1.
-    bilateral: rows that bind both ways (loop joints, couplings, motors without bound, springs of loop joints) are
+    bilateral: equality constraints (loop joints, couplings, motors without bound, springs of loop joints) are
         solved by "direct" elimination or by "sweep".
     accelerate: sweeps extrapolate by nonsmooth conjugate gradients.
     warm_start: start from the impulses of the step before.

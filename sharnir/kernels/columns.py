@@ -17,18 +17,16 @@ import warp as wp
 
 from sharnir.kernels.types import C_REAL, array2, mat33, real, vec3, vec6
 
-# On a GPU a thread works on a world, or the lanes of a warp do, in kernels launched with blocks of LANES_BLOCK_DIM. All
-# lanes compute the same, but for loops over entries of a row or a column, which they share.
 LANES = 32  # threads of a CUDA warp
 LANES_BLOCK_DIM = 64  # threads per block where a warp works on a world: native code tells by this size
 WORLDS_PER_BLOCK, CONTACTS_PER_WORLD = 32, 4  # with a thread per contact: worlds per block, contacts of each
 # preprocessor condition: the lanes of a warp work on one world
 USES_LANES = f"defined(__CUDA_ARCH__) && WP_TILE_BLOCK_DIM == {LANES_BLOCK_DIM}"
-# native: __syncwarp where a warp works on one world; declares `team`, the mask of all lanes
+# native: __syncwarp where a warp works on one world; declares `lane_mask`, the mask of all lanes
 SYNC_LANES_NATIVE = f"""
 #if {USES_LANES}
-    const unsigned team = 0xffffffffu;
-    __syncwarp(team);  // what any of them has read may now be written, what one has written may be read
+    const unsigned lane_mask = 0xffffffffu;
+    __syncwarp(lane_mask);  // what any of them has read may now be written, what one has written may be read
 #endif
 """
 _WORKSPACE_NATIVE = f"""

@@ -17,7 +17,7 @@ SHARED_K, SHARED_LOWER, SHARED_UPPER, SHARED_ONLY_BOUND = range(4)  # of a scala
 SHARED_SIZE = LANES * (SHARED_CONTACT_SIZE + SHARED_SCALAR_SIZE)  # numbers of shared memory of a warp
 vec2i = wp.types.vector(2, int)
 vec6i = wp.types.vector(6, int)
-_LANE_SUM_NATIVE = "for (int o = LANES / 2; o > 0; o /= 2) x += __shfl_xor_sync(team, x, o);"
+_LANE_SUM_NATIVE = "for (int o = LANES / 2; o > 0; o /= 2) x += __shfl_xor_sync(lane_mask, x, o);"
 
 
 def _synced_native(code: str, otherwise: str = "") -> str:
@@ -72,14 +72,16 @@ def lane_sum(x: real) -> real:
 
 
 @wp.func_native(
-    _synced_native(f"{LANE_INDEX_NATIVE} return __popc(__ballot_sync(team, flag) & ((1u << lane) - 1u));", "return 0;")
+    _synced_native(
+        f"{LANE_INDEX_NATIVE} return __popc(__ballot_sync(lane_mask, flag) & ((1u << lane) - 1u));", "return 0;"
+    )
 )
 def lane_rank(flag: int) -> int:
     """Number of lanes before this one that have the flag set (ballot and prefix count)."""
     ...
 
 
-@wp.func_native(_synced_native("return __popc(__ballot_sync(team, flag));", "return 0;"))
+@wp.func_native(_synced_native("return __popc(__ballot_sync(lane_mask, flag));", "return 0;"))
 def count_lanes(flag: int) -> int:
     """Number of lanes that have the flag set (ballot)."""
     ...

@@ -38,9 +38,6 @@ vec4 = wp.types.vector(4, real)
 vec6 = wp.types.vector(6, real)
 quat = wp.types.quaternion(real)
 array2 = wp.array(dtype=real, ndim=2)
-VEC3, SPATIAL, MAT33 = 3, 6, 9  # numbers of a vector, of a wrench or momentum (force, then moment), of a matrix
-YZ, XZ, XY = 3, 4, 5  # off-diagonal entries of a symmetric matrix stored as a vec6
-QUAT_W = 3  # of a quaternion (x, y, z, w)
 real_array = wp.array(dtype=real)
 int_array = wp.array(dtype=int)
 vec3_array = wp.array(dtype=vec3)
@@ -171,6 +168,9 @@ def matrix_from_quat(x: real, y: real, z: real, w: real):
         s * (x * y + w * z), one - s * (x * x + z * z), s * (y * z - w * x),
         s * (x * z - w * y), s * (y * z + w * x), one - s * (x * x + y * y),
     )  # fmt: skip
+
+
+NO_DEADLINE = wp.constant(wp.float64(1.0e300))  # ticks of the clock that are never reached
 
 
 @wp.func_native("""

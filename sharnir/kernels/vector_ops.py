@@ -28,7 +28,7 @@ indices = wp.array(dtype=int)
 def lane_sum_native(*names: str) -> str:
     """Native code that sums each of the named variables over the lanes of a warp (butterfly shuffle); all lanes get the
     same sum."""
-    add = " ".join(f"{x} += __shfl_xor_sync(team, {x}, o);" for x in names)
+    add = " ".join(f"{x} += __shfl_xor_sync(lane_mask, {x}, o);" for x in names)
     return f"for (int o = {LANES // 2}; o > 0; o /= 2) {{ {add} }}"
 
 
@@ -73,7 +73,7 @@ def batched_loop_native(count: str, load: str, store: str, plain: str) -> str:
         {load}
         {store}
     }}
-    __syncwarp(team);
+    __syncwarp(lane_mask);
 #elif defined(__CUDA_ARCH__)
     for (int first_k = 0; first_k < {count}; first_k += 8) {{
         {C_REAL} y[8], v[8], u[8];

@@ -22,6 +22,7 @@ class RowForm(IntEnum):
     HELIX = 4  # e·(x_C − x_P) − pitch·angle, about and along z
 
 
+JOINT_ROWS = 6  # rows of a joint: constraints first, then coordinates
 X, Y, Z = 0, 1, 2
 _POINT = [(RowForm.ALONG, X, 0), (RowForm.ALONG, Y, 0), (RowForm.ALONG, Z, 0)]
 _ALIGNED = [(RowForm.PERPENDICULAR, X, Z), (RowForm.PERPENDICULAR, Y, Z)]  # z of C along z of P

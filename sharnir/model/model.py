@@ -45,6 +45,9 @@ class JointCoordinates(NamedTuple):
     v: slice
 
 
+RENAMED_FIELDS = {"hand": "inertia_handoff", "gathers": "has_branches"}  # by their names in pickles of before
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Model:
     """A scene, compiled. Shapes: nb links, nq position and nv velocity coordinates, ne elementary motions."""
@@ -64,8 +67,8 @@ class Model:
     q_start: Ints  # [nb + 1] first position coordinate
     dof_start: Ints  # [nb + 1] first velocity coordinate
     part_start: Ints  # [nb + 1] first elementary motion
-    hand: Ints  # [nb] how the inward pass hands a link over: InertiaHandoff
-    gathers: Ints  # [nb] 1 if children other than the next link exist
+    inertia_handoff: Ints  # [nb] how the inward pass hands the inertia of a link to its parent: InertiaHandoff
+    has_branches: Ints  # [nb] 1 if children other than the next link exist
 
     part_kind: Ints  # [ne]
     part_q: Ints  # [ne] first position coordinate
@@ -211,7 +214,7 @@ class Model:
         return {**self.__dict__, "cache": {}}  # evaluators hold memory of a device: built anew where needed
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({RENAMED_FIELDS.get(name, name): value for name, value in state.items()})
         self.__post_init__()
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_o
 from sharnir.dynamics.momenta import rotation_offset, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import MotorMode, ScalarSource
-from sharnir.impulse.data import Context, RowOptions, Scratch, State, make_row_options
+from sharnir.impulse.data import Context, LimitRule, RowOptions, Scratch, State, make_row_options
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import (
     BOUND,
@@ -191,7 +191,7 @@ def factor_joints(loops: wp.ref[LoopJoints], layout: wp.ref[Layout], work: wp.re
 def assemble_scalars(ctx: Context, options: RowOptions, w: int):
     """Positions, rows and bounds of all scalars."""
     if ctx.layout.has_ball_rate_scalars == 1:
-        whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.work.z_before, w)
+        whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.work.z_velocity_before, w)
     l = int(0)
     while l < ctx.layout.scalars:
         g = measure_scalar(ctx, ctx.here, l, ctx.state.q, ctx.state.loop_q, w)
@@ -199,7 +199,7 @@ def assemble_scalars(ctx: Context, options: RowOptions, w: int):
         put(ctx.work.scalar_K, l, w, real(0.0))
         if ctx.layout.scalar_row_kinds[l] == SATURATION_EXCESS:
             set_saturation_bounds(ctx, l, options.h, w)
-        if options.predict_limits == 1 and is_scalar_idle(ctx, l, g, options.dt, w):
+        if options.limit_rule == LimitRule.PREDICTED and is_scalar_idle(ctx, l, g, options.dt, w):
             put(ctx.work.p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l, w, real(0.0))
             if ctx.layout.scalar_is_summand[l] == 1:
                 whiten_scalar(ctx, ctx.work.W, l, ctx.state.q, ctx.state.loop_q, w)
@@ -233,7 +233,7 @@ def assemble_scalar(ctx: Context, l: int, g: real, options: RowOptions, w: int):
     h = options.h
     kinds = ctx.layout.scalar_row_kinds[l]
     if (kinds & BOUND) != 0:
-        if options.predict_limits == 1:
+        if options.limit_rule == LimitRule.PREDICTED:
             set_velocity_bounds(ctx, l, real(0.0), g, options.dt, w)
         else:
             set_reached_bounds(ctx.layout, ctx.work, l, w)
@@ -258,7 +258,7 @@ def assemble_scalar(ctx: Context, l: int, g: real, options: RowOptions, w: int):
                 ctx.layout.scalar_row_length[l],
                 ctx.layout.index,
                 ctx.layout.scalar_index_start[l],
-                ctx.work.z_before,
+                ctx.work.z_velocity_before,
                 w,
             )
         set_compliant_row(ctx, l, g, speed, options, w)
@@ -279,7 +279,7 @@ def activate_late_scalars(ctx: Context, h: real, dt: real, w: int):
     while l < ctx.layout.scalars:  # most often none: counted first, so that no row waits for the one before
         passed_count += is_bound_passed(ctx.layout, ctx.state, ctx.work, l, dt, w)
         l += 1
-    options = make_row_options(h, dt, real(1.0), 1)
+    options = make_row_options(h, dt, real(1.0), LimitRule.PREDICTED)
     activated = int(0)
     l = int(0)
     while l < ctx.layout.scalars and passed_count > 0:

@@ -10,7 +10,7 @@ from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.slots import ContactMass, Half, Setting
 from sharnir.impulse.tolerances import MIN_ROW_K, TOL_REDUNDANT
 from sharnir.kernels.columns import get_int, put
-from sharnir.kernels.types import VEC3, XY, XZ, YZ, mat33, real
+from sharnir.kernels.types import SYM_XY, SYM_XZ, SYM_YZ, VEC3, mat33, real
 from sharnir.kernels.vector_ops import row3_gram
 
 MAX_MASS_WEIGHT = wp.constant(real(1000.0))  # largest factor by which changes of a light body's impulses count more
@@ -44,14 +44,24 @@ def compute_contact_mass(
     of all bodies is what the contact moves (mean mass times K_nn): its impulse changes count so many times more, at
     most MAX_MASS_WEIGHT. direct: of the projected rows."""
     k = contact_gram(layout, work, c, 0, direct, w)
-    K = mat33(k[0], k[XY], k[XZ], k[XY], k[1], k[YZ], k[XZ], k[YZ], k[2])
+    K = mat33(k[0], k[SYM_XY], k[SYM_XZ], k[SYM_XY], k[1], k[SYM_YZ], k[SYM_XZ], k[SYM_YZ], k[2])
     inverse = mat33()
     normal = k[0]
     if wp.min(k[0], wp.min(k[1], k[2])) > MIN_ROW_K:
         if wp.determinant(K) <= TOL_REDUNDANT * k[0] * k[1] * k[2]:
             normal = k[0] * (real(1.0) + REDUNDANT_ROW_REGULARISATION)
             tangent_scale = real(1.0) + REDUNDANT_ROW_REGULARISATION
-            K = mat33(normal, k[XY], k[XZ], k[XY], k[1] * tangent_scale, k[YZ], k[XZ], k[YZ], k[2] * tangent_scale)
+            K = mat33(
+                normal,
+                k[SYM_XY],
+                k[SYM_XZ],
+                k[SYM_XY],
+                k[1] * tangent_scale,
+                k[SYM_YZ],
+                k[SYM_XZ],
+                k[SYM_YZ],
+                k[2] * tangent_scale,
+            )
         inverse = wp.inverse(K)
     at = ContactMass.SIZE * c
     i = int(0)
@@ -59,9 +69,9 @@ def compute_contact_mass(
         put(work.contact_mass, at + i, w, inverse[i / VEC3, i % VEC3])
         i += 1
     put(work.contact_mass, at + ContactMass.NORMAL, w, inverse_or_zero(normal))
-    put(work.contact_mass, at + ContactMass.TANGENT, w, inverse_or_zero(largest_eigenvalue(k[1], k[YZ], k[2])))
-    put(work.contact_mass, at + ContactMass.K_NT1, w, k[XY])
-    put(work.contact_mass, at + ContactMass.K_NT2, w, k[XZ])
+    put(work.contact_mass, at + ContactMass.TANGENT, w, inverse_or_zero(largest_eigenvalue(k[1], k[SYM_YZ], k[2])))
+    put(work.contact_mass, at + ContactMass.K_NT1, w, k[SYM_XY])
+    put(work.contact_mass, at + ContactMass.K_NT2, w, k[SYM_XZ])
     lightness = state.settings[Setting.MEAN_MASS, 0] * k[0]
     mass_weight = wp.where(
         state.settings[Setting.MASS_WEIGHTED_CHANGES, 0] > real(0.0),
@@ -73,7 +83,7 @@ def compute_contact_mass(
     if get_int(work.contact_row_count, c, w) == 6:
         t = contact_gram(layout, work, c, 3, direct, w)
         put(work.contact_mass, at + ContactMass.SPIN, w, inverse_or_zero(t[0]))
-        put(work.contact_mass, at + ContactMass.ROLL, w, inverse_or_zero(largest_eigenvalue(t[1], t[YZ], t[2])))
+        put(work.contact_mass, at + ContactMass.ROLL, w, inverse_or_zero(largest_eigenvalue(t[1], t[SYM_YZ], t[2])))
 
 
 @wp.func

@@ -36,9 +36,9 @@ def whiten_momenta_before(ctx: Context, w: int):
         i += 1
     d = int(0)
     while d < ctx.tree.dof[ctx.tree.links]:
-        set_item(ctx.state.v_next, d, w, ctx.tree.armature[d] * item(ctx.state.v, d, w))
+        set_item(ctx.state.joint_momentum, d, w, ctx.tree.armature[d] * item(ctx.state.v, d, w))
         d += 1
-    whitened_momentum(ctx.tree, ctx.here, ctx.state.v_next, ctx.work.z_before, w)
+    whitened_momentum(ctx.tree, ctx.here, ctx.state.joint_momentum, ctx.work.z_before, w)
 
 
 @wp.func

@@ -49,7 +49,7 @@ def set_position_targets(
             )
             if tolerated or get(work.joint_row_dropped, r, w) > real(0.0):
                 error = real(0.0)
-            put(work.joint_target, r, w, -error / dt)
+            put(work.pseudo_target, r, w, -error / dt)
             worst = wp.max(worst, wp.abs(error))
             j += 1
         k += 1
@@ -62,8 +62,8 @@ def set_position_targets(
             upper = layout.scalar_upper[l]
             low = lower + kept_share * wp.min(start_position - lower, real(0.0)) - position
             high = upper + kept_share * wp.max(start_position - upper, real(0.0)) - position
-            put(work.velocity_lower, l, w, low / dt)
-            put(work.velocity_upper, l, w, high / dt)
+            put(work.pseudo_velocity_lower, l, w, low / dt)
+            put(work.pseudo_velocity_upper, l, w, high / dt)
             worst = wp.max(worst, wp.max(low, -high))
         l += 1
     c = int(0)

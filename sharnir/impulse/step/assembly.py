@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Context, RowOptions, Scratch, State, make_row_options
+from sharnir.impulse.data import Context, LimitRule, RowOptions, Scratch, State, make_row_options
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.assembly import assemble_scalars, factor_joints, whiten_joints
 from sharnir.impulse.rows.contact_rows import assemble_contact, found_contact_count, store_contact_count
@@ -23,8 +23,8 @@ def step_row_options(ctx: Context, w: int):
     """Options of the rows of a predictive step or of its present position correction."""
     n = get_int(ctx.work.status, Status.CORRECTION, w)
     h = get(ctx.work.status_real, StatusReal.FORCE_TIME, w)
-    options = make_row_options(h, ctx.state.settings[Setting.DT, 0], real(1.0), 1)
-    options.at_new_poses = n
+    options = make_row_options(h, ctx.state.settings[Setting.DT, 0], real(1.0), LimitRule.PREDICTED)
+    options.at_new_poses = wp.where(n == 0, 0, 1)
     options.update_history = wp.where(n == 0, 1, 0)
     return options
 
@@ -61,7 +61,7 @@ def assemble_contact_rows(ctx: Context, c: int, match_cursor: int, options: RowO
     """Assemble contact c; match_cursor, and returned: see `match_contact`. The chord velocity of the previous step is
     extrapolated in a predictive step only."""
     chord_scale = real(0.0)
-    if options.predict_limits == 1:
+    if options.limit_rule == LimitRule.PREDICTED:
         chord_scale = step_ratio(ctx.state, options.dt, w)
     return assemble_contact(ctx, c, match_cursor, chord_scale, options.dt, w)
 
@@ -85,11 +85,12 @@ def factor_row_blocks(ctx: Context, options: RowOptions, w: int):
     else:
         drop_unilateral_rows(ctx.layout, ctx.work, w)
     weakest = real(1.0)
-    if ctx.layout.bilaterals > 0 and options.predict_limits == 1:
+    if ctx.layout.bilaterals > 0 and options.limit_rule == LimitRule.PREDICTED:
         weakest = factor_bilateral(ctx, options.update_history, w)
-    if get_int(ctx.work.status, Status.IS_DIRECT, w) == 0:
+    direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
+    if direct == 0:
         factor_joints(ctx.loops, ctx.layout, ctx.work, w)
-    elif not has_nothing_to_sweep(ctx.layout, ctx.work, 1, w):
+    elif not has_nothing_to_sweep(ctx.layout, ctx.work, direct, w):
         project_rows(ctx, w)
     return weakest
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import warp as wp
 
 from sharnir.impulse.data import Context
@@ -11,29 +13,34 @@ from sharnir.impulse.rows.assembly import measure_loop_coordinates
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.rows.scalar_rows import measure_scalar
 from sharnir.impulse.slots import PrevStep, ReportItem
-from sharnir.impulse.step.position_phase import (
-    largest_joint_gap,
-)
+from sharnir.impulse.step.position_phase import largest_joint_gap
 from sharnir.impulse.step.residuals import twice_kinetic_energy
 from sharnir.impulse.tolerances import MAX_POSITION
 from sharnir.kernels.columns import get, get3, item, set_item, set_item3, set_item_int
-from sharnir.kernels.types import SPATIAL, VEC3, real
+from sharnir.kernels.types import MAT33, SPATIAL, VEC3, real
 from sharnir.kernels.vector_ops import copy, copy_state, row_dot, store_state
 
-DIVERGED_POSITION = wp.constant(real(MAX_POSITION))  # m or rad: positions beyond count as diverged
+DIVERGED_POSITION = wp.constant(real(MAX_POSITION))  # the same in the precision of kernels
+
+
+class ScalarVelocity(IntEnum):
+    """What is stored as velocity of a scalar."""
+
+    ROW = 0  # that of its row
+    CHORD = 1  # (g_next − g)/dt where it has a position
 
 
 @wp.func
-def commit_velocities(ctx: Context, h: real, dt: real, use_chord: int, w: int):
-    """Commit the step's velocities, momenta and impulses, except those of contacts, to the state. use_chord: scalar
-    velocities are (g_next − g)/dt, else those of the rows."""
+def commit_velocities(ctx: Context, h: real, dt: real, scalar_velocity: int, w: int):
+    """Commit the step's velocities, momenta and impulses, except those of contacts, to the state. scalar_velocity:
+    `ScalarVelocity`."""
     store_actuators(ctx, h, dt, w)
     l = int(0)
     while l < ctx.layout.scalars:
         measured = (
             ctx.layout.scalar_has_position[l] == 1 and (ctx.layout.scalar_row_kinds[l] & (BOUND | COMPLIANT)) != 0
         )
-        if use_chord == 1 and measured:
+        if scalar_velocity == ScalarVelocity.CHORD and measured:
             set_item(
                 ctx.state.scalar_velocity,
                 l,
@@ -87,9 +94,9 @@ def commit_positions(ctx: Context, positions_moved: int, w: int):
         i += 1
     worst = worst + largest_joint_gap(ctx.loops, ctx.work, w)
     if positions_moved == 0:
-        copy(ctx.there.R, ctx.here.R, 9 * ctx.tree.links, w)
-        copy(ctx.there.x, ctx.here.x, 3 * ctx.tree.links, w)
-        copy(ctx.there.S, ctx.here.S, 6 * ctx.layout.dofs, w)
+        copy(ctx.there.R, ctx.here.R, MAT33 * ctx.tree.links, w)
+        copy(ctx.there.x, ctx.here.x, VEC3 * ctx.tree.links, w)
+        copy(ctx.there.S, ctx.here.S, SPATIAL * ctx.layout.dofs, w)
         copy(ctx.there.O, ctx.here.O, ctx.there.O.shape[0], w)
     measure_loop_coordinates(ctx.tree, ctx.here, ctx.loops, ctx.state.loop_q, ctx.state.loop_q, w)
     l = int(0)

@@ -9,11 +9,13 @@ import warp as wp
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
-from sharnir.impulse.data import State, StepContext, make_row_options
+from sharnir.enums import ExternalForces
+from sharnir.impulse.data import LimitRule, State, StepContext, make_row_options
 from sharnir.impulse.rows.assembly import assemble_scalars, measure_loop_coordinates
 from sharnir.impulse.slots import REPORT_SIZE, PrevStep, ReportItem, Setting
+from sharnir.impulse.step.commit import ScalarVelocity, commit_velocities
 from sharnir.impulse.step.published import published_step
-from sharnir.impulse.step.step import commit_velocities, predictive_step
+from sharnir.impulse.step.step import predictive_step
 from sharnir.impulse.step.velocity_phase import reset_chord
 from sharnir.kernels.columns import item, item_int, put, put_int, set_item, set_item_int
 from sharnir.kernels.types import KERNEL_OPTIONS, read_ticks, real
@@ -25,20 +27,20 @@ wp.set_module_options(KERNEL_OPTIONS)
 
 @wp.func
 def begin_report(state: wp.ref[State], start_ticks: wp.float64, w: int):
-    """Clear the report; returns the tick at which the step must end."""
+    """Clear the report; returns the deadline of the step, in ticks."""
     budget = state.settings[Setting.TICK_BUDGET, 0]
     tail = wp.min(item(state.prev_step, PrevStep.TICKS_TAIL, w), real(0.5) * budget)
-    end = start_ticks + wp.float64(budget - tail)
+    deadline = start_ticks + wp.float64(budget - tail)
     i = int(0)
     while i < REPORT_SIZE:
         set_item(state.report, i, w, real(0.0))
         i += 1
     set_item(state.report, ReportItem.CUT_AFTER, w, NO_CUT)
-    return end
+    return deadline
 
 
 @wp.func
-def finish_report(state: wp.ref[State], start_ticks: wp.float64, end: wp.float64, w: int):
+def finish_report(state: wp.ref[State], start_ticks: wp.float64, deadline: wp.float64, w: int):
     """Report the ticks a step took, and update the ticks to reserve after the last sweep."""
     now = read_ticks()
     tail = wp.min(item(state.prev_step, PrevStep.TICKS_TAIL, w), real(0.5) * state.settings[Setting.TICK_BUDGET, 0])
@@ -47,7 +49,7 @@ def finish_report(state: wp.ref[State], start_ticks: wp.float64, end: wp.float64
         state.prev_step,
         PrevStep.TICKS_TAIL,
         w,
-        wp.max(real(0.9) * tail, item(state.prev_step, PrevStep.TICKS_LEFT, w) - real(end - now)),
+        wp.max(real(0.9) * tail, item(state.prev_step, PrevStep.TICKS_LEFT, w) - real(deadline - now)),
     )
     store_report(state, w)
 
@@ -73,9 +75,9 @@ def _make_step_kernel(name: str, step: Any) -> Any:
         n = int(0)
         while n < steps[0, 0]:
             start_ticks = read_ticks()
-            end = begin_report(ctx.state, start_ticks, w)
-            step(ctx, end, w)
-            finish_report(ctx.state, start_ticks, end, w)
+            deadline = begin_report(ctx.state, start_ticks, w)
+            step(ctx, deadline, w)
+            finish_report(ctx.state, start_ticks, deadline, w)
             n += 1
 
     steps_kernel.__name__ = steps_kernel.__qualname__ = name
@@ -101,10 +103,10 @@ def initialise_kernel(ctx: StepContext):
         put(ctx.here.hk, d, w, real(0.0))
         set_item(ctx.state.tau, d, w, real(0.0))
         d += 1
-    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, 0, w)
+    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, ExternalForces.NONE, w)
     whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.here.z, w)
     tangent_momenta(ctx.tree, ctx.here, w)
-    assemble_scalars(ctx, make_row_options(real(1.0), real(1.0), real(1.0), 1), w)
+    assemble_scalars(ctx, make_row_options(real(1.0), real(1.0), real(1.0), LimitRule.PREDICTED), w)
     put_int(ctx.work.contact_count, 0, w, 0)
     clear(ctx.work.p, ctx.layout.contact_p_start, w)
     d = int(0)
@@ -124,7 +126,7 @@ def initialise_kernel(ctx: StepContext):
     while d < ctx.layout.bilaterals:
         set_item(ctx.state.pivot_ratio, d, w, real(0.0))
         d += 1
-    commit_velocities(ctx, real(0.0), real(0.0), 0, w)
+    commit_velocities(ctx, real(0.0), real(0.0), ScalarVelocity.ROW, w)
 
 
 @wp.kernel

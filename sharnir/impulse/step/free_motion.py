@@ -9,14 +9,15 @@ from sharnir.dynamics.aba import bias_wrench, link_inertia
 from sharnir.dynamics.forces import rotation_from_rest
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import kinematics
-from sharnir.dynamics.loop_joints import evaluate_row, loop_frames_of
+from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, evaluate_row, loop_frames_of
 from sharnir.dynamics.momenta import whitened_velocity
-from sharnir.enums import MotionKind
+from sharnir.enums import ExternalForces, MotionKind
 from sharnir.impulse.data import Context
 from sharnir.impulse.rows.actuators import request_actuator_forces
 from sharnir.impulse.slots import Load, PrevStep
 from sharnir.kernels.columns import get, get3, get33, item, item3, put, put3, set_item
 from sharnir.kernels.types import SPATIAL, VEC3, real, vec3
+from sharnir.model.joint_rows import JOINT_ROWS
 
 
 @wp.func
@@ -49,7 +50,7 @@ def load_loop_forces(ctx: Context, h: real, w: int):
     while k < ctx.loops.count:
         kind = ctx.loops.kind[k]
         j = ctx.loops.constraint_count[kind]
-        while j < 6:
+        while j < JOINT_ROWS:
             lv = ctx.loops.v_start[k] + j - ctx.loops.constraint_count[kind]
             c = ctx.loops.dofs + lv
             impulse = h * (
@@ -57,7 +58,7 @@ def load_loop_forces(ctx: Context, h: real, w: int):
             )
             if impulse != real(0.0):
                 s = loop_frames_of(ctx.tree, ctx.here, ctx.loops, k, w)
-                g, f, n = evaluate_row(ctx.loops, s, k, (6 * kind + j) * 3)
+                g, f, n = evaluate_row(ctx.loops, s, k, (JOINT_ROWS * kind + j) * ROW_TABLE_ENTRY)
                 if s.a >= 0:
                     put3(ctx.here.F, 2 * s.a, w, get3(ctx.here.F, 2 * s.a, w) - f * impulse)
                     moment = (n + wp.cross(s.ra, f)) * impulse
@@ -155,9 +156,9 @@ def published_free_motion(ctx: Context, dt: real, w: int):
         put(ctx.here.hc, d, w, real(0.0))
         put(ctx.here.hk, d, w, real(0.0))
         d += 1
-    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, 1, w)
-    whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.work.z_residual, w)
+    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, ExternalForces.WRENCHES, w)
+    whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.work.z_velocity_before, w)
     d = int(0)
     while d < ctx.tree.dof[ctx.tree.links]:
-        put(ctx.here.z, d, w, dt * get(ctx.here.z, d, w) + get(ctx.work.z_residual, d, w))
+        put(ctx.here.z, d, w, dt * get(ctx.here.z, d, w) + get(ctx.work.z_velocity_before, d, w))
         d += 1

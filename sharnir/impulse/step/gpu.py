@@ -29,7 +29,6 @@ from sharnir.impulse.step.assembly import (
     step_row_options,
 )
 from sharnir.impulse.step.cpu import begin_report, store_report
-from sharnir.impulse.step.position_phase import NO_DEADLINE
 from sharnir.impulse.step.residuals import evaluate_end_pose
 from sharnir.impulse.step.step import (
     MAX_CORRECTIONS,
@@ -37,8 +36,8 @@ from sharnir.impulse.step.step import (
     begin_step,
     compute_free_motion,
     end_step,
-    predict_start,
     solve_positions,
+    start_velocity_phase,
     store_velocities,
 )
 from sharnir.impulse.step.velocity_phase import (
@@ -50,6 +49,7 @@ from sharnir.impulse.step.velocity_phase import (
 )
 from sharnir.kernels.columns import CONTACTS_PER_WORLD, LANES, LANES_BLOCK_DIM, WORLDS_PER_BLOCK, get_int
 from sharnir.kernels.launch import DEFAULT_BLOCK_DIM
+from sharnir.kernels.types import NO_DEADLINE
 
 
 def _make_gpu_kernel(name: str, function: Any, registers: int) -> Any:
@@ -87,23 +87,23 @@ def _contact_stage(name: str, stage: Any, registers: int = 128) -> Any:
 
 
 @wp.func
-def update_poses(ctx: Context, end: wp.float64, w: int):
+def update_poses(ctx: Context, deadline: wp.float64, w: int):
     """Poses of a state that may have been set from outside."""
     poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
 
 
 @wp.func
-def begin_step_with_rows(ctx: Context, end: wp.float64, w: int):
+def begin_step_with_rows(ctx: Context, deadline: wp.float64, w: int):
     """Begin a step: clear the report, free motion, rows of joints and scalars."""
     begin_report(ctx.state, wp.float64(0.0), w)
-    begin_step(ctx, end, w)
-    free_motion_with_rows(ctx, end, w)
+    begin_step(ctx, deadline, w)
+    free_motion_with_rows(ctx, deadline, w)
 
 
 @wp.func
-def free_motion_with_rows(ctx: Context, end: wp.float64, w: int):
+def free_motion_with_rows(ctx: Context, deadline: wp.float64, w: int):
     """Free motion (or inertias at corrected positions), then rows of joints and scalars."""
-    compute_free_motion(ctx, end, w)
+    compute_free_motion(ctx, deadline, w)
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
         assemble_model_rows(ctx, step_row_options(ctx, w), w)
 
@@ -116,22 +116,22 @@ def assemble_one_contact(ctx: Context, c: int, w: int):
 
 
 @wp.func
-def factor_blocks(ctx: Context, end: wp.float64, w: int):
-    """Factor the blocks of rows and, in the step, predict z to start from."""
+def factor_blocks(ctx: Context, deadline: wp.float64, w: int):
+    """Factor the blocks of rows and, in the step, start the velocity phase."""
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
         relative_pivot = factor_row_blocks(ctx, step_row_options(ctx, w), w)
         if get_int(ctx.work.status, Status.CORRECTION, w) == 0:
-            predict_start(ctx, ctx.here.z, relative_pivot, w)
+            start_velocity_phase(ctx, ctx.here.z, relative_pivot, w)
 
 
 @wp.func
-def evaluate_motion_unless_end(ctx: Context, end: wp.float64, w: int):
+def evaluate_motion_unless_end(ctx: Context, deadline: wp.float64, w: int):
     """`evaluate_motion` except in END_POSE, which all worlds evaluate together in `end_pose_stage`; resets the flag
     that any world iterates."""
     if w == 0:
         ctx.work.any_iterating[0] = 0
     if get_int(ctx.work.status, Status.PHASE, w) != Phase.END_POSE:
-        evaluate_motion(ctx, end, w)
+        evaluate_motion(ctx, deadline, w)
 
 
 @wp.func
@@ -142,17 +142,17 @@ def update_one_contact_chord(ctx: Context, c: int, w: int):
 
 
 @wp.func(inline=True)
-def choose_phase_unless_end(ctx: Context, end: wp.float64, w: int):
+def choose_phase_unless_end(ctx: Context, deadline: wp.float64, w: int):
     """`choose_phase` except in END_POSE; flags that a world iterates on."""
     if get_int(ctx.work.status, Status.PHASE, w) != Phase.END_POSE:
-        choose_phase(ctx, end, w)
+        choose_phase(ctx, deadline, w)
         phase = get_int(ctx.work.status, Status.PHASE, w)
         if phase != Phase.END_POSE and phase != Phase.DONE:
             ctx.work.any_iterating[0] = 1
 
 
 @wp.func
-def evaluate_pending_end_pose(ctx: Context, end: wp.float64, w: int):
+def evaluate_pending_end_pose(ctx: Context, deadline: wp.float64, w: int):
     """Evaluate the end pose of worlds in END_POSE."""
     if get_int(ctx.work.status, Status.PHASE, w) == Phase.END_POSE:
         evaluate_end_pose(
@@ -168,9 +168,9 @@ def store_one_contact(ctx: Context, c: int, w: int):
 
 
 @wp.func
-def end_step_with_report(ctx: Context, end: wp.float64, w: int):
+def end_step_with_report(ctx: Context, deadline: wp.float64, w: int):
     """End the step and store its report."""
-    end_step(ctx, end, w)
+    end_step(ctx, deadline, w)
     store_report(ctx.state, w)
 
 
@@ -225,8 +225,8 @@ def step_stages(corrected: bool) -> Stages:
     correction = [position_stage, correction_stage]
     again = [free_motion_stage, factor_stage, commit_stage, *correction] * (MAX_CORRECTIONS if corrected else 0)
     to_velocities = velocity_stages()
-    end = [commit_stage, store_contact_stage, *correction, *again, end_stage]
-    return to_velocities._replace(last=[*to_velocities.last, *end])
+    after = [commit_stage, store_contact_stage, *correction, *again, end_stage]
+    return to_velocities._replace(last=[*to_velocities.last, *after])
 
 
 def velocity_stages() -> Stages:

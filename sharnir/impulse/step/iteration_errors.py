@@ -32,14 +32,14 @@ class IterationErrors:
     residual2: real  # J, squared residual of the momentum balance and of what gaps and scalar errors would add to it
     momentum_residual2: real  # J, of the momentum balance alone
     energy: real  # J, twice the kinetic energies the residual is compared with
-    growth: real  # m or rad, of joint gaps and scalar errors in the step
+    growth: real  # largest growth of a joint gap (m or 1) or error of a scalar (m or rad) in the step
     contact_error: real  # m, weighted error of contacts at the end of the step
     tol_residual: real  # of the energy
-    tol_growth: real  # m or rad
+    tol_growth: real  # m, 1 or rad
     passes: int  # iterations after the first, so far
     max_passes: int
     is_loose: int  # 1: solved to TOL_LOOSE
-    is_stalled: int  # 1: sweeps over contacts ended without converging
+    contact_sweeps_capped: int  # 1: sweeps with contacts were capped or stalled before they converged
     out_of_time: int
 
 
@@ -76,7 +76,7 @@ def measure_errors(ctx: Context, dt: real, w: int):
         e.contact_error = real(0.0)
     e.is_loose = get_int(ctx.work.status, Status.LOOSE_ITERATION, w)
     if contact_count(ctx.work, w) > 0 and reason == real(StopReason.CAPPED):
-        e.is_stalled = 1
+        e.contact_sweeps_capped = 1
     put_int(ctx.work.status, Status.END_GAPS_KNOWN, w, gaps_known)
     return e
 
@@ -100,9 +100,15 @@ def final_residual2(e: IterationErrors):
 def decide_outcome(e: IterationErrors):
     """What follows an iteration, by its errors alone: an `Outcome`."""
     converged = is_converged(e)
-    ends = e.passes == e.max_passes or converged or e.out_of_time == 1 or e.is_stalled == 1
+    ends = e.passes == e.max_passes or converged or e.out_of_time == 1 or e.contact_sweeps_capped == 1
     outcome = int(Outcome.ITERATE)
-    if e.is_loose == 1 and e.passes < e.max_passes and converged and e.out_of_time == 0 and e.is_stalled == 0:
+    if (
+        e.is_loose == 1
+        and e.passes < e.max_passes
+        and converged
+        and e.out_of_time == 0
+        and e.contact_sweeps_capped == 0
+    ):
         outcome = int(Outcome.TIGHTEN)
     elif ends:
         outcome = int(Outcome.ACCEPT)

@@ -1,5 +1,5 @@
 """Fused vector operations of the momentum balance, native (see `sharnir.kernels.vector_ops`). z and arrays like it are
-workspace columns; residual_carry (lack) and momentum_chord (bend) belong to the state."""
+workspace columns; residual_carry and momentum_chord belong to the state."""
 
 from __future__ import annotations
 
@@ -21,24 +21,28 @@ _WORLD_COLUMN_NATIVE = """
 #endif
 """
 _PREDICT_NATIVE = """
-    v[j] = z.data[k*m + here] + lack.data[k*m + there];
-    REAL ahead = bend.data[k*m + own];
-    if (order > 0) ahead = ahead + bend.data[(n + k)*m + own];
-    if (order > 1) ahead = ahead + bend.data[(2*n + k)*m + own];
+    v[j] = z.data[k*m + here] + carry.data[k*m + there];
+    REAL ahead = chord.data[k*m + own];
+    if (order > 0) ahead = ahead + chord.data[(n + k)*m + own];
+    if (order > 1) ahead = ahead + chord.data[(2*n + k)*m + own];
     y[j] = v[j] + ratio * ahead;
 """
-_STORE_PREDICTED_NATIVE = "zP.data[k*m + here] = v[j]; base.data[k*m + here] = y[j]; z.data[k*m + here] = y[j];"
+_STORE_PREDICTED_NATIVE = """
+    z_momentum.data[k*m + here] = v[j];
+    z_base.data[k*m + here] = y[j];
+    z.data[k*m + here] = y[j];
+"""
 _CHORD_NATIVE = """
-    v[j] = zc.data[k*m + here];
-    y[j] = base.data[k*m + here] - zP.data[k*m + here] + v[j];
+    v[j] = z_residual.data[k*m + here];
+    y[j] = z_base.data[k*m + here] - z_momentum.data[k*m + here] + v[j];
     v[j] = v[j] * share;
 """
-_STORE_CHORD_NATIVE = "z.data[k*m + here] = y[j]; lack.data[k*m + own] = v[j];"
+_STORE_CHORD_NATIVE = "z.data[k*m + here] = y[j]; carry.data[k*m + own] = v[j];"
 _RESIDUAL_NATIVE = """
-    y[j] = zP.data[k*m + here] + z.data[k*m + here] - base.data[k*m + here] - zc.data[k*m + here];
+    y[j] = z_momentum.data[k*m + here] + z.data[k*m + here] - z_base.data[k*m + here] - z_residual.data[k*m + here];
     sum += y[j]*y[j];
 """
-_STORE_RESIDUAL_NATIVE = "zc.data[k*m + here] = y[j];"
+_STORE_RESIDUAL_NATIVE = "z_residual.data[k*m + here] = y[j];"
 
 
 def _column_loop_native(state: str, load: str, store: str) -> str:
@@ -52,19 +56,21 @@ def _column_loop_native(state: str, load: str, store: str) -> str:
 #if defined(__CUDA_ARCH__)
     const long long there = w;
 #else
-    const long long there = (long long)(w) * lack.shape[0];
+    const long long there = (long long)(w) * carry.shape[0];
 #endif
-""" + _column_loop_native("bend", _PREDICT_NATIVE, _STORE_PREDICTED_NATIVE))  # fmt: skip
+""" + _column_loop_native("chord", _PREDICT_NATIVE, _STORE_PREDICTED_NATIVE))  # fmt: skip
 def predict_momenta(
-    z: array2, lack: array2, bend: array2, order: int, ratio: real, n: int, zP: array2, base: array2, w: int
+    z: array2, carry: array2, chord: array2, order: int, ratio: real, n: int, z_momentum: array2, z_base: array2, w: int
 ):
-    """zP ← z + lack; base, z ← zP + ratio times the prediction of the series `bend`."""
+    """z_momentum ← z + carry; z_base, z ← z_momentum + ratio times the prediction of the series `chord`."""
     ...
 
 
-@wp.func_native(_column_loop_native("lack", _CHORD_NATIVE, _STORE_CHORD_NATIVE))
-def store_momentum_chord(zc: array2, base: array2, zP: array2, share: real, n: int, z: array2, lack: array2, w: int):
-    """z ← base − zP + zc, the chord correction of the step; lack ← share times the residual zc."""
+@wp.func_native(_column_loop_native("carry", _CHORD_NATIVE, _STORE_CHORD_NATIVE))
+def store_momentum_chord(
+    z_residual: array2, z_base: array2, z_momentum: array2, share: real, n: int, z: array2, carry: array2, w: int
+):
+    """z ← z_base − z_momentum + z_residual, the chord correction of the step; carry ← share times z_residual."""
     ...
 
 
@@ -77,6 +83,9 @@ def store_momentum_chord(zc: array2, base: array2, zP: array2, share: real, n: i
 #endif
     return sum;"""
 )
-def compute_momentum_residual(zP: array2, z: array2, base: array2, zc: array2, n: int, w: int) -> real:
-    """zc ← zP + z − base − zc, the residual of the momentum balance (M-33); returns its square."""
+def compute_momentum_residual(
+    z_momentum: array2, z: array2, z_base: array2, z_residual: array2, n: int, w: int
+) -> real:
+    """z_residual, before it the whitened chord momenta, ← z_momentum + z − z_base − z_residual, the residual of the
+    momentum balance (M-33); returns its square."""
     ...

@@ -10,10 +10,10 @@ from sharnir.dynamics.forces import rotation_from_rest
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kernels import store_body_states
 from sharnir.dynamics.kinematics import kinematics, poses
-from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of
+from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, LoopJoints, evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Tree, Workspace
-from sharnir.enums import JointType
-from sharnir.impulse.data import Context, StepContext, make_row_options
+from sharnir.enums import ExternalForces, JointType
+from sharnir.impulse.data import Context, LimitRule, StepContext, make_row_options
 from sharnir.impulse.rows.actuators import request_actuator_forces
 from sharnir.impulse.rows.contact_frame import exclude_open_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
@@ -23,8 +23,9 @@ from sharnir.impulse.solve.strategy import solve_rows
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses
 from sharnir.impulse.step.free_motion import compute_joint_impulses, load_momenta_after_forces
 from sharnir.kernels.columns import get3, item, put, set_item
-from sharnir.kernels.types import KERNEL_OPTIONS, VEC3, array2, read_ticks, real, vec3
+from sharnir.kernels.types import KERNEL_OPTIONS, NO_DEADLINE, VEC3, array2, real, vec3
 from sharnir.kernels.vector_ops import clear
+from sharnir.model.joint_rows import JOINT_ROWS
 
 wp.set_module_options(KERNEL_OPTIONS)
 
@@ -37,8 +38,8 @@ def measure_loop_rates(tree: wp.ref[Tree], ws: wp.ref[Workspace], loops: wp.ref[
         s = loop_frames_of(tree, ws, loops, k, w)
         kind = loops.kind[k]
         j = loops.constraint_count[kind]
-        while j < 6:
-            g, f, n = evaluate_row(loops, s, k, (6 * kind + j) * 3)
+        while j < JOINT_ROWS:
+            g, f, n = evaluate_row(loops, s, k, (JOINT_ROWS * kind + j) * ROW_TABLE_ENTRY)
             rate = real(0.0)
             if s.b >= 0:
                 rate = wp.dot(f, get3(ws.V, 2 * s.b, w)) + wp.dot(n + wp.cross(s.rb, f), get3(ws.V, 2 * s.b + 1, w))
@@ -58,17 +59,17 @@ def synchronise_velocities(ctx: Context, dt: real, force_share: real, v: array2,
     request_actuator_forces(ctx.layout, ctx.state, h, dt, w)
     load_momenta_after_forces(ctx, h, w)
     compute_joint_impulses(ctx, h, real(2.0) * dt, real(2.0) * dt, w)
-    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, 1, w)
+    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, ExternalForces.WRENCHES, w)
     if h > real(0.0):
         warm_factor = h / item(ctx.state.prev_step, PrevStep.FORCE_TIME, w)
         put(ctx.work.status_real, StatusReal.WARM_FACTOR, w, warm_factor)
         load_previous_impulses(ctx.layout, ctx.state, ctx.work, warm_factor, w)
         find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
-        assemble_rows(ctx, make_row_options(h, ctx.state.settings[Setting.DT, 0], real(2.0), 1), w)
+        assemble_rows(ctx, make_row_options(h, ctx.state.settings[Setting.DT, 0], real(2.0), LimitRule.PREDICTED), w)
         exclude_open_contacts(ctx.work, w)
-        clear(ctx.work.joint_target, 6 * ctx.layout.joints, w)
+        clear(ctx.work.joint_target, JOINT_ROWS * ctx.layout.joints, w)
         apply_impulses(ctx, ctx.here.z, ctx.work.p, w)
-        solve_rows(ctx, read_ticks() + wp.float64(1.0e12), w)
+        solve_rows(ctx, NO_DEADLINE, w)
     outward(ctx.tree, ctx.here, v, w)
 
 
@@ -83,13 +84,13 @@ def store_energy(ctx: Context, v: array2, loop_v: array2, energy: array2, w: int
         first = ctx.loops.q_start[k]
         j = ctx.loops.constraint_count[kind]
         turn = vec3()
-        scalars = int(6)
+        scalars = int(JOINT_ROWS)
         if kind == JointType.SPHERICAL or kind == JointType.FREE:
             scalars = 3
             turn = rotation_from_rest(
                 ctx.state.loop_q, ctx.loops.rest, first + wp.where(kind == JointType.FREE, 3, 0), w
             )
-        while j < 6:
+        while j < JOINT_ROWS:
             c = j - ctx.loops.constraint_count[kind]
             lv = ctx.loops.v_start[k] + c
             stretch = turn[wp.max(j - VEC3, 0)]

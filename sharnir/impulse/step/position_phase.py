@@ -25,10 +25,10 @@ from sharnir.impulse.solve.split_impulse import begin_split_impulses, iterate_sp
 from sharnir.impulse.tolerances import GAP_TOLERANCE
 from sharnir.kernels.columns import get, get3, get33, get_int, item, item3, set_item, set_item3
 from sharnir.kernels.lanes import MAX_LANE_ROWS, uses_lanes
-from sharnir.kernels.types import SPATIAL, VEC3, array2, identity33, mat33, read_ticks, real, vec3
+from sharnir.kernels.types import NO_DEADLINE, SPATIAL, VEC3, array2, identity33, mat33, read_ticks, real, vec3
 from sharnir.kernels.vector_ops import clear
 
-NO_DEADLINE = wp.constant(wp.float64(1.0e300))  # ticks: a GPU has no time budget
+POSITIONS_ONLY = 1  # of `solve_bilateral`: motors and compliant forces take no part
 
 
 @wp.func
@@ -44,13 +44,13 @@ def advance_with_correction(ctx: Context, n: int, dt: real, w: int):
     """q_next ← q advanced by v_next and pseudo-velocities (M-43) or, in correction n > 0, by pseudo-velocities alone
     (M-44). Returns the joint opening beyond what stabilisation may leave; poses and gaps in the workspace are then
     those of q_next."""
-    outward(ctx.tree, ctx.here, ctx.state.tau, w)
+    outward(ctx.tree, ctx.here, ctx.state.v_advance, w)
     if n == 0:
         d = int(0)
         while d < ctx.layout.dofs:
-            set_item(ctx.state.tau, d, w, item(ctx.state.tau, d, w) + item(ctx.state.v_next, d, w))
+            set_item(ctx.state.v_advance, d, w, item(ctx.state.v_advance, d, w) + item(ctx.state.v_next, d, w))
             d += 1
-    integrate_positions(ctx.tree, ctx.state.q, ctx.state.tau, dt, ctx.state.q_next, w)
+    integrate_positions(ctx.tree, ctx.state.q, ctx.state.v_advance, dt, ctx.state.q_next, w)
     poses(ctx.tree, ctx.here, ctx.state.q_next, ctx.state.q_next, w)
     measure_joint_gaps(ctx.tree, ctx.here, ctx.loops, ctx.work.joint_gap_next, w)
     return excess_opening(ctx.loops, ctx.state, ctx.work, w)
@@ -68,7 +68,7 @@ def adopt_next_positions(layout: wp.ref[Layout], ws: wp.ref[Workspace], state: w
 
 
 @wp.func
-def run_split_impulses(ctx: Context, dt: real, end: wp.float64, w: int):
+def run_split_impulses(ctx: Context, dt: real, deadline: wp.float64, w: int):
     """z ← whitened pseudo-velocities for the position targets, from zero impulses; counts the sweeps."""
     direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
     n = int(-1)
@@ -76,30 +76,30 @@ def run_split_impulses(ctx: Context, dt: real, end: wp.float64, w: int):
         n = run_split_impulses_gpu(ctx, ctx.here.z, dt, w)
     if n < 0:
         x = make_iterate(ctx.here.z, ctx.work.p_pseudo, direct)
-        n = run_split_impulses_serial(ctx, x, dt, end, w)
+        n = run_split_impulses_serial(ctx, x, dt, deadline, w)
     set_item(
         ctx.state.report,
         ReportItem.PSEUDO_SWEEP_COUNT,
         w,
         item(ctx.state.report, ReportItem.PSEUDO_SWEEP_COUNT, w) + real(n),
     )
-    set_item(ctx.state.prev_step, PrevStep.TICKS_LEFT, w, real(end - read_ticks()))
+    set_item(ctx.state.prev_step, PrevStep.TICKS_LEFT, w, real(deadline - read_ticks()))
 
 
 @wp.func
-def run_split_impulses_serial(ctx: Context, x: wp.ref[Iterate], dt: real, end: wp.float64, w: int):
+def run_split_impulses_serial(ctx: Context, x: wp.ref[Iterate], dt: real, deadline: wp.float64, w: int):
     """Sweep pseudo-impulses in one thread until they converge; returns the number of sweeps."""
     clear(x.p, impulse_count(ctx.layout, ctx.work, w), w)
     clear(x.z, ctx.layout.z_size, w)
     deactivate_trees(ctx.layout, ctx.work, w)
     loop = begin_split_impulses(ctx.state, contact_count(ctx.work, w), dt, w)
     if x.direct == 1:
-        solve_bilateral(ctx.layout, ctx.work, x.z, x.p, 1, w)
-        if has_nothing_to_sweep(ctx.layout, ctx.work, 1, w):
+        solve_bilateral(ctx.layout, ctx.work, x.z, x.p, POSITIONS_ONLY, w)
+        if has_nothing_to_sweep(ctx.layout, ctx.work, x.direct, w):
             loop.worst = real(0.0)
         else:
             set_velocity_offsets(ctx, x.z, w)
-    iterate_split_impulses(ctx, x, loop, end, w)
+    iterate_split_impulses(ctx, x, loop, deadline, w)
     return loop.n
 
 
@@ -111,7 +111,7 @@ def run_split_impulses_gpu(ctx: Context, z: array2, dt: real, w: int):
     x.rows = assign_lane_rows(ctx.layout, ctx.work, w)
     if x.rows.rows <= MAX_LANE_ROWS:
         loop = begin_split_impulses(ctx.state, x.rows.contacts, dt, w)
-        iterate_split_impulses_registers(ctx, x, loop, NO_DEADLINE, w)
+        iterate_split_impulses_registers(ctx, x, loop, NO_DEADLINE, w)  # a GPU has no time budget
         store_z_registers(ctx.layout, x.z, z, w)
         n = loop.n
     return n

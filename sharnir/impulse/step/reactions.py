@@ -10,7 +10,7 @@ import warp as wp
 
 from sharnir.dynamics.forces import pivot_of, spring_end_position
 from sharnir.dynamics.kinematics import poses
-from sharnir.dynamics.loop_joints import evaluate_row, loop_frames_of
+from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Workspace
 from sharnir.enums import ScalarSource
 from sharnir.impulse.data import Context, Scratch, StepContext
@@ -23,7 +23,7 @@ from sharnir.impulse.rows.scalar_rows import ball_angle_of
 from sharnir.impulse.slots import JOINT_ROWS, Load, Setting, StatusReal
 from sharnir.impulse.step.step import assemble, begin_step, compute_free_motion, solve_velocities
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put3, set_item3
-from sharnir.kernels.types import KERNEL_OPTIONS, SPATIAL, VEC3, array2, column, read_ticks, real, vec3
+from sharnir.kernels.types import KERNEL_OPTIONS, NO_DEADLINE, SPATIAL, VEC3, array2, column, real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
 
@@ -106,8 +106,8 @@ def subtract_loop_impulses(ctx: Context, h: real, loop_wrench: array2, w: int):
         force = vec3()
         torque = vec3()
         j = int(0)
-        while j < 6:
-            g, f, n = evaluate_row(ctx.loops, s, k, (6 * ctx.loops.kind[k] + j) * 3)
+        while j < JOINT_ROWS:
+            g, f, n = evaluate_row(ctx.loops, s, k, (JOINT_ROWS * ctx.loops.kind[k] + j) * ROW_TABLE_ENTRY)
             p = loop_row_impulse(ctx, k, j, h, w)
             force = force + f * p
             torque = torque + n * p
@@ -204,12 +204,11 @@ def reactions_kernel(ctx: StepContext, wrench: array2, loop_wrench: array2):
     """Solve the velocities and impulses of a step and compute the wrenches from them (CPU)."""
     w = wp.tid()
     poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
-    end = read_ticks() + wp.float64(1.0e14)
-    begin_step(ctx, end, w)
-    compute_free_motion(ctx, end, w)
+    begin_step(ctx, NO_DEADLINE, w)
+    compute_free_motion(ctx, NO_DEADLINE, w)
     find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
-    assemble(ctx, end, w)
-    solve_velocities(ctx, end, w)
+    assemble(ctx, NO_DEADLINE, w)
+    solve_velocities(ctx, NO_DEADLINE, w)
     compute_wrenches(ctx, wrench, loop_wrench, w)
 
 

@@ -86,12 +86,13 @@ def predict_joint_targets(
     layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], ratio: real, dt: real, w: int
 ):
     """Initial targets of the joints' rows: ratio times the predicted chord terms of curved paths, plus the velocities
-    that undo present errors within GAP_TOLERANCE (M-65)."""
+    that undo present errors within GAP_TOLERANCE (M-65). ratio: dt over the previous one; with 0, where nothing is
+    extrapolated, all targets are 0."""
     r = int(0)
-    while r < 6 * layout.joints:
+    while r < JOINT_ROWS * layout.joints:
         target = real(0.0)
         if ratio > real(0.0):
-            target = ratio * predict_value(state.joint_chord, r, 6 * layout.joints, w) + gap_correction_speed(
+            target = ratio * predict_value(state.joint_chord, r, JOINT_ROWS * layout.joints, w) + gap_correction_speed(
                 work, r, dt, w
             )
         put(work.joint_target, r, w, target)
@@ -103,10 +104,10 @@ def update_joint_chord(layout: wp.ref[Layout], state: wp.ref[State], work: wp.re
     """Store the chord terms of the joints' targets, without corrections of gaps, which do not go on. Overwrites
     `joint_target`."""
     r = int(0)
-    while r < 6 * layout.joints:
+    while r < JOINT_ROWS * layout.joints:
         put(work.joint_target, r, w, get(work.joint_target, r, w) - gap_correction_speed(work, r, dt, w))
         r += 1
-    update_series(state.joint_chord, work.joint_target, 6 * layout.joints, w)
+    update_series(state.joint_chord, work.joint_target, JOINT_ROWS * layout.joints, w)
 
 
 @wp.func
@@ -147,9 +148,9 @@ def compute_chord_residual(ctx: Context, dt: real, w: int):
     chord_momenta(ctx.tree, ctx.here, ctx.state.v_next, dt, w)
     d = int(0)
     while d < ctx.layout.dofs:
-        set_item(ctx.state.tau, d, w, get(ctx.here.E, d, w) * item(ctx.state.v_next, d, w))
+        set_item(ctx.state.joint_momentum, d, w, get(ctx.here.E, d, w) * item(ctx.state.v_next, d, w))
         d += 1
-    whitened_momentum(ctx.tree, ctx.here, ctx.state.tau, ctx.work.z_residual, w)
+    whitened_momentum(ctx.tree, ctx.here, ctx.state.joint_momentum, ctx.work.z_residual, w)
     return compute_momentum_residual(
         ctx.work.z_momentum, ctx.here.z, ctx.work.z_base, ctx.work.z_residual, ctx.layout.dofs, w
     )

@@ -1,7 +1,8 @@
 """A step of the real-time engine, for every world: velocity phase, then position phase.
 
 Generalised and maximal coordinates share it: in maximal coordinates all bodies are free and all joints close loops
-(sharnir.compiler.maximal).
+(sharnir.compiler.maximal). All stages of a step have the same parameters: `deadline` is the reading of the clock
+(`read_ticks`, in ticks) at which iterations must have ended.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.inward import inward_implicit
+from sharnir.enums import ExternalForces
 from sharnir.impulse.data import Context, State
 from sharnir.impulse.rows.contact_matching import store_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
@@ -16,7 +18,7 @@ from sharnir.impulse.rows.extrapolation import extrapolation_order_of
 from sharnir.impulse.slots import Phase, PrevStep, ReportItem, Setting, Status, StatusReal
 from sharnir.impulse.solve.pgs_sweep import apply_model_impulses
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, step_row_options
-from sharnir.impulse.step.commit import DIVERGED_POSITION, commit_positions, commit_velocities
+from sharnir.impulse.step.commit import ScalarVelocity, commit_positions, commit_velocities
 from sharnir.impulse.step.free_motion import load_free_motion
 from sharnir.impulse.step.momentum_ops import predict_momenta
 from sharnir.impulse.step.position_phase import (
@@ -28,9 +30,9 @@ from sharnir.impulse.step.position_phase import (
 )
 from sharnir.impulse.step.residuals import predict_joint_targets
 from sharnir.impulse.step.velocity_phase import (
-    begin_velocity_phase,
     evaluate,
     reset_chord,
+    set_first_phase,
     solve_impulses,
     store_exact_momenta,
 )
@@ -41,6 +43,7 @@ from sharnir.kernels.types import array2, read_ticks, real
 # pivot of loops relative to its past below which a singular pose (fold) is near
 FOLD_RELATIVE_PIVOT = wp.constant(real(0.1))
 MAX_CORRECTIONS = 5  # of positions in a step
+NO_OPENING_YET = wp.constant(real(1.0e12))  # m or 1, in place of the opening before the first correction
 POSITION_BUDGET_SHARE = wp.constant(real(0.2))  # share of the time budget that velocities leave to positions
 
 
@@ -54,24 +57,25 @@ def warm_start_factor(state: wp.ref[State], h: real, w: int):
 
 
 @wp.func
-def begin_step(ctx: Context, end: wp.float64, w: int):
+def begin_step(ctx: Context, deadline: wp.float64, w: int):
     """Begin a step: h = (dt_prev + dt)/2, warm-start factor, flags."""
     h = real(0.5) * (item(ctx.state.prev_step, PrevStep.DT, w) + ctx.state.settings[Setting.DT, 0])
     put(ctx.work.status_real, StatusReal.FORCE_TIME, w, h)
     put(ctx.work.status_real, StatusReal.WARM_FACTOR, w, warm_start_factor(ctx.state, h, w))
-    put(ctx.work.status_real, StatusReal.LAST_OPENING, w, DIVERGED_POSITION)
+    put(ctx.work.status_real, StatusReal.LAST_OPENING, w, NO_OPENING_YET)
     put_int(ctx.work.status, Status.CORRECTION, w, 0)
     put_int(ctx.work.status, Status.CORRECTING, w, 1)
     put_int(ctx.work.status, Status.POSITIONS_MOVED, w, 0)
 
 
 @wp.func
-def compute_free_motion(ctx: Context, end: wp.float64, w: int):
+def compute_free_motion(ctx: Context, deadline: wp.float64, w: int):
     """Free motion of the step: known forces and the factor of M⁻¹ (correction 0), or the factor at the corrected
     positions."""
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
-        first = wp.where(get_int(ctx.work.status, Status.CORRECTION, w) == 0, 1, 0)
-        if first == 1:
+        forces = int(ExternalForces.NONE)
+        if get_int(ctx.work.status, Status.CORRECTION, w) == 0:
+            forces = int(ExternalForces.WRENCHES)
             load_free_motion(
                 ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), ctx.state.settings[Setting.DT, 0], w
             )
@@ -80,20 +84,19 @@ def compute_free_motion(ctx: Context, end: wp.float64, w: int):
             )
         else:
             adopt_next_positions(ctx.layout, ctx.here, ctx.state, w)
-        inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, first, w)
+        inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, forces, w)
 
 
 @wp.func
-def predict_start(ctx: Context, z: array2, relative_pivot: real, w: int):
-    """z of the free motion ← with the carried residual, the predicted chord correction and the warm-start impulses;
-    targets of the joints; begins the velocity phase. relative_pivot: of the loops against their past; near a fold
-    nothing is extrapolated, since velocities change without bound there."""
+def start_velocity_phase(ctx: Context, z: array2, relative_pivot: real, w: int):
+    """Start the velocity phase: z of the free motion ← with the carried residual, the predicted chord correction and
+    the warm-start impulses of joints and scalar rows (those of contacts are added in `solve_impulses`); targets of the
+    joints; first phase. relative_pivot: of the loops against their past; near a fold nothing is extrapolated, since
+    velocities change without bound there."""
     dt = ctx.state.settings[Setting.DT, 0]
     set_item(ctx.state.report, ReportItem.MIN_RELATIVE_PIVOT, w, relative_pivot)
     ratio = real(0.0)
-    if (
-        item(ctx.state.prev_step, PrevStep.FORCE_TIME, w) > real(0.0) and relative_pivot >= FOLD_RELATIVE_PIVOT
-    ):  # at a fold speeds change without bound
+    if item(ctx.state.prev_step, PrevStep.FORCE_TIME, w) > real(0.0) and relative_pivot >= FOLD_RELATIVE_PIVOT:
         ratio = dt / item(ctx.state.prev_step, PrevStep.DT, w)
     if ctx.state.settings[Setting.MAX_PASSES, 0] == real(0.0):
         ratio = real(0.0)
@@ -112,28 +115,28 @@ def predict_start(ctx: Context, z: array2, relative_pivot: real, w: int):
     )
     predict_joint_targets(ctx.layout, ctx.state, ctx.work, ratio, dt, w)
     apply_model_impulses(ctx.loops, ctx.layout, ctx.work, z, ctx.work.p, w)
-    begin_velocity_phase(ctx.state, ctx.work, w)
+    set_first_phase(ctx.state, ctx.work, w)
 
 
 @wp.func
-def assemble(ctx: Context, end: wp.float64, w: int):
+def assemble(ctx: Context, deadline: wp.float64, w: int):
     """Assemble the rows of the step or of a position correction; in the step also z to start from."""
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
         relative_pivot = assemble_rows(ctx, step_row_options(ctx, w), w)
         if get_int(ctx.work.status, Status.CORRECTION, w) == 0:
-            predict_start(ctx, ctx.here.z, relative_pivot, w)
+            start_velocity_phase(ctx, ctx.here.z, relative_pivot, w)
 
 
 @wp.func
-def solve_velocities(ctx: Context, end: wp.float64, w: int):
+def solve_velocities(ctx: Context, deadline: wp.float64, w: int):
     """Velocity phase: v_next, momenta C and impulses p of the step, all iterations."""
     while get_int(ctx.work.status, Status.PHASE, w) != Phase.DONE:
-        solve_impulses(ctx, end, w)
-        evaluate(ctx, end, w)
+        solve_impulses(ctx, deadline, w)
+        evaluate(ctx, deadline, w)
 
 
 @wp.func
-def store_velocities(ctx: Context, end: wp.float64, w: int):
+def store_velocities(ctx: Context, deadline: wp.float64, w: int):
     """Store the velocities of the step (correction 0), and find out whether positions need to be corrected."""
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
         dt = ctx.state.settings[Setting.DT, 0]
@@ -141,22 +144,22 @@ def store_velocities(ctx: Context, end: wp.float64, w: int):
         if n == 0:
             if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, ReportItem.FALLBACK_USED, w) == real(0.0):
                 store_exact_momenta(ctx, w)
-            commit_velocities(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, 1, w)
+            commit_velocities(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, ScalarVelocity.CHORD, w)
         put_int(ctx.work.status, Status.HAS_POSITION_ERROR, w, has_position_error(ctx, n, dt, w))
 
 
 @wp.func
-def solve_positions(ctx: Context, end: wp.float64, w: int):
+def solve_positions(ctx: Context, deadline: wp.float64, w: int):
     """Solve for pseudo-velocities that undo position errors, where there are any."""
     if (
         get_int(ctx.work.status, Status.CORRECTING, w) == 1
         and get_int(ctx.work.status, Status.HAS_POSITION_ERROR, w) == 1
     ):
-        run_split_impulses(ctx, ctx.state.settings[Setting.DT, 0], end, w)
+        run_split_impulses(ctx, ctx.state.settings[Setting.DT, 0], deadline, w)
 
 
 @wp.func
-def apply_position_correction(ctx: Context, end: wp.float64, w: int):
+def apply_position_correction(ctx: Context, deadline: wp.float64, w: int):
     """Move positions by the pseudo-velocities; decide whether to correct again at the poses reached: while the opening
     more than halves, is above CORRECT_AGAIN_ABOVE, and time is left."""
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
@@ -171,7 +174,7 @@ def apply_position_correction(ctx: Context, end: wp.float64, w: int):
                 opening > CORRECT_AGAIN_ABOVE
                 and opening < real(0.5) * get(ctx.work.status_real, StatusReal.LAST_OPENING, w)
                 and n < most
-                and read_ticks() < end
+                and read_ticks() < deadline
             ):
                 correcting = 1
                 put_int(ctx.work.status, Status.CORRECTION, w, n + 1)
@@ -180,7 +183,7 @@ def apply_position_correction(ctx: Context, end: wp.float64, w: int):
 
 
 @wp.func
-def end_step(ctx: Context, end: wp.float64, w: int):
+def end_step(ctx: Context, deadline: wp.float64, w: int):
     """End the step: positions, poses, angular momentum of floating groups, report."""
     set_item(ctx.state.report, ReportItem.CORRECTION_COUNT, w, real(get_int(ctx.work.status, Status.CORRECTION, w)))
     positions_moved = get_int(ctx.work.status, Status.POSITIONS_MOVED, w)
@@ -190,31 +193,31 @@ def end_step(ctx: Context, end: wp.float64, w: int):
 
 
 @wp.func
-def velocity_deadline_of(state: wp.ref[State], end: wp.float64):
+def velocity_deadline_of(state: wp.ref[State], deadline: wp.float64):
     """Tick at which the velocity phase must end: a share of the budget is left to positions."""
-    return end - wp.float64(POSITION_BUDGET_SHARE * state.settings[Setting.TICK_BUDGET, 0])
+    return deadline - wp.float64(POSITION_BUDGET_SHARE * state.settings[Setting.TICK_BUDGET, 0])
 
 
 @wp.func
-def predictive_step(ctx: Context, end: wp.float64, w: int):
+def predictive_step(ctx: Context, deadline: wp.float64, w: int):
     """Advance world w by dt (docs/architecture.md has the picture, docs/method.md section 10 the equations).
 
     Velocities: chord momenta balance with joints closed at the end of the step. Positions: split impulses, again at the
     poses reached while that halves the error. The stages of a correction are those of the step, so that each is
     inlined once; which of the two goes on is in `Status.CORRECTION`.
     """
-    begin_step(ctx, end, w)
+    begin_step(ctx, deadline, w)
     while get_int(ctx.work.status, Status.CORRECTING, w) == 1:
         is_step = get_int(ctx.work.status, Status.CORRECTION, w) == 0
-        compute_free_motion(ctx, end, w)
+        compute_free_motion(ctx, deadline, w)
         if is_step:
             find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
-        assemble(ctx, end, w)
+        assemble(ctx, deadline, w)
         if is_step:
-            solve_velocities(ctx, velocity_deadline_of(ctx.state, end), w)
-        store_velocities(ctx, end, w)
+            solve_velocities(ctx, velocity_deadline_of(ctx.state, deadline), w)
+        store_velocities(ctx, deadline, w)
         if is_step:
             store_contacts(ctx.layout, ctx.state, ctx.work, w)
-        solve_positions(ctx, end, w)
-        apply_position_correction(ctx, end, w)
-    end_step(ctx, end, w)
+        solve_positions(ctx, deadline, w)
+        apply_position_correction(ctx, deadline, w)
+    end_step(ctx, deadline, w)

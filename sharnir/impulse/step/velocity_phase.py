@@ -1,8 +1,9 @@
 """Velocity phase: fixed-point iteration on the discrete momentum balance, with joints closed at the end of the step
 (M-32..M-36).
 
-Each iteration (a pass of `Settings.passes`) solves for impulses, evaluates the momentum residual and the end pose, and
-chooses the next `Phase`. The phase is stored per world (`Scratch.status`), so that GPU stages can be separate kernels.
+Each iteration solves for impulses, evaluates the momentum residual and the end pose, and chooses the next `Phase`;
+those after the first are the passes that `Settings.passes` bounds. The phase is stored per world (`Scratch.status`), so
+that GPU stages can be separate kernels.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from sharnir.impulse.row_kinds import BOUND
 from sharnir.impulse.rows.assembly import activate_late_scalars, set_velocity_bounds
 from sharnir.impulse.rows.contact_chord import update_contact_chord
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.rows.extrapolation import reset_series, update_series
+from sharnir.impulse.rows.extrapolation import SERIES_TERMS, reset_series, update_series
 from sharnir.impulse.rows.restitution import has_restitution, impact_work, set_restitution_targets
 from sharnir.impulse.slots import (
+    JOINT_ROWS,
     DelassusState,
     Outcome,
     Phase,
@@ -48,24 +50,23 @@ from sharnir.impulse.step.residuals import (
     twice_kinetic_energy,
     update_joint_chord,
 )
-from sharnir.impulse.tolerances import (
-    MAX_CARRIED_RESIDUAL,
-)
+from sharnir.impulse.tolerances import MAX_CARRIED_RESIDUAL
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.lanes import uses_lanes
 from sharnir.kernels.types import array2, real
-from sharnir.kernels.vector_ops import column_add, copy
+from sharnir.kernels.vector_ops import clear, column_add, copy
 
 # m/s: where bodies move faster on average, sweeps may stop at TOL_ACCEPT
 QUIET_SPEED = wp.constant(real(1.0e-2))
 MAX_RESTITUTION_TRIES = 8  # reductions of the restitution in a step
+JOINT_CHORD_SIZE = SERIES_TERMS * JOINT_ROWS  # of a joint in `State.joint_chord`
 MAX_LATE_ACTIVATIONS = 3  # times scalars are activated late within a step
 
 
 @wp.func
-def begin_velocity_phase(state: wp.ref[State], work: wp.ref[Scratch], w: int):
-    """Begin the velocity phase: first Phase (ITERATE, or LINEARISED without passes) and counters. The first iteration
-    is solved to TOL_LOOSE if there are contacts, the previous step needed corrections and nothing bounces."""
+def set_first_phase(state: wp.ref[State], work: wp.ref[Scratch], w: int):
+    """Set the first `Phase` (ITERATE, or LINEARISED without passes) and reset the counters. The first iteration is
+    solved to TOL_LOOSE if there are contacts, the previous step needed passes and nothing bounces."""
     put_int(
         work.status,
         Status.PHASE,
@@ -75,7 +76,12 @@ def begin_velocity_phase(state: wp.ref[State], work: wp.ref[Scratch], w: int):
     put_int(work.status, Status.LATE_ACTIVATIONS, w, 0)
     put_int(work.status, Status.RESTITUTION_TRIES, w, 0)
     bouncing = has_restitution(work, w)
-    put_int(work.status, Status.RESTITUTION, w, bouncing)
+    put_int(
+        work.status,
+        Status.RESTITUTION,
+        w,
+        wp.where(bouncing == 1, RestitutionState.REDUCING, RestitutionState.NONE),
+    )
     loose = int(0)
     easier = state.settings[Setting.TOL_LOOSE, 0] > state.settings[Setting.EPSILON, 0]
     if (
@@ -92,9 +98,10 @@ def begin_velocity_phase(state: wp.ref[State], work: wp.ref[Scratch], w: int):
 
 
 @wp.func
-def solve_impulses(ctx: Context, end: wp.float64, w: int):
+def solve_impulses(ctx: Context, deadline: wp.float64, w: int):
     """Solve for impulses at the present target velocities; restitution that would add energy is reduced and solved
-    again (M-59)."""
+    again (M-59). FINAL_LINEAR adds the momentum residual to z first. Sweeps end at a change of impulses of TOL_LOOSE in
+    a loose first iteration, of TOL_ACCEPT where bodies move faster than QUIET_SPEED on average, else of EPSILON."""
     phase = get_int(ctx.work.status, Status.PHASE, w)
     if phase != Phase.END_POSE and phase != Phase.DONE:
         n = ctx.layout.dofs
@@ -102,9 +109,9 @@ def solve_impulses(ctx: Context, end: wp.float64, w: int):
         if uses_lanes() == 0 or get_int(ctx.work.status, Status.IS_DIRECT, w) == 1:
             warm_start_contacts(ctx, ctx.here.z, w)
         if phase == Phase.FINAL_LINEAR:
-            copy(ctx.here.z, ctx.work.z_old, n, w)
+            copy(ctx.here.z, ctx.work.z_uncorrected, n, w)
             add_residual(ctx.work, ctx.here.z, n, w)
-            copy(ctx.work.z_old, ctx.work.z_residual, n, w)  # sweeps need z_old for themselves
+            copy(ctx.work.z_uncorrected, ctx.work.z_saved, n, w)  # sweeps need the memory of z_uncorrected
         restitution_state = get_int(ctx.work.status, Status.RESTITUTION, w)
         tries = get_int(ctx.work.status, Status.RESTITUTION_TRIES, w)
         restitution_share = get(ctx.work.status_real, StatusReal.RESTITUTION_SHARE, w)
@@ -121,7 +128,7 @@ def solve_impulses(ctx: Context, end: wp.float64, w: int):
         while again == 1:
             if restitution_state != RestitutionState.NONE:
                 set_restitution_targets(ctx, restitution_share, dt, w)
-            solve_and_report(ctx, end, w)
+            solve_and_report(ctx, deadline, w)
             again = 0
             if restitution_state == RestitutionState.REDUCING:
                 after, before = impact_work(ctx, ctx.here.z, w)
@@ -142,19 +149,19 @@ def solve_impulses(ctx: Context, end: wp.float64, w: int):
 
 
 @wp.func
-def evaluate(ctx: Context, end: wp.float64, w: int):
+def evaluate(ctx: Context, deadline: wp.float64, w: int):
     """Evaluate where the impulses lead (velocities, residual, contact chords, end pose) and choose the next phase."""
-    evaluate_motion(ctx, end, w)
+    evaluate_motion(ctx, deadline, w)
     if get_int(ctx.work.status, Status.PHASE, w) == Phase.ITERATE:
         c = int(0)
         while c < contact_count(ctx.work, w):
             update_contact_chord(ctx, c, ctx.here.z, ctx.state.settings[Setting.DT, 0], w)
             c += 1
-    choose_phase(ctx, end, w)
+    choose_phase(ctx, deadline, w)
 
 
 @wp.func
-def evaluate_motion(ctx: Context, end: wp.float64, w: int):
+def evaluate_motion(ctx: Context, deadline: wp.float64, w: int):
     """Velocities and momenta that the impulses lead to; in ITERATE also the squared residual of the momentum
     balance."""
     phase = get_int(ctx.work.status, Status.PHASE, w)
@@ -178,13 +185,13 @@ def evaluate_motion(ctx: Context, end: wp.float64, w: int):
 
 
 @wp.func
-def choose_phase(ctx: Context, end: wp.float64, w: int):
-    """Choose the next phase. A step starts from the chord correction of the previous one, and carries a small residual
-    over to the next."""
+def choose_phase(ctx: Context, deadline: wp.float64, w: int):
+    """Choose the next phase: after ITERATE by `next_phase`; LINEARISED and FINAL_LINEAR → END_POSE → DONE. A linearised
+    step without passes is repeated where scalar rows came to act within it."""
     phase = get_int(ctx.work.status, Status.PHASE, w)
     dt = ctx.state.settings[Setting.DT, 0]
     if phase == Phase.ITERATE:
-        phase = next_phase(ctx, dt, end, w)
+        phase = next_phase(ctx, dt, deadline, w)
     elif phase == Phase.END_POSE:
         phase = Phase.DONE
     elif phase != Phase.DONE:
@@ -219,7 +226,7 @@ def apply_outcome(ctx: Context, outcome: int, e: IterationErrors, dt: real, w: i
 
 
 @wp.func
-def next_phase(ctx: Context, dt: real, end: wp.float64, w: int):
+def next_phase(ctx: Context, dt: real, deadline: wp.float64, w: int):
     """Measure what an iteration left, decide what follows, do it: the next `Phase`. Scalar rows that came to act within
     the step are activated first, and the iteration is repeated with them."""
     e = measure_errors(ctx, dt, w)
@@ -229,7 +236,7 @@ def next_phase(ctx: Context, dt: real, end: wp.float64, w: int):
             set_joint_targets(ctx, ctx.here.z, dt, w)
         n = ctx.layout.dofs
         e.energy = twice_kinetic_energy(ctx.here.z, n, w) + twice_kinetic_energy(ctx.work.z_momentum, n, w)
-        e.out_of_time = wp.where(is_out_of_time(ctx.state, real(0.0), end, w), 1, 0)
+        e.out_of_time = wp.where(is_out_of_time(ctx.state, real(0.0), deadline, w), 1, 0)
         put_int(ctx.work.status, Status.LOOSE_ITERATION, w, 0)
         phase = apply_outcome(ctx, decide_outcome(e), e, dt, w)
     return phase
@@ -258,28 +265,34 @@ def add_residual(work: wp.ref[Scratch], z: array2, n: int, w: int):
 
 
 @wp.func
+def clear_residual(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
+    """z_residual ← 0."""
+    clear(work.z_residual, layout.dofs, w)
+
+
+@wp.func
 def split_last_change(ctx: Context, w: int):
-    """Before the outward pass of the final linear correction: z ← its last change, z_last ← z (in z_residual), tau ←
+    """Before the outward pass of the final linear correction: z ← its change in it, z_saved ← z, v_uncorrected ←
     velocities before it."""
     d = int(0)
     while d < ctx.layout.dofs:
         z = get(ctx.here.z, d, w)
-        put(ctx.here.z, d, w, z - get(ctx.work.z_residual, d, w))
-        put(ctx.work.z_residual, d, w, z)
-        set_item(ctx.state.tau, d, w, item(ctx.state.v_next, d, w))
+        put(ctx.here.z, d, w, z - get(ctx.work.z_saved, d, w))
+        put(ctx.work.z_saved, d, w, z)
+        set_item(ctx.state.v_uncorrected, d, w, item(ctx.state.v_next, d, w))
         d += 1
 
 
 @wp.func
 def apply_last_change(ctx: Context, w: int):
     """After it: velocities and momenta follow the last change of z linearly; the second-order remainder is negligible
-    there."""
+    there, and no residual is left."""
     d = int(0)
     while d < ctx.layout.dofs:
-        set_item(ctx.state.v_next, d, w, item(ctx.state.v_next, d, w) + item(ctx.state.tau, d, w))
-        put(ctx.here.z, d, w, get(ctx.work.z_residual, d, w))
-        put(ctx.work.z_residual, d, w, real(0.0))
+        set_item(ctx.state.v_next, d, w, item(ctx.state.v_next, d, w) + item(ctx.state.v_uncorrected, d, w))
+        put(ctx.here.z, d, w, get(ctx.work.z_saved, d, w))
         d += 1
+    clear_residual(ctx.layout, ctx.work, w)
     add_tangent_momenta(ctx.tree, ctx.here, w)
     store_chord(ctx.layout, ctx.state, ctx.work, real(0.0), w)
 
@@ -288,24 +301,24 @@ def apply_last_change(ctx: Context, w: int):
 def store_exact_momenta(ctx: Context, w: int):
     """C ← P⁺ + Σ Jᵀp for free bodies: their momentum is exact whatever residual the iteration left."""
     n = ctx.layout.dofs
-    copy(ctx.here.z, ctx.work.z_residual, n, w)
+    copy(ctx.here.z, ctx.work.z_saved, n, w)
     d = int(0)
     while d < n:
         put(ctx.here.z, d, w, get(ctx.work.z_momentum, d, w) + get(ctx.here.z, d, w) - get(ctx.work.z_base, d, w))
         set_item(ctx.state.residual_carry, d, w, real(0.0))
         d += 1
-    outward(ctx.tree, ctx.here, ctx.state.tau, w)
+    outward(ctx.tree, ctx.here, ctx.state.v_exact, w)
     tangent_momenta(ctx.tree, ctx.here, w)
-    copy(ctx.work.z_residual, ctx.here.z, n, w)
+    copy(ctx.work.z_saved, ctx.here.z, n, w)
 
 
 @wp.func
 def store_chord(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], carry_share: real, w: int):
     """Store the chord correction of this step, from which the next one starts, and carry_share of the residual left."""
     store_momentum_chord(
-        work.z_residual, work.z_base, work.z_momentum, carry_share, layout.dofs, work.z_old, state.residual_carry, w
+        work.z_residual, work.z_base, work.z_momentum, carry_share, layout.dofs, work.z_chord, state.residual_carry, w
     )
-    update_series(state.momentum_chord, work.z_old, layout.dofs, w)
+    update_series(state.momentum_chord, work.z_chord, layout.dofs, w)
     update_joint_chord(layout, state, work, state.settings[Setting.DT, 0], w)
 
 
@@ -316,8 +329,8 @@ def reset_chord(layout: wp.ref[Layout], state: wp.ref[State], w: int):
     while d < layout.dofs:
         set_item(state.residual_carry, d, w, real(0.0))
         d += 1
-    reset_series(state.momentum_chord, 3 * layout.dofs + 1, w)
-    reset_series(state.joint_chord, 18 * layout.joints + 1, w)
+    reset_series(state.momentum_chord, SERIES_TERMS * layout.dofs + 1, w)
+    reset_series(state.joint_chord, JOINT_CHORD_SIZE * layout.joints + 1, w)
 
 
 @wp.func
@@ -329,7 +342,7 @@ def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
         d += 1
     reset_chord(ctx.layout, ctx.state, w)
     r = int(0)
-    while r < 6 * ctx.layout.joints:
+    while r < JOINT_ROWS * ctx.layout.joints:
         put(ctx.work.joint_target, r, w, real(0.0))
         r += 1
     l = int(0)

@@ -114,3 +114,13 @@ def test_a_used_model_can_be_copied_and_sent_elsewhere():
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
         np.testing.assert_array_equal(dynamics.aba(other, other.q0, other.v0, np.zeros(other.nv)), before)
         assert not other.mass.flags.writeable
+
+
+def test_a_pickle_with_old_names_of_fields_loads():
+    """Pickles of earlier versions have `hand` and `gathers`."""
+    model = compile(four_bar())
+    state = model.__getstate__()
+    state |= {"hand": state.pop("inertia_handoff"), "gathers": state.pop("has_branches")}
+    old = object.__new__(type(model))
+    old.__setstate__(state)
+    assert old.fingerprint == model.fingerprint and not hasattr(old, "hand")

@@ -1,4 +1,4 @@
-"""Fields of the scratch that share memory: that they do, and that no function reads or writes both of a pair."""
+"""Fields of scratch and state that share memory: that they do, and that no function reads or writes both of a pair."""
 
 from __future__ import annotations
 
@@ -13,47 +13,62 @@ import pytest
 from engine_parts import WORLD, Rows
 
 import sharnir.impulse
-from sharnir.impulse.allocate import ALIASES
-from sharnir.impulse.data import Scratch
+from sharnir.enums import JointType
+from sharnir.impulse.allocate import ALIASES, STATE_ALIASES
+from sharnir.impulse.data import STATE_SAVED, Scratch, State
 from sharnir.impulse.row_kinds import BOUND
 
-ARRAYS = {name: var for name, var in Scratch.vars.items() if hasattr(var.type, "ndim")}
+STRUCTS = {"work": Scratch, "state": State}  # by the name of the field of the context
+ALIASES_OF = {"work": ALIASES, "state": STATE_ALIASES}
+ARRAYS = {
+    part: {name for name, var in struct.vars.items() if hasattr(var.type, "ndim")} for part, struct in STRUCTS.items()
+}
+each_part = pytest.mark.parametrize("part", STRUCTS)
 
 
-def scratch():
-    """Scratch with room for contacts, scalar rows, islands and the Delassus matrix."""
-    rows = Rows(np.random.default_rng(0), contacts=[(0, 1), (2, WORLD)], scalars=[((1,), BOUND)])
-    return rows.ctx.work
+def context():
+    """Scratch and state with room for contacts, loop joints, scalar rows, islands and the Delassus matrix."""
+    rng = np.random.default_rng(0)
+    return Rows(rng, joints=[((0, 1), JointType.REVOLUTE)], contacts=[(0, 1), (2, WORLD)], scalars=[((1,), BOUND)]).ctx
 
 
-@pytest.mark.parametrize(("alias", "name"), ALIASES.items())
-def test_an_alias_is_the_memory_of_its_field(alias, name):
-    work = scratch()
-    one, other = getattr(work, alias), getattr(work, name)
+@pytest.mark.parametrize(
+    ("part", "alias", "name"), [(part, *pair) for part, pairs in ALIASES_OF.items() for pair in pairs.items()]
+)
+def test_an_alias_is_the_memory_of_its_field(part, alias, name):
+    struct = getattr(context(), part)
+    one, other = getattr(struct, alias), getattr(struct, name)
     assert one.ptr == other.ptr and one.shape == other.shape and one.dtype == other.dtype
     assert other.ptr is not None and other.size > 0
 
 
-def test_no_other_fields_share_memory():
+@each_part
+def test_no_other_fields_share_memory(part):
     """Compared by address ranges; empty arrays have none."""
-    work = scratch()
+    struct = getattr(context(), part)
     spans = {}
-    for name in ARRAYS:
-        array = getattr(work, name)
-        if name not in ALIASES and array is not None and array.size > 0:
-            spans[name] = (array.ptr, array.ptr + array.capacity)
-    assert len(spans) > 60
+    for name in ARRAYS[part]:
+        array = getattr(struct, name)
+        if name not in ALIASES_OF[part] and array is not None and array.size > 0:
+            spans[name] = (array.ptr, array.ptr + array.shape[0] * array.strides[0])
+    assert len(spans) > {"work": 60, "state": 15}[part]
     for (a, (start_a, end_a)), (b, (start_b, end_b)) in combinations(spans.items(), 2):
         assert end_a <= start_b or end_b <= start_a, f"{a} and {b} overlap"
 
 
-def test_aliases_have_a_name_of_their_own_and_name_a_field():
-    assert set(ALIASES) <= set(ARRAYS) and set(ALIASES.values()) <= set(ARRAYS)
-    assert not set(ALIASES) & set(ALIASES.values())  # no alias of an alias
+@each_part
+def test_aliases_have_a_name_of_their_own_and_name_a_field(part):
+    aliases = ALIASES_OF[part]
+    assert set(aliases) <= ARRAYS[part] and set(aliases.values()) <= ARRAYS[part]
+    assert not set(aliases) & set(aliases.values())  # no alias of an alias
 
 
-def fields_by_function() -> dict[str, set[str]]:
-    """Fields of `Scratch` that each function of the engine names."""
+def test_what_is_saved_has_one_name():
+    assert not set(STATE_SAVED) & {*STATE_ALIASES, *STATE_ALIASES.values()}
+
+
+def fields_by_function(part: str) -> dict[str, set[str]]:
+    """Fields of a part of the context that each function of the engine names."""
     out: dict[str, set[str]] = {}
     for module in pkgutil.walk_packages(sharnir.impulse.__path__, "sharnir.impulse."):
         if module.name == "sharnir.impulse.allocate":
@@ -63,17 +78,20 @@ def fields_by_function() -> dict[str, set[str]]:
             names = {
                 node.attr
                 for node in ast.walk(function)
-                if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith("work")
+                if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith(part)
             }
             out[f"{module.name}.{function.name}"] = names
     return out
 
 
-def test_no_function_names_two_fields_of_the_same_memory():
-    """Within one function both would be in use at once. Stages that run in turns are not looked at."""
-    memory = {name: ALIASES.get(name, name) for name in ARRAYS}
-    functions = fields_by_function()
-    assert sum(len(names & set(ALIASES)) for names in functions.values()) > 30
+@pytest.mark.parametrize(("part", "least"), [("work", 30), ("state", 4)])
+def test_no_function_names_two_fields_of_the_same_memory(part, least):
+    """Within one function both would be in use at once. Stages that run in turns are not looked at. least: uses of
+    aliases that there are at least."""
+    aliases = ALIASES_OF[part]
+    memory = {name: aliases.get(name, name) for name in ARRAYS[part]}
+    functions = fields_by_function(part)
+    assert sum(len(names & set(aliases)) for names in functions.values()) > least
     for function, names in functions.items():
         used = [memory[name] for name in names if name in memory]
         twice = {name for name in used if used.count(name) > 1}

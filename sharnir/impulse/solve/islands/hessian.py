@@ -145,7 +145,7 @@ def add_scalar_hessian(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, G:
 @wp.func
 def assemble_newton_system(ctx: Context, n: int, z: array2, w: int):
     """Assemble the Hessian H = 1 + Σ Wᵀ G W and minus the gradient at z, at which velocities have been evaluated
-    (M-61). z_direction is used as scratch. n: coordinates of the island."""
+    (M-61). n: coordinates of the island."""
     k = int(0)
     while k < n * n:
         put(ctx.work.island_H, k, w, real(0.0))
@@ -154,9 +154,9 @@ def assemble_newton_system(ctx: Context, n: int, z: array2, w: int):
     while k < n:
         put(ctx.work.island_H, k * n + k, w, real(1.0))
         d = get_int(ctx.work.island_dofs, k, w)
-        put(ctx.work.z_direction, d, w, get(ctx.work.island_z_free, k, w) - get(z, d, w))
+        put(ctx.work.z_newton_residual, d, w, get(ctx.work.island_z_free, k, w) - get(z, d, w))
         k += 1
-    x = make_iterate(ctx.work.z_direction, ctx.work.p, 0)
+    x = make_iterate(ctx.work.z_newton_residual, ctx.work.p, 0)
     i = int(1)
     while i <= get_int(ctx.work.island_contacts, 0, w):
         c = get_int(ctx.work.island_contacts, i, w)
@@ -177,7 +177,7 @@ def assemble_newton_system(ctx: Context, n: int, z: array2, w: int):
             ctx.layout.index,
             ctx.layout.scalar_index_start[l],
             p,
-            ctx.work.z_direction,
+            ctx.work.z_newton_residual,
             w,
         )
         if G > real(0.0):
@@ -185,13 +185,13 @@ def assemble_newton_system(ctx: Context, n: int, z: array2, w: int):
         i += 1
     k = int(0)
     while k < n:
-        put(ctx.work.island_gradient, k, w, get(ctx.work.z_direction, get_int(ctx.work.island_dofs, k, w), w))
+        put(ctx.work.island_gradient, k, w, get(ctx.work.z_newton_residual, get_int(ctx.work.island_dofs, k, w), w))
         k += 1
 
 
 @wp.func
 def solve_newton_direction(work: wp.ref[Scratch], n: int, w: int):
-    """z_direction ← H⁻¹ g by Cholesky factorisation in place. n: coordinates of the island."""
+    """z_newton_direction ← H⁻¹ g by Cholesky factorisation in place. n: coordinates of the island."""
     i = int(0)
     while i < n:
         j = int(0)
@@ -225,5 +225,5 @@ def solve_newton_direction(work: wp.ref[Scratch], n: int, w: int):
             value = value - get(work.island_H, k * n + i, w) * get(work.island_gradient, k, w)
             k += 1
         put(work.island_gradient, i, w, value / get(work.island_H, i * n + i, w))
-        put(work.z_direction, get_int(work.island_dofs, i, w), w, get(work.island_gradient, i, w))
+        put(work.z_newton_direction, get_int(work.island_dofs, i, w), w, get(work.island_gradient, i, w))
         i -= 1

@@ -190,14 +190,14 @@ def minimise_island(ctx: Context, n: int, z: array2, p: array2, w: int):
         evaluate_island_velocities(ctx, z, 0, w)
         assemble_newton_system(ctx, n, z, w)
         solve_newton_direction(ctx.work, n, w)
-        evaluate_island_velocities(ctx, ctx.work.z_direction, 1, w)
+        evaluate_island_velocities(ctx, ctx.work.z_newton_direction, 1, w)
         inner = real(0.0)
         direction2 = real(0.0)
         offset2 = real(0.0)
         k = int(0)
         while k < n:
             d = get_int(ctx.work.island_dofs, k, w)
-            along = get(ctx.work.z_direction, d, w)
+            along = get(ctx.work.z_newton_direction, d, w)
             offset = get(z, d, w) - get(ctx.work.island_z_free, k, w)
             inner = inner + offset * along
             direction2 = direction2 + along * along
@@ -207,7 +207,7 @@ def minimise_island(ctx: Context, n: int, z: array2, p: array2, w: int):
         k = int(0)
         while k < n:
             d = get_int(ctx.work.island_dofs, k, w)
-            put(z, d, w, get(z, d, w) + alpha * get(ctx.work.z_direction, d, w))
+            put(z, d, w, get(z, d, w) + alpha * get(ctx.work.z_newton_direction, d, w))
             k += 1
         step += 1
         if direction2 <= TOL_NEWTON_STEP * TOL_NEWTON_STEP * offset2 and alpha == real(1.0):

@@ -155,7 +155,7 @@ def assembled(rows: Rows, z: np.ndarray, z0: np.ndarray, solve: int = 0) -> tupl
     run(system_kernel, rows.ctx, column(z), solve, size)
     n = int(read(size)[0])
     assert n == 15  # the fourth tree has no contact
-    g = read(work.z_direction) if solve else read(work.island_gradient)
+    g = read(work.z_newton_direction) if solve else read(work.island_gradient)
     return g[:n], np.tril(read(work.island_H)[: n * n].reshape(n, n))
 
 

@@ -35,7 +35,7 @@ class Errors:
     passes: int = 0
     max_passes: int = 4
     is_loose: int = 0
-    is_stalled: int = 0
+    contact_sweeps_capped: int = 0
     out_of_time: int = 0
 
 
@@ -60,7 +60,7 @@ def decide(*cases: Errors) -> list[Outcome]:
 DONE = Errors(residual2=CONVERGED, growth=BELOW * TOL_GROWTH, contact_error=BELOW * TOL_GROWTH)
 LAST = Errors(passes=4)
 LATE = Errors(out_of_time=1)
-STALLED = Errors(is_stalled=1)
+STALLED = Errors(contact_sweeps_capped=1)
 NEAR = Errors(residual2=LINEAR, growth=LINEAR_GROWTH)
 CASES = [
     ("far from converged", Errors(), Outcome.ITERATE),
@@ -93,7 +93,7 @@ CASES = [
     ("loose and converged", replace(DONE, is_loose=1), Outcome.TIGHTEN),
     ("loose, converged, last pass", replace(DONE, is_loose=1, passes=4), Outcome.ACCEPT),
     ("loose, converged, out of time", replace(DONE, is_loose=1, out_of_time=1), Outcome.ACCEPT),
-    ("loose, converged, stalled", replace(DONE, is_loose=1, is_stalled=1), Outcome.ACCEPT),
+    ("loose, converged, stalled", replace(DONE, is_loose=1, contact_sweeps_capped=1), Outcome.ACCEPT),
     ("loose, not converged", replace(NEAR, is_loose=1), Outcome.CORRECT_LINEARLY),
     ("loose, far from converged", Errors(is_loose=1), Outcome.ITERATE),
 ]
