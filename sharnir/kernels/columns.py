@@ -24,11 +24,11 @@ LANES_BLOCK_DIM = 64  # threads per block where a warp works on a world: native 
 WORLDS_PER_BLOCK, CONTACTS_PER_WORLD = 32, 4  # with a thread per contact: worlds per block, contacts of each
 # preprocessor condition: the lanes of a warp work on one world
 USES_LANES = f"defined(__CUDA_ARCH__) && WP_TILE_BLOCK_DIM == {LANES_BLOCK_DIM}"
-# native: __syncwarp where a warp works on one world; declares `team`, the mask of all lanes
+# native: __syncwarp where a warp works on one world; declares `lane_mask`, the mask of all lanes
 SYNC_LANES_NATIVE = f"""
 #if {USES_LANES}
-    const unsigned team = 0xffffffffu;
-    __syncwarp(team);  // what any of them has read may now be written, what one has written may be read
+    const unsigned lane_mask = 0xffffffffu;
+    __syncwarp(lane_mask);  // what any of them has read may now be written, what one has written may be read
 #endif
 """
 _WORKSPACE_NATIVE = f"""

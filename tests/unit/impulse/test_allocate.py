@@ -15,14 +15,14 @@ from engine_parts import WORLD, Rows
 import sharnir.impulse
 from sharnir.impulse.allocate import ALIASES
 from sharnir.impulse.data import Scratch
-from sharnir.impulse.row_kinds import BOUND
+from sharnir.impulse.row_kinds import RowKind
 
 ARRAYS = {name: var for name, var in Scratch.vars.items() if hasattr(var.type, "ndim")}
 
 
 def scratch():
     """Scratch with room for contacts, scalar rows, islands and the Delassus matrix."""
-    rows = Rows(np.random.default_rng(0), contacts=[(0, 1), (2, WORLD)], scalars=[((1,), BOUND)])
+    rows = Rows(np.random.default_rng(0), contacts=[(0, 1), (2, WORLD)], scalars=[((1,), RowKind.BOUND)])
     return rows.ctx.work
 
 
