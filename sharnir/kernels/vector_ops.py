@@ -27,7 +27,8 @@ indices = wp.array(dtype=int)
 
 def slot_native(pointer: str, slot: int) -> str:
     """Native text of number `slot` of those that `pointer` points to in a column; n: the stride."""
-    return f"{pointer}[{('0', 'n')[slot] if slot < 2 else f'{slot}*n'}]"
+    offset = ("0", "n")[slot] if slot < 2 else f"{slot}*n"
+    return f"{pointer}[{offset}]"
 
 
 def lane_sum_native(*names: str) -> str:

@@ -24,7 +24,7 @@ ELIMINATED_LATER = {BilateralKind.BOUND: 1, BilateralKind.MOTOR: 2}
 class BilateralRow:
     """A bilateral row as laid out. Its fields but `entries` are those of `Layout` with the prefix `bilateral_`."""
 
-    kind: int  # BilateralKind.JOINT, BilateralKind.BOUND, BilateralKind.MOTOR or BilateralKind.COMPLIANT
+    kind: BilateralKind
     source: int  # row of the joint, or scalar
     entries: list[int]  # velocity coordinates of its entries
     index_start: int  # where these start in `index`
@@ -119,7 +119,7 @@ def free_body_K(model: Model, k: int, j: int) -> float:
     return float(sum(1 / x for x in inertias if x > 0))
 
 
-def bilateral_kinds(model: Model, row: ScalarRow) -> list[int]:
+def bilateral_kinds(model: Model, row: ScalarRow) -> list[BilateralKind]:
     """Row kinds of a scalar that are bilateral: equalities, motors without a force limit, compliant forces that do not
     saturate."""
     out = []

@@ -68,8 +68,7 @@ class Layout:
     scalar_q: ints  # [scalar] position coordinate in q or loop q
     scalar_link: ints  # [scalar] link of a tree coordinate, or loop joint
     scalar_has_position: ints  # [scalar] 1 if it has a position, 0 for rates of a ball joint
-    # [scalar] set of `RowKind`
-    scalar_row_kinds: ints
+    scalar_row_kinds: ints  # [scalar] set of `RowKind`
     scalar_motor: ints  # [scalar] its motor, or the actuator it belongs to
     scalar_is_summand: ints  # [scalar] 1 if other rows are sums of it
     scalar_lower: wp.array(dtype=real)  # [scalar] m or rad

@@ -11,7 +11,7 @@ import warp as wp
 
 from sharnir.impulse.data import Scratch
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import FURTHER_SCALAR_IMPULSES, SCALAR_IMPULSES, RowKind
+from sharnir.impulse.row_kinds import FURTHER_SCALAR_IMPULSES, SCALAR_IMPULSES, RowKind, ScalarImpulse
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, ContactMode, Mu, ScalarMode, Status
 from sharnir.impulse.solve.delassus import active_scalar_count, pad_to_four, row_count
@@ -59,7 +59,7 @@ def scalar_mode(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, row: int,
     impulse = get(work.row_impulse, at, w)
     if (kinds & RowKind.FRICTION) != 0:
         friction_bound = get(work.friction_bound, l, w)
-        impulse = impulse + get(work.row_impulse, at + 1, w)
+        impulse = impulse + get(work.row_impulse, at + ScalarImpulse.FRICTION, w)
     free_velocity = get(work.row_velocity, row, w) - K * impulse
     friction = wp.clamp(-free_velocity / K, -friction_bound, friction_bound)
     velocity = free_velocity + K * friction
@@ -100,13 +100,13 @@ def split_scalar_impulse(work: wp.ref[Scratch], mode: int, friction: real, at: i
     """Split the impulse of a scalar row with friction by its mode: stick puts the sum on friction, otherwise friction
     gets its known value and the bound the rest."""
     bound = get(work.row_impulse, at, w)
-    friction_before = get(work.row_impulse, at + 1, w)
+    friction_before = get(work.row_impulse, at + ScalarImpulse.FRICTION, w)
     if mode == ScalarMode.FRICTION:
         put(work.row_impulse, at, w, real(0.0))
-        put(work.row_impulse, at + 1, w, bound + friction_before)
+        put(work.row_impulse, at + ScalarImpulse.FRICTION, w, bound + friction_before)
     else:
         put(work.row_impulse, at, w, bound + friction_before - friction)
-        put(work.row_impulse, at + 1, w, friction)
+        put(work.row_impulse, at + ScalarImpulse.FRICTION, w, friction)
 
 
 @wp.func
@@ -291,7 +291,7 @@ def newton_step(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
             if row >= BLOCK_ROWS * contacts:
                 at = row + FURTHER_SCALAR_IMPULSES * (row - BLOCK_ROWS * contacts)
                 if get_int(work.newton_scalar_mode, row - BLOCK_ROWS * contacts, w) == ScalarMode.FRICTION:
-                    at += 1
+                    at += ScalarImpulse.FRICTION
             put(work.row_impulse, at, w, get(work.row_impulse, at, w) + get(work.newton_rhs, i, w))
             i += 1
         add_columns(work.delassus, n, work.newton_rows, m, work.newton_rhs, work.row_velocity, w)

@@ -122,11 +122,11 @@ def update_scalar(ctx: Context, row: ScalarRow, s: real, p: array2, at: int, w: 
     else:
         old = vec4()
         if (kinds & (RowKind.BOUND | RowKind.SATURATION_EXCESS)) != 0:
-            old[0] = get(p, at + ScalarImpulse.BOUND, w)
+            old[ScalarImpulse.BOUND] = get(p, at + ScalarImpulse.BOUND, w)
         if (kinds & RowKind.FRICTION) != 0:
-            old[1] = get(p, at + ScalarImpulse.FRICTION, w)
+            old[ScalarImpulse.FRICTION] = get(p, at + ScalarImpulse.FRICTION, w)
         if (kinds & RowKind.MOTOR) != 0:
-            old[2] = get(p, at + ScalarImpulse.MOTOR, w)
+            old[ScalarImpulse.MOTOR] = get(p, at + ScalarImpulse.MOTOR, w)
         if (kinds & RowKind.COMPLIANT) != 0:
             old[ScalarImpulse.COMPLIANT] = get(p, at + ScalarImpulse.COMPLIANT, w)
         before = old[0] + old[1] + old[2] + old[ScalarImpulse.COMPLIANT]
@@ -135,11 +135,11 @@ def update_scalar(ctx: Context, row: ScalarRow, s: real, p: array2, at: int, w: 
         worst = wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.max(wp.abs(d[2]), wp.abs(d[ScalarImpulse.COMPLIANT])))
         total = new[0] + new[1] + new[2] + new[ScalarImpulse.COMPLIANT] - before
         if (kinds & (RowKind.BOUND | RowKind.SATURATION_EXCESS)) != 0:
-            put(p, at + ScalarImpulse.BOUND, w, new[0])
+            put(p, at + ScalarImpulse.BOUND, w, new[ScalarImpulse.BOUND])
         if (kinds & RowKind.FRICTION) != 0:
-            put(p, at + ScalarImpulse.FRICTION, w, new[1])
+            put(p, at + ScalarImpulse.FRICTION, w, new[ScalarImpulse.FRICTION])
         if (kinds & RowKind.MOTOR) != 0:
-            put(p, at + ScalarImpulse.MOTOR, w, new[2])
+            put(p, at + ScalarImpulse.MOTOR, w, new[ScalarImpulse.MOTOR])
         if (kinds & RowKind.COMPLIANT) != 0:
             put(p, at + ScalarImpulse.COMPLIANT, w, new[ScalarImpulse.COMPLIANT])
     return total, worst
@@ -176,7 +176,7 @@ def solve_scalar(ctx: Context, l: int, kinds: int, free_velocity: real, K: real,
     impulses, m/s or rad/s; K: W·W, 1/kg."""
     out = vec4()
     if (kinds & RowKind.SATURATION_EXCESS) != 0:
-        out[0] = saturation_excess_impulse(ctx.work, l, free_velocity, K, w)
+        out[ScalarImpulse.BOUND] = saturation_excess_impulse(ctx.work, l, free_velocity, K, w)
     elif (kinds & RowKind.SATURATED) != 0:
         compliant = (get(ctx.work.compliant_velocity, l, w) - free_velocity) / (get(ctx.work.compliant_gamma, l, w) + K)
         out[ScalarImpulse.COMPLIANT] = wp.clamp(
