@@ -60,6 +60,15 @@ def cone_hessian(s: vec3, mu: real, R: real):
 
 
 @wp.func
+def saturate_impulse(work: wp.ref[Scratch], l: int, p: real, G: real, w: int):
+    """Impulse p of the compliant row of scalar l, N s, clamped to what its actuator can give, and its slope: G, or 0
+    where it is clamped."""
+    lower = get(work.impulse_lower, l, w)
+    upper = get(work.impulse_upper, l, w)
+    return wp.clamp(p, lower, upper), wp.where(p < lower or p > upper, real(0.0), G)
+
+
+@wp.func
 def scalar_impulse(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, s: real, kind: int, w: int):
     """Regularised impulse of one row kind on scalar row l at velocity s, N s, and its slope −dp/ds. kind: one
     `RowKind` that has an impulse of its own."""
@@ -82,10 +91,7 @@ def scalar_impulse(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, s: rea
             G = real(1.0) / get(work.compliant_gamma, l, w)
             p = G * (get(work.compliant_velocity, l, w) - s)
             if (layout.scalar_row_kinds[l] & RowKind.SATURATED) != 0:
-                lower = get(work.velocity_lower, l, w)  # N s: `impulse_lower` in the same memory
-                upper = get(work.velocity_upper, l, w)
-                G = wp.where(p < lower or p > upper, real(0.0), G)
-                p = wp.clamp(p, lower, upper)
+                p, G = saturate_impulse(work, l, p, G, w)
         else:
             bound = get(work.friction_bound, l, w)
             target = real(0.0)
