@@ -10,7 +10,7 @@ import numpy as np
 
 import sharnir as sh
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.slots import ContactKey, PrevContact
+from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey, PrevContact
 from sharnir.scenes.parts import about, turned
 
 G = 9.81  # m/s²
@@ -101,7 +101,7 @@ class Contacts:
         self.normal_impulse = np.einsum("ij,ij->i", self.force, self.normal)
         self.tangential = self.force - self.normal_impulse[:, None] * self.normal
         geo = sim.impulses.layout.contact_model.geo
-        pairs = keys[ContactKey.PAIR :: ContactKey.SIZE][:n]
+        pairs = keys[ContactKey.PAIR :: CONTACT_KEY_SIZE][:n]
         grounded = np.array([geo.link.numpy()[pair % geo.count] < 0 for pair in pairs], dtype=bool)
         self.lifting = np.where(grounded, -1.0, 1.0)[:, None] * self.force  # on the body, where the other is the world
 

@@ -23,7 +23,7 @@ from sharnir.impulse.allocate import allocate_scratch, allocate_state
 from sharnir.impulse.data import StepContext
 from sharnir.impulse.layout.bilateral import lay_out_bilateral
 from sharnir.impulse.layout.scalar_layout import ScalarRow
-from sharnir.impulse.row_kinds import BOUND, CONTACT_IMPULSES, FRICTION, SCALAR_IMPULSES
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, RowKind
 from sharnir.impulse.slots import JOINT_ROWS, ContactMass, Half, Setting
 from sharnir.kernels.types import np_real, real
 from sharnir.model.joint_rows import CONSTRAINT_COUNT
@@ -311,8 +311,8 @@ def scalar_residual(
 ) -> float:
     """The same of a scalar row with a limit and dry friction (M-37, M-38): p [4], s its velocity."""
     residual = 0.0
-    if kinds & BOUND:
+    if kinds & RowKind.BOUND:
         residual += abs(s - np.clip(s - step * p[0], lower, upper))
-    if kinds & FRICTION:
+    if kinds & RowKind.FRICTION:
         residual += abs(p[1] - np.clip(p[1] - step * s, -friction, friction))
     return residual

@@ -5,7 +5,8 @@
 FOLDER are folders or files of the package to report on, all by default. Reported, by file and line:
 
 - a `wp.func` with more than MAX_PARAMETERS parameters (kernels and native functions may have more),
-- an integer above MAX_INDEX in a subscript, or in the item argument of an accessor of `sharnir.kernels.columns`,
+- an integer above MAX_INDEX in a subscript, or in the item argument of an accessor of `sharnir.kernels.columns`, or in
+  the value of a local variable that such an index is computed from,
 - an UPPER_CASE name that is defined with several values in the engine.
 
 Exit status 1 if anything is reported.
@@ -78,23 +79,56 @@ def index_expressions(function: ast.FunctionDef) -> Iterator[ast.expr]:
                 yield node.args[ITEM]
 
 
+def assignments(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
+    """Local variables of a function and the values assigned to them, `x += value` included. Bounds of `for` loops are
+    no values of their variable."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                names = target.elts if isinstance(target, ast.Tuple) else [target]
+                yield from ((name.id, node.value) for name in names if isinstance(name, ast.Name))
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id, node.value
+
+
+def operands(expression: ast.expr) -> Iterator[ast.expr]:
+    """The expression and all parts from which its value is computed: neither conditions, nor what is indexed, nor the
+    modulus of `(k + 1) % 3`, the cycle of a vector's components."""
+    yield expression
+    for name, value in ast.iter_fields(expression):
+        is_modulus = name == "right" and isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Mod)
+        is_indexed = name == "value" and isinstance(expression, ast.Subscript)
+        if is_modulus or is_indexed or isinstance(expression, ast.Compare):
+            continue
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.expr):
+                yield from operands(part)
+
+
+def index_sources(function: ast.FunctionDef) -> list[tuple[str, ast.expr]]:
+    """Index expressions of a function, and the values of the local variables they are computed from; each with its
+    text."""
+    assigned = list(assignments(function))
+    sources = [(ast.unparse(expression), expression) for expression in index_expressions(function)]
+    followed: set[str] = set()
+    for _, expression in sources:  # grows
+        names = {node.id for node in operands(expression) if isinstance(node, ast.Name)} - followed
+        followed |= names
+        sources += [(f"{name} = {ast.unparse(value)}", value) for name, value in assigned if name in names]
+    return sources
+
+
 def check_indices(path: Path, tree: ast.Module) -> Iterator[Finding]:
-    """Bare integers in index expressions; 3 as modulus of `(k + 1) % 3`, the cycle of a vector's components,
-    is none."""
+    """Bare integers in index expressions and in what these are computed from."""
     seen: set[tuple[int, int]] = set()
     for function, _ in kernel_functions(tree):
-        for expression in index_expressions(function):
-            cycles = {
-                id(node.right)
-                for node in ast.walk(expression)
-                if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
-            }
-            for node in ast.walk(expression):
-                if not isinstance(node, ast.Constant) or type(node.value) is not int or id(node) in cycles:
+        for text, expression in index_sources(function):
+            for node in operands(expression):
+                if not isinstance(node, ast.Constant) or type(node.value) is not int or node.value <= MAX_INDEX:
                     continue
-                if node.value > MAX_INDEX and (node.lineno, node.col_offset) not in seen:
+                if (node.lineno, node.col_offset) not in seen:
                     seen.add((node.lineno, node.col_offset))
-                    yield path, node.lineno, f"{node.value} in an index expression: {ast.unparse(expression)}"
+                    yield path, node.lineno, f"{node.value} in an index expression: {text}"
 
 
 def constants(tree: ast.Module) -> Iterator[tuple[str, int, str]]:

@@ -13,7 +13,7 @@ from sharnir.errors import SimulationError
 from sharnir.impulse.engine import STEPS_PER_GRAPH, ticks_per_second
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
-from sharnir.impulse.slots import ContactKey, PrevContact, PrevStep, ReportItem, StopReason
+from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey, PrevContact, PrevStep, ReportItem, StopReason
 from sharnir.model.model import Model, Reals
 from sharnir.simulation.simulation import Simulation
 from sharnir.simulation.step_report import evaluate_reports
@@ -145,7 +145,7 @@ class Ours(Runner):
         self.advance(1)
         keys = state.prev_contact_keys.numpy()[:, 0]
         count = int(keys[ContactKey.COUNT])
-        pairs = keys[ContactKey.PAIR :: ContactKey.SIZE][:count]
+        pairs = keys[ContactKey.PAIR :: CONTACT_KEY_SIZE][:count]
         links = sim.inner.shape_link[np.array(np.divmod(pairs, len(sim.inner.shape_link)))]
         at = state.prev_contact_geometry.numpy()[:, 0].reshape(-1, PrevContact.SIZE)[:count]
         point, normal = at[:, PrevContact.POINT : PrevContact.NORMAL], at[:, PrevContact.NORMAL : PrevContact.GAP]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import warp as wp
 
 from sharnir.collision.broad_phase import BroadPhaseScratch, allocate_broad_phase_scratch
@@ -10,8 +12,14 @@ from sharnir.collision.shapes import ContactList
 from sharnir.kernels.columns import allocate_columns, ints2
 from sharnir.kernels.types import array2, real
 
-CONTACTS_STORED, CONTACTS_FOUND = 0, 1  # of Contacts.count: stored, and found, which may be more
 SPARE_CONTACTS = 16  # contacts of extra room that a pair needs while it is reduced
+
+
+class ContactCount(IntEnum):
+    """Slots of `Contacts.count`."""
+
+    STORED = 0
+    FOUND = 1  # more than stored where there is no room
 
 
 @wp.struct
@@ -19,7 +27,7 @@ class Contacts:
     """Contacts of every world that touch or may touch within a step, [item, world]."""
 
     capacity: int  # contacts there is room for
-    count: ints2  # [2] CONTACTS_STORED, CONTACTS_FOUND
+    count: ints2  # [2] `ContactCount`
     shape: ints2  # [2 point] the smaller index first
     feature: ints2  # [point] see `ContactList`
     normal: array2  # [3 point] from the first shape to the second, world axes

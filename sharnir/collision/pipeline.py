@@ -10,7 +10,7 @@ import warp as wp
 
 from sharnir.collision.bounds import aabb_half_extents, box_extent_along, has_tight_box, is_obb_overlapping
 from sharnir.collision.broad_phase import find_pairs, set_aabb
-from sharnir.collision.buffers import CONTACTS_FOUND, CONTACTS_STORED, CollisionScratch, Contacts
+from sharnir.collision.buffers import CollisionScratch, ContactCount, Contacts
 from sharnir.collision.contact_model import ContactModel
 from sharnir.collision.convex.narrow_phase import collide_convex
 from sharnir.collision.convex.primitives import collide_capsules, collide_half_space_round, is_round
@@ -261,8 +261,8 @@ find_round_contacts = _make_find_contacts("find_round_contacts", ShapeFamily.ROU
 def export_contacts(scratch: CollisionScratch, contacts: Contacts, needed: int, w: int):
     """Copy the contacts found from the workspace column to the arrays of world w. needed: contacts found."""
     count = wp.clamp(needed, 0, contacts.capacity)
-    set_item_int(contacts.count, CONTACTS_STORED, w, count)
-    set_item_int(contacts.count, CONTACTS_FOUND, w, needed)
+    set_item_int(contacts.count, ContactCount.STORED, w, count)
+    set_item_int(contacts.count, ContactCount.FOUND, w, needed)
     c = int(0)
     while c < count:
         set_item_int(contacts.shape, 2 * c, w, get_int(scratch.contact_shape, 2 * c, w))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import IntFlag
+
 import warp as wp
 
 from sharnir.kernels.columns import get, get3, get_int, ints2, put, put3, put_int
@@ -9,8 +11,14 @@ from sharnir.kernels.types import array2, mat33, real, vec3
 from sharnir.kernels.vector_ops import indices
 
 TRIANGLE_CORNERS = 3  # entries of a triangle in Geometry.mesh_triangle_vertex and mesh_opposite_vertex
-# bits of a triangle's edges: from its first corner to the second, second to third, third to first
-EDGE_AB, EDGE_BC, EDGE_CA = 1, 2, 4
+
+
+class EdgeFlag(IntFlag):
+    """Edges of a triangle a b c, as a set."""
+
+    AB = 1
+    BC = 2
+    CA = 4
 
 
 @wp.struct

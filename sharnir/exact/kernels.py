@@ -26,7 +26,7 @@ from sharnir.dynamics.rnea import link_forces, subtree_forces
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import ExternalForces, JointType, MotionKind
 from sharnir.kernels.columns import get, get3, put, set_item3
-from sharnir.kernels.types import ANGULAR, KERNEL_OPTIONS, QUAT_W, SPATIAL, array2, real, vec3
+from sharnir.kernels.types import ANGULAR, KERNEL_OPTIONS, QUAT_W, SPATIAL, VEC3, array2, real, vec3
 from sharnir.model.joint_rows import JOINT_ROWS
 
 wp.set_module_options(KERNEL_OPTIONS)
@@ -46,7 +46,7 @@ def apply_loop_forces(ws: wp.ref[Workspace], loops: wp.ref[LoopJoints], rows: Lo
         ball = int(JOINT_ROWS)  # first row of a quaternion
         turn = vec3()
         if kind == JointType.SPHERICAL or kind == JointType.FREE:
-            ball = 3
+            ball = int(VEC3)
             turn = rotation_from_rest(rows.q, loops.rest, q + ball - fixed, w)
         j = int(fixed)
         while j < JOINT_ROWS:

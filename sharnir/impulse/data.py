@@ -56,9 +56,9 @@ class State:
     prev_contact_keys: ints2d
     # [6 contact] their impulse and angular impulse on the second body, world axes, N s, N m s
     prev_contact_impulse: array2
-    # [10 contact] their point (3, m), normal (3), gap (m), chord velocity (3, m/s), world axes
+    # [10 contact] their point (3, m), normal (3), gap (m), chord term (3, m/s), world axes
     prev_contact_geometry: array2
-    # [7 contact] first and second differences of their chord velocity (m/s, world axes); how many are known
+    # [7 contact] first and second differences of their chord term (m/s, world axes); how many are known
     prev_contact_chord: array2
     settings: array2  # [len(Setting), 1]
     report: array2  # [REPORT_SIZE]
@@ -146,7 +146,7 @@ class Scratch:
     impact_velocity: array2  # [3 contact] relative velocity right before an impact, m/s
     impact_velocity_gain: array2  # [3 contact] what the step's forces add to it after the impact, m/s
     contact_chord: array2  # [3 contact] chord minus row velocity over the step, m/s, contact axes
-    contact_chord_prev: array2  # [6 contact] chord velocity of the previous step and its difference, m/s, world axes
+    contact_chord_prev: array2  # [6 contact] chord term of the previous step and its difference, m/s, world axes
     contact_chord_known: array2  # [contact] how many of these are known
     contact_end_error: array2  # [contact] distance of its end point from where its rows put it, m
     restitution_velocity: array2  # [contact] velocity it leaves with after an impact, 0 for none, m/s

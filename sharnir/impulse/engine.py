@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
+from sharnir.collision.buffers import ContactCount
 from sharnir.collision.pipeline import collide_all_kernel, collide_convex_kernel, collide_round_kernel
 from sharnir.dynamics.loop_joints import upload_loop_joints
 from sharnir.dynamics.tree import allocate_workspace, upload_tree
@@ -115,6 +116,10 @@ class ImpulseEngine:
         if id(array) not in self._views:
             self._views[id(array)] = array.numpy()  # keeps the array, so that no other gets its number
         return self._views[id(array)]
+
+    def contacts_found(self) -> np.ndarray:
+        """[worlds] contacts found last, more than are stored where there was no room."""
+        return self.host(self.state.contacts.count)[ContactCount.FOUND]
 
     def put(self, array: wp.array, rows: Any, values: np.ndarray) -> None:
         """Write into rows of an array of this object."""

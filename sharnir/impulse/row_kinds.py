@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
-# kinds of rows and, from 0 on, places among a scalar's impulses
-BOUND_ROW, FRICTION_ROW, MOTOR_ROW, COMPLIANT_ROW = range(4)
-# the same as a set of bits; BOUND: limit or equality
-BOUND, FRICTION, MOTOR, COMPLIANT = (1 << kind for kind in range(4))
-# with COMPLIANT, alone on its scalar: impulse saturates at `impulse_lower` to `impulse_upper`, N s
-SATURATED = 16
-# alone on its scalar, in the place of a bound: takes back what an implicit actuator gives beyond its limits (M-71)
-SATURATION_EXCESS = 32
+from enum import IntEnum, IntFlag
+
+
+class ScalarImpulse(IntEnum):
+    """Places of a scalar row's impulses in p, one per kind of force that may act on it."""
+
+    BOUND = 0
+    FRICTION = 1
+    MOTOR = 2
+    COMPLIANT = 3
+
+
+class RowKind(IntFlag):
+    """What acts on a scalar row, as a set (`Layout.scalar_row_kinds`)."""
+
+    BOUND = 1 << ScalarImpulse.BOUND  # limit or equality
+    FRICTION = 1 << ScalarImpulse.FRICTION  # dry friction
+    MOTOR = 1 << ScalarImpulse.MOTOR
+    COMPLIANT = 1 << ScalarImpulse.COMPLIANT  # spring, damper, rotor or actuator
+    # with COMPLIANT, alone on its scalar: impulse saturates at `impulse_lower` to `impulse_upper`, N s
+    SATURATED = 16
+    # alone on its scalar, in the place of a bound: takes back what an implicit actuator gives beyond its limits (M-71)
+    SATURATION_EXCESS = 32
+
+
+class BilateralKind(IntEnum):
+    """Kind of a bilateral row (`Layout.bilateral_kind`); of one on a scalar, the place of its impulse
+    (`ScalarImpulse`)."""
+
+    JOINT = -1  # of a loop joint
+    BOUND = 0  # equality
+    MOTOR = 2  # without largest force
+    COMPLIANT = 3
+
+
 CONTACT_IMPULSES = 6  # impulses of a contact: normal, two tangents, spin, two of rolling
-SCALAR_IMPULSES = 4  # impulses of a scalar
-JOINT_ROW = -1  # a bilateral row that belongs to a loop joint
-
-
+SCALAR_IMPULSES = len(ScalarImpulse)  # impulses of a scalar
+FURTHER_SCALAR_IMPULSES = SCALAR_IMPULSES - 1  # of a scalar, beside its first
 LANES_4, LANES_8 = 4, 8  # rows whitened at once, a vector lane each

@@ -12,7 +12,7 @@ class Setting(IntEnum):
     """Slots of `State.settings`."""
 
     DT = 0  # s
-    EPSILON = 1  # N s: change of impulses at which sweeps have converged
+    EPSILON = 1  # N s: change of impulses at which sweeps have converged where bodies are slower than QUIET_SPEED
     ERP = 2  # share of a position error that a step removes
     MAX_PASSES = 3  # outer iterations after the first
     MAX_SWEEPS = 4
@@ -27,7 +27,9 @@ class Setting(IntEnum):
     TOL_SCALE = 13  # factor of the usual tolerances
     MEAN_MASS = 14  # kg, of all bodies
     MASS_WEIGHTED_CHANGES = 15  # 1: impulse changes of contacts are weighted (`ContactMass.CHANGE_WEIGHT`)
-    TOL_ACCEPT = 16  # N s: change of impulses below which sweeps go on towards ε only while that is quick
+    # N s: change of impulses at which sweeps have converged where bodies are faster than QUIET_SPEED; elsewhere
+    # sweeps go on from there towards ε only while that is quick
+    TOL_ACCEPT = 16
     TOL_LOOSE = 17  # N s: change of impulses that ends the sweeps of an iteration another will follow
 
 
@@ -47,7 +49,7 @@ class ReportItem(IntEnum):
     CORRECTION_COUNT = 2
     SWEEP_COUNT = 3
     PASS_COUNT = 4
-    SWEEP_RESIDUAL = 5  # N s, last change of an impulse
+    SWEEP_RESIDUAL = 5  # N s, largest change in the last sweep, of contacts times ContactMass.CHANGE_WEIGHT
     POSITION_ERROR = 6  # m or rad
     STOP_REASON = 7  # `StopReason`
     STEP_TICKS = 8
@@ -86,7 +88,7 @@ class ProgressRule(IntEnum):
 class SolveStage(IntEnum):
     """Ways to sweep that a solve tries one after the other."""
 
-    FEW_SWEEPS = 0
+    THROUGH_Z = 0  # sweeps through z: QUIET_SWEEPS where the Delassus matrix may follow, else all of them
     DENSE = 1  # the Delassus matrix, where rows are few enough
     ISLANDS_FIRST = 2  # islands are solved by convex Newton after the first sweep
 
@@ -154,7 +156,7 @@ class DelassusState(IntEnum):
 
     STALE = 0
     READY = 1
-    TOO_LARGE = 2
+    UNUSABLE = 2  # no contacts, too many rows, or contacts with torsional or rolling friction
 
 
 class ContactMode(IntEnum):
@@ -188,7 +190,7 @@ class PrevStep(IntEnum):
 
 
 class ContactMass(IntEnum):
-    """Slots of a contact in `Scratch.contact_mass`. Native code of `solve.coulomb_cone` reads the same places."""
+    """Slots of a contact in `Scratch.contact_mass`."""
 
     INVERSE = 0  # nine entries of the inverse of W Wᵀ, row by row
     NORMAL = 9  # 1/K_nn
@@ -231,12 +233,12 @@ class PrevChord(IntEnum):
 
 
 class ContactKey(IntEnum):
-    """Slots of `State.prev_contact_keys`: the count, then pair and feature of each contact."""
+    """Slots of `State.prev_contact_keys`: the count, then pair and feature of the first contact; those of another
+    follow CONTACT_KEY_SIZE later."""
 
     COUNT = 0
     PAIR = 1
     FEATURE = 2
-    SIZE = 2  # of one contact
 
 
 class IslandVelocity(IntEnum):
@@ -249,13 +251,22 @@ class IslandVelocity(IntEnum):
 
 
 class Load(IntEnum):
-    """Slots of a coordinate in `State.actuator_load` and of an actuator in `State.actuator_request`."""
+    """Slots of a coordinate in `State.actuator_load`."""
 
     FORCE = 0
     STIFFNESS = 1
     DAMPING = 2
-    FRICTION = 3  # of a load: of gears and brakes
-    FORCE_NOW = 3  # of a request: force by position and rate, within its limits
+    FRICTION = 3  # of gears and brakes
+    SIZE = 4
+
+
+class ActuatorRequest(IntEnum):
+    """Slots of an actuator in `State.actuator_request`."""
+
+    FORCE = 0
+    STIFFNESS = 1
+    DAMPING = 2
+    FORCE_NOW = 3  # force by position and rate, within its limits
     SIZE = 4
 
 
@@ -280,4 +291,6 @@ REPORT_SIZE = len(ReportItem)
 BLOCK_ROWS = 3  # rows of a contact without torsional and rolling friction
 JOINT_ROWS = 6  # rows of a loop joint, constraints first
 JOINT_BLOCK = JOINT_ROWS * JOINT_ROWS  # entries of a joint's factor; its diagonal is at (JOINT_ROWS + 1) i
+CONTACT_KEY_SIZE = 2  # numbers of a contact in `State.prev_contact_keys`
 SIDES = 2  # bodies of a contact
+CONTACT_HALVES = SIDES * Half.SIZE  # numbers of a contact in `Scratch.contact_halves`

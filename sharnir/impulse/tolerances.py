@@ -40,7 +40,7 @@ PIVOT_RATIO_RESUME = _by_precision(1e-3, 1e-2)  # pivot ratio from which a dropp
 # of the remembered pivot ratio: regularisation of joint rows in maximal coordinates, felt near a singular pose
 PIVOT_DAMPING = _by_precision(1e-6, 1e-4)
 MIN_STORED_RATIO = _by_precision(1e-30, 1e-30)  # least magnitude of a stored ratio, so that its sign survives
-# of the remembered pivot ratio of an unbounded motor: below, loops are in a dead end and it gives up
+# of the remembered pivot ratio of an unbounded motor: below, loops are in a dead end and its row is dropped
 DEAD_END_RATIO = _by_precision(1e-2, 1e-2)
 PIVOT_RATIO_DECAY = _by_precision(0.999, 0.999)  # factor by which the remembered pivot ratio decays in a step
 MAX_SPEED_GAIN = _by_precision(5.0, 5.0)  # rad/s or m/s by which a coordinate near a limit may become faster in a step

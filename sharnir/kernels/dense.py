@@ -53,55 +53,6 @@ def add_columns(A: array2, length: int, rows: ints2, count: int, factors: array2
 
 
 @wp.func_native(f"""
-#if defined(__CUDA_ARCH__)
-    const long long n = W.shape[1];
-    for (int b = 0; b <= c; ++b)
-        for (int i = 0; i < 3; ++i)
-            for (int j = 0; j < 3; ++j) {{
-                {C_REAL} sum = 0;
-                for (int side = 0; side < 2; ++side) {{
-                    const int* half = places.data + (long long)(6*b + 3*side)*n + w;
-                    const int length = half[n];
-                    for (int k = 0; k < length; ++k)
-                        sum += W.data[(long long)(half[0] + i*length + k)*n + w]
-                             * D.data[(long long)(4*index.data[half[2*n] + k] + j)*n + w];
-                }}
-                A.data[(long long)((3*c + j)*stride + 3*b + i)*n + w] = sum;
-                A.data[(long long)((3*b + i)*stride + 3*c + j)*n + w] = sum;
-            }}
-#else
-    {SIMD4_NATIVE}
-    for (int b = 0; b <= c; ++b) {{
-        four x = 0, y = 0, z = 0;
-        for (int side = 0; side < 2; ++side) {{
-            const int* half = places.data + 6*b + 3*side;
-            const int length = half[1];
-            const {C_REAL}* row = W.data + half[0];
-            const int* at = index.data + half[2];
-            for (int k = 0; k < length; ++k) {{
-                const four d = *(const four*)(D.data + 4*at[k]);
-                x += row[k] * d;
-                y += row[length + k] * d;
-                z += row[2*length + k] * d;
-            }}
-        }}
-        {C_REAL}* right = A.data + 3*c*stride + 3*b;
-        {C_REAL}* left = A.data + 3*b*stride + 3*c;
-        for (int j = 0; j < 3; ++j) {{
-            right[j*stride] = x[j]; right[j*stride + 1] = y[j]; right[j*stride + 2] = z[j];
-            left[j] = x[j]; left[stride + j] = y[j]; left[2*stride + j] = z[j];
-        }}
-    }}
-#endif
-""")
-def put_contact_delassus(W: array2, places: ints2, index: indices, D: array2, c: int, A: array2, stride: int, w: int):
-    """Fill the 3 × 3 blocks of A = W Wᵀ between contact c and contacts 0 … c, on both sides of the diagonal. places: of
-    both halves of a contact's rows, start in W, entries of a row, start in `index`; D[4 k + j]: row j of contact c at
-    coordinate k; stride: padded column length of A."""
-    ...
-
-
-@wp.func_native(f"""
     const int* at = index.data + first;
 #if defined(__CUDA_ARCH__)
     const long long n = W.shape[1];

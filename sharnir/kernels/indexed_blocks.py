@@ -38,12 +38,13 @@ def copy_indexed_blocks(x: array2, old: array2, chosen: ints2, first: int, strid
 @wp.func_native(
     _EACH_ITEM_NATIVE.replace(
         "BODY",
-        f"""const {C_REAL} now = x.data[at], ahead = beta * way.data[at];
-            way.data[at] = now - old.data[at] + ahead; x.data[at] = now + ahead;""",
+        f"""const {C_REAL} now = x.data[at], ahead = beta * direction.data[at];
+            direction.data[at] = now - old.data[at] + ahead; x.data[at] = now + ahead;""",
     )
 )
 def extrapolate_indexed_blocks(
-    x: array2, old: array2, way: array2, beta: real, chosen: ints2, first: int, stride: int, size: int, w: int
+    x: array2, old: array2, direction: array2, beta: real, chosen: ints2, first: int, stride: int, size: int, w: int
 ):
-    """`vector_ops.extrapolate` (x += β way, way ← change + β way) for the first `size` items of every listed block."""
+    """`vector_ops.extrapolate` (x += β direction, direction ← change + β direction) for the first `size` items of every
+    listed block."""
     ...

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import warp as wp
 
 from sharnir.kernels.columns import LANES, LANES_BLOCK_DIM, SYNC_LANES_NATIVE, USES_LANES, ints2
@@ -11,10 +13,27 @@ from sharnir.kernels.vector_ops import LANE_INDEX_NATIVE
 
 MAX_LANE_ROWS = 2 * LANES  # dense rows a warp can hold in registers, two per lane
 MAX_LANE_DOFS = 2 * LANES  # velocity coordinates a warp can hold in registers, two per lane
-SHARED_CONTACT_SIZE, SHARED_SCALAR_SIZE = 16, 4  # numbers of a contact and of a scalar row in shared memory
-SHARED_MU, SHARED_CHANGE_WEIGHT = 13, 14  # of a contact: behind the slots of its effective mass
-SHARED_K, SHARED_LOWER, SHARED_UPPER, SHARED_ONLY_BOUND = range(4)  # of a scalar row
-SHARED_SIZE = LANES * (SHARED_CONTACT_SIZE + SHARED_SCALAR_SIZE)  # numbers of shared memory of a warp
+
+
+class SharedContact(IntEnum):
+    """Slots of a contact in shared memory: those of its effective mass up to its K_nt, then these."""
+
+    MU = 13  # coefficient of friction
+    CHANGE_WEIGHT = 14  # factor on its impulse changes in the check of convergence
+    SIZE = 16
+
+
+class SharedScalar(IntEnum):
+    """Slots of a scalar row in shared memory, after those of the contacts."""
+
+    K = 0  # W·W
+    LOWER = 1  # bounds of its velocity
+    UPPER = 2
+    ONLY_BOUND = 3  # 1: nothing but a bound acts on it
+    SIZE = 4
+
+
+SHARED_SIZE = LANES * (SharedContact.SIZE + SharedScalar.SIZE)  # numbers of shared memory of a warp
 vec2i = wp.types.vector(2, int)
 vec6i = wp.types.vector(6, int)
 _LANE_SUM_NATIVE = "for (int o = LANES / 2; o > 0; o /= 2) x += __shfl_xor_sync(lane_mask, x, o);"

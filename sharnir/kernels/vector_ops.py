@@ -25,6 +25,12 @@ LANE_INDEX_NATIVE = f"const int lane = threadIdx.x & {LANES - 1};"
 indices = wp.array(dtype=int)
 
 
+def slot_native(pointer: str, slot: int) -> str:
+    """Native text of number `slot` of those that `pointer` points to in a column; n: the stride."""
+    offset = ("0", "n")[slot] if slot < 2 else f"{slot}*n"
+    return f"{pointer}[{offset}]"
+
+
 def lane_sum_native(*names: str) -> str:
     """Native code that sums each of the named variables over the lanes of a warp (butterfly shuffle); all lanes get the
     same sum."""
@@ -240,15 +246,16 @@ def copy(source: array2, target: array2, count: int, w: int):
     "const long long n = x.shape[1];"
     + batched_loop_native(
         "count",
-        """const long long at = k*n + w; const REAL now = x.data[at]; const REAL ahead = beta * way.data[at];
+        """const long long at = k*n + w; const REAL now = x.data[at]; const REAL ahead = beta * direction.data[at];
            v[j] = now - old.data[at] + ahead; y[j] = now + ahead;""",
-        "x.data[k*n + w] = y[j]; way.data[k*n + w] = v[j];",
-        """const REAL ahead = beta * way.data[k]; way.data[k] = x.data[k] - old.data[k] + ahead; x.data[k] += ahead;""",
+        "x.data[k*n + w] = y[j]; direction.data[k*n + w] = v[j];",
+        """const REAL ahead = beta * direction.data[k];
+           direction.data[k] = x.data[k] - old.data[k] + ahead; x.data[k] += ahead;""",
     ).replace("REAL", C_REAL)
 )
-def extrapolate(x: array2, old: array2, way: array2, beta: real, count: int, w: int):
-    """One extrapolation of nonsmooth nonlinear conjugate gradients over the first `count` items: way ← (x − old) + β
-    way, x ← x + β way (with way before). way: search direction, old: x before the last sweep."""
+def extrapolate(x: array2, old: array2, direction: array2, beta: real, count: int, w: int):
+    """One extrapolation of nonsmooth nonlinear conjugate gradients over the first `count` items: direction ← (x − old)
+    + β direction, x ← x + β direction (of before). direction: the search direction; old: x before the last sweep."""
     ...
 
 

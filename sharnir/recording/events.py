@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.slots import ContactKey
+from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey
 from sharnir.recording.channels import Event
 
 
@@ -31,7 +31,7 @@ class Watch:
 
     def step(self, t: float, p: NDArray[Any], contacts: dict[str, NDArray[Any]], over: bool) -> Iterator[Event]:
         """What changed in a step that ended at t. p: impulses; contacts: arrays of a capture; over: its budget."""
-        codes = contacts["prev_contact_keys"][ContactKey.PAIR :: ContactKey.SIZE]
+        codes = contacts["prev_contact_keys"][ContactKey.PAIR :: CONTACT_KEY_SIZE]
         impulses = contacts["prev_contact_impulse"].reshape(-1, CONTACT_IMPULSES)
         loaded = codes[impulses.any(axis=1)] if len(codes) else codes
         if loaded.tobytes() != self._pairs:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sharnir.errors import SimulationError, fail, shown, unknown
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.slots import ContactKey, PrevContact, PrevStep
+from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey, PrevContact, PrevStep
 from sharnir.spec.scene import WORLD
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def read_contacts(sim: Simulation, body: str | None, other: str | None, world: i
     contact_keys = host(state.prev_contact_keys)[:, world]
     count, h = int(contact_keys[ContactKey.COUNT]), float(host(state.prev_step)[PrevStep.FORCE_TIME, world])
     links, out = sim.inner.shape_link.tolist(), []
-    for c, code in enumerate(contact_keys[ContactKey.PAIR :: ContactKey.SIZE][:count].tolist()):
+    for c, code in enumerate(contact_keys[ContactKey.PAIR :: CONTACT_KEY_SIZE][:count].tolist()):
         first, second = divmod(code, shapes)
         pair = (names[links[first]], names[links[second]])
         if (body is None or body in pair) and (other is None or other in pair):

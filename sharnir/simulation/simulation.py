@@ -312,7 +312,7 @@ class Simulation:
         if name in ("wrench", "loop_wrench"):
             if not self._reacted:
                 self.impulses.compute_reactions(self.settings, self._dt)
-                check_capacity(self, self.impulses.host(self.impulses.state.contacts.count)[1])
+                check_capacity(self, self.impulses.contacts_found())
                 self._reacted = True
         elif name in ("position", "rotation"):
             if not (self._placed or self._observed):
@@ -320,7 +320,7 @@ class Simulation:
                 self._placed = True
         elif not self._observed:
             self.impulses.observe()
-            check_capacity(self, self.impulses.host(self.impulses.state.contacts.count)[1])
+            check_capacity(self, self.impulses.contacts_found())
             self._observed = True
         return self._column(self.impulses.observations[name])
 

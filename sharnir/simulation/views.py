@@ -11,7 +11,7 @@ import numpy as np
 
 from sharnir.enums import ScalarSource
 from sharnir.errors import fail, shown
-from sharnir.impulse.row_kinds import BOUND_ROW, FRICTION_ROW, MOTOR_ROW, SCALAR_IMPULSES
+from sharnir.impulse.row_kinds import SCALAR_IMPULSES, ScalarImpulse
 from sharnir.impulse.slots import PrevStep
 from sharnir.model.model import Reals
 from sharnir.rotations import cross
@@ -111,12 +111,12 @@ class JointView:
     @property
     def limit_force(self) -> Reals:
         """Forces of its limits in the last step, by coordinate, N or N m."""
-        return self._row_forces(BOUND_ROW)
+        return self._row_forces(ScalarImpulse.BOUND)
 
     @property
     def friction_force(self) -> Reals:
         """Forces of dry friction in the last step, by coordinate, N or N m."""
-        return self._row_forces(FRICTION_ROW)
+        return self._row_forces(ScalarImpulse.FRICTION)
 
     def _row_forces(self, row_kind: int) -> Reals:
         """Forces of one row kind in the last step, by coordinate. row_kind: …_ROW of impulse.row_kinds."""
@@ -127,7 +127,7 @@ class JointView:
         """Number of the scalar row on which a row kind acts on coordinate c; limits of a ball joint act on rows of its
         angles."""
         scalars = self._simulation.impulses.scalars
-        if row_kind == BOUND_ROW and self._simulation.inner.coordinate_positions[c] < 0:
+        if row_kind == ScalarImpulse.BOUND and self._simulation.inner.coordinate_positions[c] < 0:
             for l, row in enumerate(scalars.rows):
                 first, angle = row.source  # first coordinate of the ball; 3 · limit kind + axis
                 if row.source_kind == ScalarSource.BALL_ANGLE and first <= c == first + angle % 3:
@@ -168,7 +168,9 @@ class MotorView:
     def force(self) -> Any:
         """What it gave in the last step, N or N m."""
         c = int(self._simulation.inner.motor_coordinate[self._number])
-        return scalar_force(self._simulation, self._simulation.impulses.scalars.scalar_of_coordinate.get(c), MOTOR_ROW)
+        return scalar_force(
+            self._simulation, self._simulation.impulses.scalars.scalar_of_coordinate.get(c), ScalarImpulse.MOTOR
+        )
 
 
 class ActuatorView:

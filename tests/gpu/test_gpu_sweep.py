@@ -9,7 +9,7 @@ from cuda_compiling import GPUS, LANE_OPTIONS, NO_GPU, ptx_of
 from engine_parts import BOUNDS, WORLD, Rows, column, cone_residual, put, read, run, scalar_residual
 
 from sharnir.impulse.data import StepContext
-from sharnir.impulse.row_kinds import BOUND, FRICTION
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.slots import Status
 from sharnir.impulse.solve.gpu.lane_rows import (
     LaneIterate,
@@ -31,7 +31,12 @@ DT, ERP = 0.01, 0.2
 CLOSE = 1e-9 if DOUBLE else 1e-4
 TREES = [6] * 7  # more coordinates than lanes
 CONTACTS = [(0, 1), (1, WORLD), (2, 3), (4, WORLD), (5, 6), (0, 6)]
-SCALARS = [((8, 7), BOUND), ((20, 19, 18), BOUND | FRICTION), ((41,), FRICTION), ((30, 2), BOUND)]
+SCALARS = [
+    ((8, 7), RowKind.BOUND),
+    ((20, 19, 18), RowKind.BOUND | RowKind.FRICTION),
+    ((41,), RowKind.FRICTION),
+    ((30, 2), RowKind.BOUND),
+]
 
 
 @wp.kernel

@@ -11,11 +11,11 @@ import sharnir as sh
 from sharnir.benchmarks.contact import DT, limp_humanoid, postures_in_the_air
 from sharnir.benchmarks.runners import place
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.slots import ContactKey, PrevContact
+from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey, PrevContact
 
 # arrays of the state; of contacts, how many numbers there are before and for each
 CONTACT_ARRAYS = {
-    "prev_contact_keys": (1, ContactKey.SIZE),
+    "prev_contact_keys": (1, CONTACT_KEY_SIZE),
     "prev_contact_impulse": (0, CONTACT_IMPULSES),
     "prev_contact_geometry": (0, PrevContact.SIZE),
 }
@@ -24,7 +24,7 @@ ARRAYS = ("q", "v", "P", "p", *CONTACT_ARRAYS)
 
 def keys(sim) -> list[tuple[int, int]]:
     found = sim.impulses.state.prev_contact_keys.numpy()[:, 0]
-    pairs = found[ContactKey.PAIR :].reshape(-1, ContactKey.SIZE)[: int(found[ContactKey.COUNT])]
+    pairs = found[ContactKey.PAIR :].reshape(-1, CONTACT_KEY_SIZE)[: int(found[ContactKey.COUNT])]
     return [tuple(pair) for pair in pairs.tolist()]
 
 

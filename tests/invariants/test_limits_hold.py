@@ -20,7 +20,7 @@ from limited_joints import (
 )
 
 import sharnir as sh
-from sharnir.impulse.row_kinds import BOUND_ROW, SCALAR_IMPULSES
+from sharnir.impulse.row_kinds import SCALAR_IMPULSES, ScalarImpulse
 
 
 def driven(kind: str, where: str, solver: str, dt: float, steps: int, every: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -179,8 +179,8 @@ def test_impulses_of_limits_are_complementary(solver, bilateral):
     sim = sh.Simulation(scene, solver=solver, dt=dt, bilateral=bilateral)
     epsilon = sim.settings.compute_epsilon(sim.inner, dt)
     names = [f"j{n}" for n in range(3)]
-    scalars = [sim.joint(n)._scalar_row(sim.joint(n)._coordinates.start, BOUND_ROW) for n in names]
-    at = [sim.impulses.layout.scalar_p_start + SCALAR_IMPULSES * l + BOUND_ROW for l in scalars]
+    scalars = [sim.joint(n)._scalar_row(sim.joint(n)._coordinates.start, ScalarImpulse.BOUND) for n in names]
+    at = [sim.impulses.layout.scalar_p_start + SCALAR_IMPULSES * l + ScalarImpulse.BOUND for l in scalars]
     low, high = np.array(limits).T
     K = 2 / 0.02 + 2 * 0.15**2 * 2  # no row weighs more: two bodies, both turned
     old = np.array([sim.joint(n).position[0] for n in names])

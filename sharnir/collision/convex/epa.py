@@ -11,7 +11,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collision.convex.epa_refine import refine_normal
-from sharnir.collision.convex.gjk import LAST_OF_TETRAHEDRON, Simplex, find_closest_on_triangle
+from sharnir.collision.convex.gjk import LAST_OF_TETRAHEDRON, TETRAHEDRON_VERTICES, Simplex, find_closest_on_triangle
 from sharnir.collision.convex.support_mapping import core_support, make_perpendicular
 from sharnir.collision.shapes import Geometry, ShapePose
 from sharnir.enums import ShapeKind
@@ -101,7 +101,7 @@ def _complete_tetrahedron(geo: Geometry, A: ShapePose, B: ShapePose, simplex: Si
             kept += 1
         i += 1
     attempt = int(0)
-    while kept < 4 and attempt < 6:
+    while kept < TETRAHEDRON_VERTICES and attempt < 6:
         d = _choose_expansion_direction(simplex.point, kept, attempt)
         a = core_support(geo, A, d)
         corner = a - core_support(geo, B, -d)
@@ -141,10 +141,10 @@ def _store_tetrahedron_faces(polytope: Polytope):
     a = polytope.vertex[0]
     volume = wp.dot(wp.cross(polytope.vertex[1] - a, polytope.vertex[2] - a), polytope.vertex[LAST_OF_TETRAHEDRON] - a)
     face = int(0)
-    while face < 4:
+    while face < TETRAHEDRON_VERTICES:
         i = wp.where(face == 0, 1, 0)
         j = wp.where(face <= 1, 2, 1)
-        k = wp.where(face <= 2, 3, 2)
+        k = wp.where(face <= 2, LAST_OF_TETRAHEDRON, 2)
         outward = (face & 1) == 0  # as (i, j, k) of even faces turn if the volume is positive
         if outward == (volume > real(0.0)):
             _store_face(polytope, face, wp.vec3i(i, j, k))
@@ -223,7 +223,7 @@ def epa_penetration(geo: Geometry, A: ShapePose, B: ShapePose, simplex: Simplex,
     min_depth = real(1.0e30)
     count = _complete_tetrahedron(geo, A, B, simplex, count, scale)
     on_a = simplex.point_a[0]
-    if count < 4:  # flat: the origin is in the plane of A − B, or on its line
+    if count < TETRAHEDRON_VERTICES:  # flat: the origin is in the plane of A − B, or on its line
         normal = _choose_expansion_direction(simplex.point, count, 0)
         min_depth = real(0.0)
     else:
@@ -234,12 +234,12 @@ def epa_penetration(geo: Geometry, A: ShapePose, B: ShapePose, simplex: Simplex,
         face_distance = wp.zeros(shape=(MAX_EPA_FACES,), dtype=real)
         polytope = make_polytope(vertex, vertex_a, face, face_normal, face_distance, scale)
         i = int(0)
-        while i < 4:
+        while i < TETRAHEDRON_VERTICES:
             polytope.vertex[i] = simplex.point[i]
             polytope.vertex_a[i] = simplex.point_a[i]
             i += 1
         _store_tetrahedron_faces(polytope)
-        face_count = int(4)
+        face_count = int(TETRAHEDRON_VERTICES)
         best = wp.vec3i(0, 1, 2)
         while count < MAX_EPA_VERTICES and face_count > 0:
             f = _find_closest_face(polytope.distance, face_count)

@@ -6,20 +6,32 @@ the shape (below 2^15 − 1).
 
 from __future__ import annotations
 
+from enum import IntFlag
+
 import warp as wp
 
 from sharnir.collision.convex.clip import Polygons
 from sharnir.collision.convex.support_mapping import hull_support
-from sharnir.collision.shapes import Geometry, ShapePose
+from sharnir.collision.shapes import TRIANGLE_CORNERS, Geometry, ShapePose
 from sharnir.enums import ShapeKind
 from sharnir.kernels.types import column, real, vec3
 
+BOX_FACE_CORNERS = 4
 MAX_FACE_CORNERS = wp.constant(8)  # corners of a face; of larger faces some are left out
 # cosine between axis and normal above which a cylinder's cap is its support feature
 MIN_CAP_COSINE = wp.constant(real(0.7))
 # cosine below which a cylinder's side line is, where there is no face to rest on
 MAX_SIDE_COSINE = wp.constant(real(0.1))
 SQRT_HALF = wp.constant(real(0.7071067811865476))
+
+
+class BoxCorner(IntFlag):
+    """Number of a corner of a box: the axes along which it is on the positive side."""
+
+    X = 1
+    Y = 2
+    Z = 4
+    ALL = 7
 
 
 @wp.func
@@ -66,10 +78,10 @@ def find_support_face(geo: Geometry, S: ShapePose, d: vec3):
 
 @wp.func
 def _box_corner_of(S: ShapePose, bits: int):
-    """Corner of a box, world, m. bits: bit k set for the positive side along axis k."""
-    x = wp.where((bits & 1) != 0, S.size[0], -S.size[0])
-    y = wp.where((bits & 2) != 0, S.size[1], -S.size[1])
-    z = wp.where((bits & 4) != 0, S.size[2], -S.size[2])
+    """Corner of a box, world, m. bits: its `BoxCorner`."""
+    x = wp.where((bits & BoxCorner.X) != 0, S.size[0], -S.size[0])
+    y = wp.where((bits & BoxCorner.Y) != 0, S.size[1], -S.size[1])
+    z = wp.where((bits & BoxCorner.Z) != 0, S.size[2], -S.size[2])
     return S.x + S.R * vec3(x, y, z)
 
 
@@ -101,13 +113,13 @@ def write_face_corners(geo: Geometry, S: ShapePose, d: vec3, face: int, polygons
         one = 1 << ((axis + 1) % 3)
         two = 1 << ((axis + 2) % 3)
         base = up << axis
-        while k < 4:
+        while k < BOX_FACE_CORNERS:
             i = wp.where(up == 1, k, 3 - k)
             bits = base + wp.where(i == 0 or i == 3, one, 0) + wp.where(i < 2, two, 0)
             polygons.corner[at + k] = _box_corner_of(S, bits)
             polygons.number[at + k] = bits
             k += 1
-        count = 4
+        count = wp.static(BOX_FACE_CORNERS)
     elif S.kind == ShapeKind.HULL:
         first = geo.face_corner_start[face]
         size = geo.face_corner_start[face + 1] - first
@@ -118,12 +130,12 @@ def write_face_corners(geo: Geometry, S: ShapePose, d: vec3, face: int, polygons
             polygons.number[at + k] = v - geo.hull_vertex_start[S.data]
             k += 1
     elif S.kind == ShapeKind.TRIANGLE:
-        while k < 3:
+        while k < TRIANGLE_CORNERS:
             i = wp.where(face == 1, k, 2 - k)
             polygons.corner[at + k] = S.x + column(S.R, i)
             polygons.number[at + k] = i
             k += 1
-        count = 3
+        count = wp.static(TRIANGLE_CORNERS)
     elif S.kind == ShapeKind.CYLINDER and wp.abs(wp.dot(column(S.R, 2), d)) > MIN_CAP_COSINE:
         while k < MAX_FACE_CORNERS:
             i = wp.where(face == 1, k, (MAX_FACE_CORNERS - k) % MAX_FACE_CORNERS)
@@ -169,8 +181,12 @@ def write_support_edge(geo: Geometry, S: ShapePose, d: vec3, support_vertex: int
             k = 1
         if wp.abs(e[2]) < wp.abs(e[k]):
             k = 2
-        bits = wp.where(e[0] > real(0.0), 1, 0) + wp.where(e[1] > real(0.0), 2, 0) + wp.where(e[2] > real(0.0), 4, 0)
-        low = bits & (7 - (1 << k))
+        bits = (
+            wp.where(e[0] > real(0.0), BoxCorner.X, 0)
+            + wp.where(e[1] > real(0.0), BoxCorner.Y, 0)
+            + wp.where(e[2] > real(0.0), BoxCorner.Z, 0)
+        )
+        low = bits & (BoxCorner.ALL - (1 << k))
         polygons.corner[at] = _box_corner_of(S, low)
         polygons.corner[at + 1] = _box_corner_of(S, low + (1 << k))
         polygons.number[at] = low

@@ -14,7 +14,9 @@ from sharnir.collision.convex.support_mapping import TOL_ZERO_LENGTH, core_cente
 from sharnir.collision.shapes import Geometry, ShapePose
 from sharnir.kernels.types import DOUBLE, real, vec3, vec3_array, vec4
 
-LAST_OF_TETRAHEDRON = wp.constant(3)  # index of its fourth vertex
+TETRAHEDRON_VERTICES = 4  # and faces: face i is opposite vertex i
+TRIANGLE_VERTICES = 3
+LAST_OF_TETRAHEDRON = 3  # its fourth vertex, or the face opposite to it
 MAX_GJK_ITERATIONS = wp.constant(64)
 # relative: height of a tetrahedron that spans no volume
 TOL_FLAT_SIMPLEX = wp.constant(real(1.0e-10 if DOUBLE else 1.0e-6))
@@ -108,17 +110,17 @@ def _find_closest_on_faces(simplex: vec3_array, count: int):
     least = real(1.0e30)
     inside = int(0)
     face = int(0)
-    if count == 3:
-        face = 3
-    while face < 4:
+    if count == TRIANGLE_VERTICES:
+        face = wp.static(LAST_OF_TETRAHEDRON)
+    while face < TETRAHEDRON_VERTICES:
         i = wp.where(face == 0, 1, 0)
         j = wp.where(face <= 1, 2, 1)
-        k = wp.where(face <= 2, 3, 2)
+        k = wp.where(face <= 2, LAST_OF_TETRAHEDRON, 2)
         a = simplex[i]
         b = simplex[j]
         c = simplex[k]
         is_skipped = bool(False)
-        if count == 4:
+        if count == TETRAHEDRON_VERTICES:
             normal = wp.cross(b - a, c - a)
             other = wp.dot(normal, simplex[face] - a)
             height = wp.abs(other)
@@ -136,7 +138,7 @@ def _find_closest_on_faces(simplex: vec3_array, count: int):
                 best_weights[j] = weights[1]
                 best_weights[k] = weights[2]
         face += 1
-    if inside == 4:
+    if inside == TETRAHEDRON_VERTICES:
         best_weights = vec4()
     return nearest, best_weights
 
@@ -212,7 +214,7 @@ def gjk_distance(geo: Geometry, A: ShapePose, B: ShapePose, reach: real, simplex
                             simplex.point_a[kept] = simplex.point_a[i]
                             kept += 1
                         i += 1
-                    # by rounding only: the walk is at its end, and the older point is as good
+                    # by rounding only: the iteration is at its end, and the older point is as good
                     if count > 0 and wp.length_sq(v_new) >= v2 and step > 0:
                         running = 0
                     v = v_new

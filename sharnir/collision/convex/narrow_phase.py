@@ -103,7 +103,7 @@ def _separate_gjk_epa(geo: Geometry, A: ShapePose, B: ShapePose, margin: real):
             sep.normal = v / -core_gap
             sep.gap = core_gap - radii
             sep.on_b = on_a - v
-        # walks end with a chord of a rim; the point itself is off it
+        # GJK and EPA end on a chord of a rim; the support point of the rim is off it
         core_gap = sep.gap + radii
         is_single_a, rim_a = find_rim_support(A, sep.normal)
         is_single_b, rim_b = find_rim_support(B, -sep.normal)

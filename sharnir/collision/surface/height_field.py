@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.collision.shapes import Geometry, ShapePose
+from sharnir.collision.shapes import EdgeFlag, Geometry, ShapePose
 from sharnir.collision.surface.internal_edges import SurfaceTriangle, field_vertex_of
 from sharnir.kernels.types import real
 
@@ -26,8 +26,8 @@ def clamped_field_vertex_of(geo: Geometry, field: ShapePose, row: int, col: int)
 
 @wp.func
 def field_triangle_of(geo: Geometry, field: ShapePose, i: int, j: int, upper: int):
-    """The lower (upper = 0, at the x axis) or upper triangle of cell (i, j) with its neighbours, 1, 2 and 4 of
-    neighbour_bits: EDGE_AB, EDGE_BC and EDGE_CA."""
+    """The lower (upper = 0, at the x axis) or upper triangle of cell (i, j) with its neighbours. neighbour_bits:
+    `EdgeFlag`, of which AB is 1."""
     columns = geo.field_columns[field.data]
     out = SurfaceTriangle()
     out.index = 2 * (i * (columns - 1) + j) + upper
@@ -41,9 +41,9 @@ def field_triangle_of(geo: Geometry, field: ShapePose, i: int, j: int, upper: in
         out.opposite_ab = clamped_field_vertex_of(geo, field, i, j - 1)
         out.neighbour_bits += has_field_vertex(geo, field, i, j - 1)
         out.opposite_bc = clamped_field_vertex_of(geo, field, i + 2, j + 1)
-        out.neighbour_bits += 2 * has_field_vertex(geo, field, i + 2, j + 1)
+        out.neighbour_bits += EdgeFlag.BC * has_field_vertex(geo, field, i + 2, j + 1)
         out.opposite_ca = clamped_field_vertex_of(geo, field, i, j + 1)
-        out.neighbour_bits += 4 * has_field_vertex(geo, field, i, j + 1)
+        out.neighbour_bits += EdgeFlag.CA * has_field_vertex(geo, field, i, j + 1)
     else:
         out.b = field_vertex_of(geo, field, i + 1, j + 1)
         out.c = field_vertex_of(geo, field, i, j + 1)
@@ -52,9 +52,9 @@ def field_triangle_of(geo: Geometry, field: ShapePose, i: int, j: int, upper: in
         out.opposite_ab = clamped_field_vertex_of(geo, field, i + 1, j)
         out.neighbour_bits += has_field_vertex(geo, field, i + 1, j)
         out.opposite_bc = clamped_field_vertex_of(geo, field, i + 1, j + 2)
-        out.neighbour_bits += 2 * has_field_vertex(geo, field, i + 1, j + 2)
+        out.neighbour_bits += EdgeFlag.BC * has_field_vertex(geo, field, i + 1, j + 2)
         out.opposite_ca = clamped_field_vertex_of(geo, field, i - 1, j)
-        out.neighbour_bits += 4 * has_field_vertex(geo, field, i - 1, j)
+        out.neighbour_bits += EdgeFlag.CA * has_field_vertex(geo, field, i - 1, j)
     out.normal = wp.normalize(wp.cross(out.b - out.a, out.c - out.a))
     return out
 

@@ -14,9 +14,7 @@ import warp as wp
 from sharnir.collision.contact_reduction import insert_contact
 from sharnir.collision.convex.support_mapping import core_radius, core_support, make_perpendicular
 from sharnir.collision.shapes import (
-    EDGE_AB,
-    EDGE_BC,
-    EDGE_CA,
+    EdgeFlag,
     Geometry,
     NarrowPhaseContext,
     ShapePose,
@@ -176,15 +174,15 @@ def is_outer_direction(geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, d
 def find_flat_edges(triangle: SurfaceTriangle):
     """Bit k: the surface continues across edge k flat or upwards (concave): an internal edge."""
     out = int(0)
-    if (triangle.neighbour_bits & EDGE_AB) == EDGE_AB:
+    if (triangle.neighbour_bits & EdgeFlag.AB) == EdgeFlag.AB:
         v = triangle.opposite_ab - triangle.a
-        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), EDGE_AB, 0)
-    if (triangle.neighbour_bits & EDGE_BC) == EDGE_BC:
+        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), EdgeFlag.AB, 0)
+    if (triangle.neighbour_bits & EdgeFlag.BC) == EdgeFlag.BC:
         v = triangle.opposite_bc - triangle.b
-        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), EDGE_BC, 0)
-    if (triangle.neighbour_bits & EDGE_CA) == EDGE_CA:
+        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), EdgeFlag.BC, 0)
+    if (triangle.neighbour_bits & EdgeFlag.CA) == EdgeFlag.CA:
         v = triangle.opposite_ca - triangle.c
-        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), EDGE_CA, 0)
+        out += wp.where(wp.dot(triangle.normal, v) >= -MAX_FLAT_EDGE_SINE * wp.length(v), EdgeFlag.CA, 0)
     return out
 
 

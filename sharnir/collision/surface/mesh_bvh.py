@@ -5,7 +5,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collision.convex.support_mapping import core_center_of, core_radius, core_support
-from sharnir.collision.shapes import EDGE_AB, EDGE_BC, EDGE_CA, TRIANGLE_CORNERS, Geometry, ShapePose, WorldSphere
+from sharnir.collision.shapes import TRIANGLE_CORNERS, EdgeFlag, Geometry, ShapePose, WorldSphere
 from sharnir.collision.surface.internal_edges import SurfaceTriangle
 from sharnir.kernels.types import column, real, vec3
 
@@ -69,11 +69,11 @@ def mesh_triangle_of(geo: Geometry, k: int):
     out.normal = wp.normalize(wp.cross(out.b - out.a, out.c - out.a))
     if geo.mesh_opposite_vertex[TRIANGLE_CORNERS * k] >= 0:
         out.opposite_ab = geo.mesh_vertex[geo.mesh_opposite_vertex[TRIANGLE_CORNERS * k]]
-        out.neighbour_bits += EDGE_AB
+        out.neighbour_bits += EdgeFlag.AB
     if geo.mesh_opposite_vertex[TRIANGLE_CORNERS * k + 1] >= 0:
         out.opposite_bc = geo.mesh_vertex[geo.mesh_opposite_vertex[TRIANGLE_CORNERS * k + 1]]
-        out.neighbour_bits += EDGE_BC
+        out.neighbour_bits += EdgeFlag.BC
     if geo.mesh_opposite_vertex[TRIANGLE_CORNERS * k + 2] >= 0:
         out.opposite_ca = geo.mesh_vertex[geo.mesh_opposite_vertex[TRIANGLE_CORNERS * k + 2]]
-        out.neighbour_bits += EDGE_CA
+        out.neighbour_bits += EdgeFlag.CA
     return out

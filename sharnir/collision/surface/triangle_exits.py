@@ -6,7 +6,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.collision.convex.support_mapping import core_radius, core_support
-from sharnir.collision.shapes import EDGE_AB, EDGE_BC, EDGE_CA, Geometry, ShapePose, WorldSphere
+from sharnir.collision.shapes import EdgeFlag, Geometry, ShapePose, WorldSphere
 from sharnir.collision.surface.internal_edges import (
     MAX_FLAT_EDGE_SINE,
     UNLIMITED_DEPTH,
@@ -71,13 +71,13 @@ def find_neighbour_exit(geo: Geometry, S: ShapePose, triangle: SurfaceTriangle, 
     out = TriangleExit()
     out.depth = UNLIMITED_DEPTH
     out.normal = S.R * triangle.normal
-    if (triangle.neighbour_bits & EDGE_AB) == EDGE_AB:
+    if (triangle.neighbour_bits & EdgeFlag.AB) == EdgeFlag.AB:
         edge = make_edge(triangle.a, triangle.b, triangle.opposite_ab)
         out = update_neighbour_exit(geo, S, edge, triangle.normal, B, out)
-    if (triangle.neighbour_bits & EDGE_BC) == EDGE_BC:
+    if (triangle.neighbour_bits & EdgeFlag.BC) == EdgeFlag.BC:
         edge = make_edge(triangle.b, triangle.c, triangle.opposite_bc)
         out = update_neighbour_exit(geo, S, edge, triangle.normal, B, out)
-    if (triangle.neighbour_bits & EDGE_CA) == EDGE_CA:
+    if (triangle.neighbour_bits & EdgeFlag.CA) == EdgeFlag.CA:
         edge = make_edge(triangle.c, triangle.a, triangle.opposite_ca)
         out = update_neighbour_exit(geo, S, edge, triangle.normal, B, out)
     return out

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 import warp as wp
 
 from sharnir.enums import ScalarSource
-from sharnir.impulse.row_kinds import COMPLIANT, SATURATED, SATURATION_EXCESS
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.kernels.types import real, vec3
 
 if TYPE_CHECKING:
     from sharnir.impulse.layout.scalar_layout import ScalarRowBuilder
     from sharnir.model.model import Ints, Model, Reals
 
-# how an actuator's force is found: from the state at the start of a step, in the factor of the tree, or in a scalar
-# row
-ACTUATOR_EXPLICIT, ACTUATOR_IMPLICIT, ACTUATOR_ROW = range(3)
+
+class ActuatorTreatment(IntEnum):
+    """How an actuator's force is found."""
+
+    EXPLICIT = 0  # from the state at the start of a step
+    IMPLICIT = 1  # in the factor of the tree
+    ROW = 2  # in a scalar row
 
 
 @wp.struct
 class ActuatorData:
     """An actuator: force law gain · input + bias in (1, position, rate) of its path, limits, time constants, losses."""
 
-    treatment: int  # ACTUATOR_EXPLICIT, ACTUATOR_IMPLICIT or ACTUATOR_ROW
+    treatment: int  # `ActuatorTreatment`
     term_start: int  # first of its path terms
     term_end: int  # after the last
     scalar: int  # its scalar row; −1 for none
@@ -63,19 +68,19 @@ def path_terms_of(model: Model, a: int) -> range:
     return range(int(model.actuator_start[a]), int(model.actuator_start[a + 1]))
 
 
-def choose_treatment(model: Model, a: int) -> int:
+def choose_treatment(model: Model, a: int) -> ActuatorTreatment:
     """How the force of actuator a is found: explicit if its law depends on neither position nor rate, in the factor of
     the tree if its path is one tree coordinate, else as a scalar row."""
     moves = model.actuator_gain[a, 1:].any() or model.actuator_bias[a, 1:].any()
     if not moves or not model.actuator_gear[path_terms_of(model, a)].any():
-        return ACTUATOR_EXPLICIT
+        return ActuatorTreatment.EXPLICIT
     coordinates = model.actuator_coordinate[path_terms_of(model, a)]
-    return ACTUATOR_IMPLICIT if len(coordinates) == 1 and coordinates[0] < model.nv else ACTUATOR_ROW
+    return ActuatorTreatment.IMPLICIT if len(coordinates) == 1 and coordinates[0] < model.nv else ActuatorTreatment.ROW
 
 
 def coordinates_of_row_paths(model: Model) -> set[int]:
     """Coordinates on paths that are scalar rows."""
-    wanted = [a for a in range(len(model.actuator_names)) if choose_treatment(model, a) == ACTUATOR_ROW]
+    wanted = [a for a in range(len(model.actuator_names)) if choose_treatment(model, a) == ActuatorTreatment.ROW]
     return {int(model.actuator_coordinate[t]) for a in wanted for t in path_terms_of(model, a)}
 
 
@@ -86,11 +91,14 @@ def add_actuator_scalars(builder: ScalarRowBuilder) -> None:
     limits = find_force_limits(m)
     for a in range(len(m.actuator_names)):
         treatment, terms, limited = choose_treatment(m, a), path_terms_of(m, a), bool(np.isfinite(limits[a]).any())
-        if treatment == ACTUATOR_ROW:
+        if treatment == ActuatorTreatment.ROW:
             builder.add_path(
-                a, [int(m.actuator_coordinate[t]) for t in terms], terms.start, COMPLIANT | SATURATED * limited
+                a,
+                [int(m.actuator_coordinate[t]) for t in terms],
+                terms.start,
+                RowKind.COMPLIANT | RowKind.SATURATED * limited,
             )
-        elif treatment == ACTUATOR_IMPLICIT and limited:
+        elif treatment == ActuatorTreatment.IMPLICIT and limited:
             builder.add_saturation_excess(a, int(m.actuator_coordinate[terms.start]))
 
 
@@ -134,7 +142,7 @@ def upload_actuators(model: Model, builder: ScalarRowBuilder, device: str) -> tu
     scalar_of = {
         row.motor: l
         for l, row in enumerate(builder.rows)
-        if row.row_kinds & SATURATION_EXCESS or row.source_kind == ScalarSource.ACTUATOR_PATH
+        if row.row_kinds & RowKind.SATURATION_EXCESS or row.source_kind == ScalarSource.ACTUATOR_PATH
     }
     max_force = np.where(count > 1, model.drive_max_force, np.inf)
     actuators, terms = [], []
@@ -158,7 +166,7 @@ def upload_actuators(model: Model, builder: ScalarRowBuilder, device: str) -> tu
         d.efficiency, d.brake = model.actuator_efficiency[a], model.actuator_brake[a]
         d.has_losses = int(a in find_lossy_actuators(model))
         actuators.append(d)
-        terms += [_path_term(model, builder, t, d.treatment == ACTUATOR_ROW, max_force) for t in own]
+        terms += [_path_term(model, builder, t, d.treatment == ActuatorTreatment.ROW, max_force) for t in own]
     return wp.array(actuators, dtype=ActuatorData, device=device), wp.array(terms, dtype=PathTerm, device=device)
 
 

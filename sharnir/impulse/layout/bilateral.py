@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sharnir.impulse.layout.scalar_layout import ScalarRow, ScalarRowBuilder
-from sharnir.impulse.row_kinds import (
-    BOUND,
-    BOUND_ROW,
-    COMPLIANT,
-    COMPLIANT_ROW,
-    JOINT_ROW,
-    MOTOR,
-    MOTOR_ROW,
-    SATURATED,
-    SCALAR_IMPULSES,
-)
+from sharnir.impulse.row_kinds import SCALAR_IMPULSES, BilateralKind, RowKind
 from sharnir.impulse.slots import JOINT_ROWS
 from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, RowForm
 
@@ -27,14 +17,14 @@ if TYPE_CHECKING:
     from sharnir.model.model import Model
 
 # where rows conflict, joints take precedence
-ELIMINATED_LATER = {BOUND_ROW: 1, MOTOR_ROW: 2}
+ELIMINATED_LATER = {BilateralKind.BOUND: 1, BilateralKind.MOTOR: 2}
 
 
 @dataclass(frozen=True, kw_only=True)
 class BilateralRow:
     """A bilateral row as laid out. Its fields but `entries` are those of `Layout` with the prefix `bilateral_`."""
 
-    kind: int  # JOINT_ROW, BOUND_ROW, MOTOR_ROW or COMPLIANT_ROW
+    kind: BilateralKind
     source: int  # row of the joint, or scalar
     entries: list[int]  # velocity coordinates of its entries
     index_start: int  # where these start in `index`
@@ -55,11 +45,11 @@ def lay_out_bilateral(
             row = JOINT_ROWS * k + j
             rows.append(
                 BilateralRow(
-                    kind=JOINT_ROW, source=row, entries=entries, index_start=at["joint_index_start"][k],
+                    kind=BilateralKind.JOINT, source=row, entries=entries, index_start=at["joint_index_start"][k],
                     W_start=at["joint_W_start"][k] + j * len(entries), p=row, free_K=free_body_K(model, k, j),
                 )
             )  # fmt: skip
-    scalar_p_start = 6 * model.loops
+    scalar_p_start = JOINT_ROWS * model.loops
     bounded = []
     for l, scalar in enumerate(builder.rows):
         kinds = bilateral_kinds(model, scalar)
@@ -77,7 +67,7 @@ def lay_out_bilateral(
     rows.sort(key=lambda r: ELIMINATED_LATER.get(r.kind, 0))
     coupled = find_coupled_rows([r.entries for r in rows])
     first_column = [min([b, *coupled[b]]) for b in range(len(rows))]
-    slacks = np.cumsum([r.kind == COMPLIANT_ROW for r in rows])
+    slacks = np.cumsum([r.kind == BilateralKind.COMPLIANT for r in rows])
     width = model.nv + (int(slacks[-1]) if rows else 0)
     sizes = [b - first_column[b] for b in range(len(rows))]
     return {
@@ -88,7 +78,9 @@ def lay_out_bilateral(
         "bilateral_source": [r.source for r in rows],
         "bilateral_free_K": [r.free_K for r in rows],
         "bilateral_row_length": [len(r.entries) for r in rows],
-        "bilateral_slack": [model.nv + slacks[b] - 1 if r.kind == COMPLIANT_ROW else -1 for b, r in enumerate(rows)],
+        "bilateral_slack": [
+            model.nv + slacks[b] - 1 if r.kind == BilateralKind.COMPLIANT else -1 for b, r in enumerate(rows)
+        ],
         "envelope_first_column": first_column,
         "envelope_row_start": np.cumsum([0, *sizes])[:-1],
         "coupled_row_start": np.cumsum([0, *(len(n) for n in coupled)]),
@@ -127,16 +119,16 @@ def free_body_K(model: Model, k: int, j: int) -> float:
     return float(sum(1 / x for x in inertias if x > 0))
 
 
-def bilateral_kinds(model: Model, row: ScalarRow) -> list[int]:
+def bilateral_kinds(model: Model, row: ScalarRow) -> list[BilateralKind]:
     """Row kinds of a scalar that are bilateral: equalities, motors without a force limit, compliant forces that do not
     saturate."""
     out = []
-    if row.row_kinds & BOUND and row.lower == row.upper:
-        out.append(BOUND_ROW)
-    if row.row_kinds & MOTOR and np.isinf(model.motor_max_force[row.motor]):
-        out.append(MOTOR_ROW)
-    if row.row_kinds & (COMPLIANT | SATURATED) == COMPLIANT:
-        out.append(COMPLIANT_ROW)
+    if row.row_kinds & RowKind.BOUND and row.lower == row.upper:
+        out.append(BilateralKind.BOUND)
+    if row.row_kinds & RowKind.MOTOR and np.isinf(model.motor_max_force[row.motor]):
+        out.append(BilateralKind.MOTOR)
+    if row.row_kinds & (RowKind.COMPLIANT | RowKind.SATURATED) == RowKind.COMPLIANT:
+        out.append(BilateralKind.COMPLIANT)
     return out
 
 

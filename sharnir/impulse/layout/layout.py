@@ -24,7 +24,9 @@ from sharnir.enums import ScalarSource
 from sharnir.impulse.layout.actuators import ActuatorData, PathTerm, upload_actuators
 from sharnir.impulse.layout.bilateral import find_floating_groups, lay_out_bilateral
 from sharnir.impulse.layout.scalar_layout import ScalarRowBuilder, collect_scalars, relative_dofs
-from sharnir.impulse.row_kinds import BOUND, COMPLIANT, CONTACT_IMPULSES, SCALAR_IMPULSES
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, RowKind
+from sharnir.impulse.slots import JOINT_ROWS
+from sharnir.kernels.dense import MAX_LU_ROWS
 from sharnir.kernels.lanes import MAX_LANE_DOFS
 from sharnir.kernels.types import DOUBLE, np_real, real
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 # numbers, of all projected contact rows: beyond, fewer contacts than max_contacts are projected
 MAX_PROJECTED_SIZE = 20_000_000
-MAX_DELASSUS_ROWS = 96  # rows of the largest dense Delassus matrix
+MAX_DELASSUS_ROWS = MAX_LU_ROWS  # rows of the largest dense Delassus matrix: Newton steps factor it
 
 
 @wp.struct
@@ -66,8 +68,7 @@ class Layout:
     scalar_q: ints  # [scalar] position coordinate in q or loop q
     scalar_link: ints  # [scalar] link of a tree coordinate, or loop joint
     scalar_has_position: ints  # [scalar] 1 if it has a position, 0 for rates of a ball joint
-    # [scalar] set BOUND | FRICTION | MOTOR | COMPLIANT, SATURATED or SATURATION_EXCESS (row_kinds.py)
-    scalar_row_kinds: ints
+    scalar_row_kinds: ints  # [scalar] set of `RowKind`
     scalar_motor: ints  # [scalar] its motor, or the actuator it belongs to
     scalar_is_summand: ints  # [scalar] 1 if other rows are sums of it
     scalar_lower: wp.array(dtype=real)  # [scalar] m or rad
@@ -97,12 +98,12 @@ class Layout:
     detects_contacts: int
     W_size: int  # numbers of W
 
-    bilaterals: int  # rows that bind both ways, solved directly
+    bilaterals: int  # bilateral rows (equalities), solved directly
     bilateral_W_start: ints  # [bilateral] where it starts in W
     bilateral_row_length: ints  # [bilateral] entries
     bilateral_index_start: ints  # [bilateral] in `index`
     bilateral_p: ints  # [bilateral] its impulse in p
-    bilateral_kind: ints  # [bilateral] JOINT_ROW, BOUND_ROW, MOTOR_ROW or COMPLIANT_ROW
+    bilateral_kind: ints  # [bilateral] `BilateralKind`
     bilateral_source: ints  # [bilateral] row of the joint, or scalar
     # [bilateral] |W|² a joint's row would have between free bodies, 1/kg; else 0
     bilateral_free_K: wp.array(dtype=real)
@@ -145,7 +146,7 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
         "link_index_start": [builder.append_index(e) for e in links], "link_row_length": [len(e) for e in links],
         "belt_index_start": [builder.append_index(e) for e in belts], "belt_row_length": [len(e) for e in belts],
         "joint_index_start": [builder.append_index(e) for e in joints], "joint_row_length": [len(e) for e in joints],
-        "joint_W_start": [builder.reserve_W(6 * len(e)) for e in joints], "joint_scalar_start": starts,
+        "joint_W_start": [builder.reserve_W(JOINT_ROWS * len(e)) for e in joints], "joint_scalar_start": starts,
         "scalar_index_start": [r.index_start for r in rows], "scalar_row_length": [len(r.entries) for r in rows],
         "scalar_W_start": [r.W_start for r in rows], "scalar_source": [x for r in rows for x in r.source],
         "summand_map_start": [r.summand_map_start for r in rows], "motor_mode": model.motor_mode, "link_root": roots,
@@ -181,7 +182,7 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
     out.detects_contacts = int(
         out.contact_model.has_pairs == 1 and out.contact_model.only_round == 1 and not wp.get_device(device).is_cuda
     )
-    out.scalar_p_start = 6 * model.loops
+    out.scalar_p_start = JOINT_ROWS * model.loops
     out.contact_p_start = out.scalar_p_start + SCALAR_IMPULSES * len(rows)
     out.impulses = out.contact_p_start + CONTACT_IMPULSES * out.max_contacts
     for name, value in facts.items():
@@ -209,9 +210,9 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
         r
         for r in rows
         if r.source_kind in (ScalarSource.BALL_ANGLE, ScalarSource.SPRING)
-        or (r.row_kinds & (BOUND | COMPLIANT) and model.loops > 0)
+        or (r.row_kinds & (RowKind.BOUND | RowKind.COMPLIANT) and model.loops > 0)
     ]
     out.has_nonlinear_scalars = int(len(nonlinear) > 0)
     out.has_nonlinear_rows = int(model.loops > 0 or len(nonlinear) > 0)
-    out.has_ball_rate_scalars = int(any(r.row_kinds & COMPLIANT and not r.has_position for r in rows))
+    out.has_ball_rate_scalars = int(any(r.row_kinds & RowKind.COMPLIANT and not r.has_position for r in rows))
     return out, builder

@@ -10,7 +10,8 @@ import numpy as np
 
 from sharnir.enums import LimitKind, MotionKind, ScalarSource
 from sharnir.impulse.layout.actuators import add_actuator_scalars, coordinates_of_row_paths, find_lossy_coordinates
-from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR, SATURATION_EXCESS
+from sharnir.impulse.row_kinds import RowKind
+from sharnir.impulse.slots import JOINT_ROWS
 from sharnir.model.joint_rows import CONSTRAINT_COUNT
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class ScalarRow:
     q: int = 0  # position coordinate in q or loop q
     link: int = 0  # link of a tree coordinate, or loop joint
     has_position: int = 1  # 1 if it has a position, 0 for rates of a ball joint
-    row_kinds: int = 0  # set of BOUND, FRICTION, MOTOR, COMPLIANT, …
+    row_kinds: int = 0  # set of `RowKind`
     motor: int = -1  # its motor, or the actuator it belongs to
     is_summand: int = 0  # 1 if other rows are sums of it
     lower: float = -np.inf  # m or rad
@@ -86,15 +87,15 @@ class ScalarRowBuilder:
                 q=q - has_position * m.nq,
             )  # fmt: skip
             if m.loop_armature[c - m.nv] > 0 or m.loop_stiffness[c - m.nv] > 0 or m.loop_damping[c - m.nv] > 0:
-                row.row_kinds |= COMPLIANT
+                row.row_kinds |= RowKind.COMPLIANT
         row.has_position, row.friction = has_position, m.friction[c]
         if m.friction[c] > 0 or c in self._lossy:
-            row.row_kinds |= FRICTION
+            row.row_kinds |= RowKind.FRICTION
         if m.limit_angles[c] != LimitKind.NONE and has_position:
-            row.row_kinds |= BOUND
+            row.row_kinds |= RowKind.BOUND
             row.lower, row.upper = m.limit_lower[c], m.limit_upper[c]
         if c in self._motor:
-            row.row_kinds |= MOTOR
+            row.row_kinds |= RowKind.MOTOR
             row.motor = self._motor[c]
         self.scalar_of_coordinate[c] = self.add(row)
         return self.scalar_of_coordinate[c]
@@ -129,14 +130,14 @@ class ScalarRowBuilder:
                     self.add(
                         ScalarRow(
                             source_kind=ScalarSource.BALL_ANGLE, entries=entries, source=(c, 3 * kind), q=q, link=link,
-                            row_kinds=BOUND, upper=0.0, ratio=swing,
+                            row_kinds=RowKind.BOUND, upper=0.0, ratio=swing,
                         )
                     )  # fmt: skip
             elif np.isfinite([lower, upper]).any():
                 self.add(
                     ScalarRow(
                         source_kind=ScalarSource.BALL_ANGLE, entries=entries, source=(c, 3 * kind + axis), q=q,
-                        link=link, row_kinds=BOUND, lower=lower, upper=upper,
+                        link=link, row_kinds=RowKind.BOUND, lower=lower, upper=upper,
                     )
                 )  # fmt: skip
 
@@ -149,8 +150,8 @@ class ScalarRowBuilder:
         ratio = (m.coupling_ratio[n], m.coupling_offset[n])
         self.add(
             ScalarRow(
-                source_kind=ScalarSource.COUPLING, entries=union, source=(first, second), row_kinds=BOUND, lower=0.0,
-                upper=0.0, ratio=ratio, summand_map_start=map_start,
+                source_kind=ScalarSource.COUPLING, entries=union, source=(first, second), row_kinds=RowKind.BOUND,
+                lower=0.0, upper=0.0, ratio=ratio, summand_map_start=map_start,
             )
         )  # fmt: skip
 
@@ -172,7 +173,7 @@ class ScalarRowBuilder:
         self.add(
             ScalarRow(
                 source_kind=ScalarSource.TREE_DOF, entries=entries, source=(c, 0), link=link,
-                row_kinds=SATURATION_EXCESS, has_position=0, motor=a,
+                row_kinds=RowKind.SATURATION_EXCESS, has_position=0, motor=a,
             )
         )  # fmt: skip
 
@@ -189,7 +190,9 @@ class ScalarRowBuilder:
         """Add the row of spring s."""
         a, b = (int(x) for x in self.model.spring_link[s])
         entries = relative_dofs(self.model, a, b)
-        self.add(ScalarRow(source_kind=ScalarSource.SPRING, entries=entries, source=(s, 0), row_kinds=COMPLIANT))
+        self.add(
+            ScalarRow(source_kind=ScalarSource.SPRING, entries=entries, source=(s, 0), row_kinds=RowKind.COMPLIANT)
+        )
 
 
 def relative_dofs(model: Model, a: int, b: int) -> list[int]:
@@ -208,7 +211,7 @@ def relative_dofs(model: Model, a: int, b: int) -> list[int]:
 def loop_row_of(model: Model, lv: int) -> tuple[int, int]:
     """Loop joint and row of loop velocity coordinate lv."""
     k = int(np.searchsorted(model.loop_v_start, lv, side="right")) - 1
-    return k, 6 * k + int(CONSTRAINT_COUNT[model.loop_kind[k]]) + lv - int(model.loop_v_start[k])
+    return k, JOINT_ROWS * k + int(CONSTRAINT_COUNT[model.loop_kind[k]]) + lv - int(model.loop_v_start[k])
 
 
 def collect_scalars(model: Model) -> tuple[ScalarRowBuilder, list[int]]:

@@ -9,10 +9,10 @@ from sharnir.dynamics.inward import damping_implicitness, spring_implicitness
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import ScalarSource
 from sharnir.impulse.data import Context, Scratch, State
-from sharnir.impulse.layout.actuators import ACTUATOR_IMPLICIT, ACTUATOR_ROW, ActuatorData
+from sharnir.impulse.layout.actuators import ActuatorData, ActuatorTreatment
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import COMPLIANT_ROW, SCALAR_IMPULSES
-from sharnir.impulse.slots import Load, Method, Setting
+from sharnir.impulse.row_kinds import SCALAR_IMPULSES, ScalarImpulse
+from sharnir.impulse.slots import ActuatorRate, ActuatorRequest, Load, Method, Setting
 from sharnir.kernels.columns import get, item, put, set_item
 from sharnir.kernels.types import DOUBLE, real, vec3, vec4
 
@@ -44,7 +44,7 @@ def measure_path(layout: wp.ref[Layout], d: ActuatorData, state: wp.ref[State], 
         if term.is_loop == 0:
             rate = rate + term.gear * item(state.v, term.coordinate, w)
         k += 1
-    if d.treatment == ACTUATOR_ROW:
+    if d.treatment == ActuatorTreatment.ROW:
         rate = item(state.scalar_velocity, d.scalar, w)
     return position, rate
 
@@ -131,11 +131,11 @@ def request_actuator_force(layout: wp.ref[Layout], state: wp.ref[State], a: int,
         force = wp.clamp(force_now, d.force_low, d.force_high)
         stiffness = real(0.0)
         damping = real(0.0)
-    set_item(state.actuator_request, Load.SIZE * a, w, force)
-    set_item(state.actuator_request, Load.SIZE * a + Load.STIFFNESS, w, stiffness)
-    set_item(state.actuator_request, Load.SIZE * a + Load.DAMPING, w, damping)
+    set_item(state.actuator_request, ActuatorRequest.SIZE * a, w, force)
+    set_item(state.actuator_request, ActuatorRequest.SIZE * a + ActuatorRequest.STIFFNESS, w, stiffness)
+    set_item(state.actuator_request, ActuatorRequest.SIZE * a + ActuatorRequest.DAMPING, w, damping)
     force_given = wp.clamp(force_now, d.force_low, d.force_high)
-    set_item(state.actuator_request, Load.SIZE * a + Load.FORCE_NOW, w, force_given)
+    set_item(state.actuator_request, ActuatorRequest.SIZE * a + ActuatorRequest.FORCE_NOW, w, force_given)
     if d.shares_coordinates == 1:
         k = d.term_start
         while k < d.term_end:
@@ -166,12 +166,12 @@ def share_coordinate_limit(layout: wp.ref[Layout], state: wp.ref[State], a: int,
         if share_factor < real(1.0):
             set_item(
                 state.actuator_request,
-                Load.SIZE * a,
+                ActuatorRequest.SIZE * a,
                 w,
-                share_factor * item(state.actuator_request, Load.SIZE * a + Load.FORCE_NOW, w),
+                share_factor * item(state.actuator_request, ActuatorRequest.SIZE * a + ActuatorRequest.FORCE_NOW, w),
             )
-            set_item(state.actuator_request, Load.SIZE * a + Load.STIFFNESS, w, real(0.0))
-            set_item(state.actuator_request, Load.SIZE * a + Load.DAMPING, w, real(0.0))
+            set_item(state.actuator_request, ActuatorRequest.SIZE * a + ActuatorRequest.STIFFNESS, w, real(0.0))
+            set_item(state.actuator_request, ActuatorRequest.SIZE * a + ActuatorRequest.DAMPING, w, real(0.0))
 
 
 @wp.func
@@ -179,7 +179,7 @@ def add_actuator_load(layout: wp.ref[Layout], state: wp.ref[State], a: int, w: i
     """Add the request of an actuator to the loads of its coordinates: force, stiffness, damping; and the friction of
     its gear losses and its brake (M-75)."""
     d = layout.actuators[a]
-    if d.treatment != ACTUATOR_ROW:
+    if d.treatment != ActuatorTreatment.ROW:
         k = d.term_start
         while k < d.term_end:
             term = layout.actuator_terms[k]
@@ -189,27 +189,28 @@ def add_actuator_load(layout: wp.ref[Layout], state: wp.ref[State], a: int, w: i
                 state.actuator_load,
                 Load.SIZE * c,
                 w,
-                item(state.actuator_load, Load.SIZE * c, w) + g * item(state.actuator_request, Load.SIZE * a, w),
+                item(state.actuator_load, Load.SIZE * c, w)
+                + g * item(state.actuator_request, ActuatorRequest.SIZE * a, w),
             )
             set_item(
                 state.actuator_load,
                 Load.SIZE * c + Load.STIFFNESS,
                 w,
                 item(state.actuator_load, Load.SIZE * c + Load.STIFFNESS, w)
-                + g * g * item(state.actuator_request, Load.SIZE * a + Load.STIFFNESS, w),
+                + g * g * item(state.actuator_request, ActuatorRequest.SIZE * a + ActuatorRequest.STIFFNESS, w),
             )
             set_item(
                 state.actuator_load,
                 Load.SIZE * c + Load.DAMPING,
                 w,
                 item(state.actuator_load, Load.SIZE * c + Load.DAMPING, w)
-                + g * g * item(state.actuator_request, Load.SIZE * a + Load.DAMPING, w),
+                + g * g * item(state.actuator_request, ActuatorRequest.SIZE * a + ActuatorRequest.DAMPING, w),
             )
             k += 1
     if d.has_losses == 1:
         c = layout.actuator_terms[d.term_start].coordinate
         s, rate = measure_path(layout, d, state, w)
-        force = item(state.actuator_request, Load.SIZE * a + Load.FORCE_NOW, w)
+        force = item(state.actuator_request, ActuatorRequest.SIZE * a + ActuatorRequest.FORCE_NOW, w)
         loss_factor = wp.where(force * rate < real(0.0), real(1.0) / d.efficiency - real(1.0), real(1.0) - d.efficiency)
         friction = loss_factor * wp.abs(force) + d.brake * item(state.actuator_brake, a, w)
         friction_bound = wp.abs(layout.actuator_terms[d.term_start].gear) * friction
@@ -252,10 +253,12 @@ def implicit_actuator_impulse(ctx: Context, a: int, h: real, w: int):
     term = ctx.layout.actuator_terms[ctx.layout.actuators[a].term_start]
     c = term.coordinate
     factor = implicit_coefficients(ctx.tree, ctx.here, ctx.state, c, h, w)
-    stiffness = item(ctx.state.actuator_request, Load.SIZE * a + Load.STIFFNESS, w)
-    damping = item(ctx.state.actuator_request, Load.SIZE * a + Load.DAMPING, w)
+    stiffness = item(ctx.state.actuator_request, ActuatorRequest.SIZE * a + ActuatorRequest.STIFFNESS, w)
+    damping = item(ctx.state.actuator_request, ActuatorRequest.SIZE * a + ActuatorRequest.DAMPING, w)
     before = (factor[1] * stiffness + factor[DAMPING_BEFORE] * damping) * term.gear * item(ctx.state.v, c, w)
-    return h * item(ctx.state.actuator_request, Load.SIZE * a, w) + before, factor[0] * stiffness + factor[2] * damping
+    return h * item(ctx.state.actuator_request, ActuatorRequest.SIZE * a, w) + before, factor[0] * stiffness + factor[
+        2
+    ] * damping
 
 
 @wp.func
@@ -306,8 +309,8 @@ def store_actuator_force_end(layout: wp.ref[Layout], state: wp.ref[State], a: in
         change = (after - before) / h
         set_item(state.actuator_force_end, a, w, after)
     s, rate = measure_path(layout, d, state, w)
-    set_item(state.actuator_rates, 2 * a, w, real(0.5) * rate)
-    set_item(state.actuator_rates, 2 * a + 1, w, change)
+    set_item(state.actuator_rates, ActuatorRate.SIZE * a, w, real(0.5) * rate)
+    set_item(state.actuator_rates, ActuatorRate.SIZE * a + ActuatorRate.FORCE, w, change)
 
 
 @wp.func
@@ -317,12 +320,14 @@ def store_actuators(ctx: Context, h: real, dt: real, w: int):
     a = int(0)
     while a < ctx.layout.actuators.shape[0]:
         d = ctx.layout.actuators[a]
-        force = item(ctx.state.actuator_request, Load.SIZE * a, w)
+        force = item(ctx.state.actuator_request, ActuatorRequest.SIZE * a, w)
         if h == real(0.0):
             force = real(0.0)
-        elif d.treatment == ACTUATOR_ROW:
-            force = get(ctx.work.p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * d.scalar + COMPLIANT_ROW, w) / h
-        elif d.treatment == ACTUATOR_IMPLICIT:
+        elif d.treatment == ActuatorTreatment.ROW:
+            force = (
+                get(ctx.work.p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * d.scalar + ScalarImpulse.COMPLIANT, w) / h
+            )
+        elif d.treatment == ActuatorTreatment.IMPLICIT:
             term = ctx.layout.actuator_terms[d.term_start]
             start, fall = implicit_actuator_impulse(ctx, a, h, w)
             force = (start - fall * term.gear * item(ctx.state.v_next, term.coordinate, w)) / h
@@ -349,7 +354,7 @@ def store_actuator_rates(layout: wp.ref[Layout], state: wp.ref[State], w: int):
     while a < layout.actuators.shape[0]:
         d = layout.actuators[a]
         rate = real(0.0)
-        if d.treatment == ACTUATOR_ROW:
+        if d.treatment == ActuatorTreatment.ROW:
             rate = item(state.scalar_velocity, d.scalar, w)
         else:
             k = d.term_start
@@ -359,7 +364,12 @@ def store_actuator_rates(layout: wp.ref[Layout], state: wp.ref[State], w: int):
                         state.v_next, layout.actuator_terms[k].coordinate, w
                     )
                 k += 1
-        set_item(state.actuator_rates, 2 * a, w, item(state.actuator_rates, 2 * a, w) + real(0.5) * rate)
+        set_item(
+            state.actuator_rates,
+            ActuatorRate.SIZE * a,
+            w,
+            item(state.actuator_rates, ActuatorRate.SIZE * a, w) + real(0.5) * rate,
+        )
         a += 1
 
 
@@ -376,7 +386,7 @@ def actuator_friction(layout: wp.ref[Layout], state: wp.ref[State], l: int, w: i
 def actuator_request_of(state: wp.ref[State], a: int, w: int):
     """Requested force, stiffness and damping of an actuator along its path."""
     return vec3(
-        item(state.actuator_request, Load.SIZE * a, w),
-        item(state.actuator_request, Load.SIZE * a + Load.STIFFNESS, w),
-        item(state.actuator_request, Load.SIZE * a + Load.DAMPING, w),
+        item(state.actuator_request, ActuatorRequest.SIZE * a, w),
+        item(state.actuator_request, ActuatorRequest.SIZE * a + ActuatorRequest.STIFFNESS, w),
+        item(state.actuator_request, ActuatorRequest.SIZE * a + ActuatorRequest.DAMPING, w),
     )

@@ -5,22 +5,19 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.loop_joints import LoopJoints, evaluate_row, loop_frames_of, measure_joint_coordinates
+from sharnir.dynamics.loop_joints import (
+    ROW_TABLE_ENTRY,
+    LoopJoints,
+    evaluate_row,
+    loop_frames_of,
+    measure_joint_coordinates,
+)
 from sharnir.dynamics.momenta import rotation_offset, whitened_velocity
 from sharnir.dynamics.tree import Tree, Workspace
 from sharnir.enums import MotorMode, ScalarSource
 from sharnir.impulse.data import Context, LimitRule, RowOptions, Scratch, State, make_row_options
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import (
-    BOUND,
-    COMPLIANT,
-    COMPLIANT_ROW,
-    FRICTION,
-    MOTOR,
-    SATURATED,
-    SATURATION_EXCESS,
-    SCALAR_IMPULSES,
-)
+from sharnir.impulse.row_kinds import SCALAR_IMPULSES, RowKind, ScalarImpulse
 from sharnir.impulse.rows.actuators import actuator_friction, is_saturated, set_saturation_bounds
 from sharnir.impulse.rows.compliant_rows import set_compliant_row
 from sharnir.impulse.rows.scalar_rows import measure_scalar, whiten_scalar
@@ -56,7 +53,7 @@ def measure_joint_gaps(tree: wp.ref[Tree], ws: wp.ref[Workspace], loops: wp.ref[
         kind = loops.kind[k]
         j = int(0)
         while j < loops.constraint_count[kind]:
-            g, f, n = evaluate_row(loops, s, k, (6 * kind + j) * 3)
+            g, f, n = evaluate_row(loops, s, k, (JOINT_ROWS * kind + j) * ROW_TABLE_ENTRY)
             put(gap, JOINT_ROWS * k + j, w, g)
             worst = wp.max(worst, wp.abs(g))
             j += 1
@@ -100,7 +97,7 @@ def measure_displaced_gaps(tree: wp.ref[Tree], ws: wp.ref[Workspace], loops: wp.
         kind = loops.kind[k]
         j = int(0)
         while j < loops.constraint_count[kind]:
-            g, f, n = evaluate_row(loops, s, k, (6 * kind + j) * 3)
+            g, f, n = evaluate_row(loops, s, k, (JOINT_ROWS * kind + j) * ROW_TABLE_ENTRY)
             put(gap, JOINT_ROWS * k + j, w, g)
             j += 1
         k += 1
@@ -129,7 +126,7 @@ def whiten_joints(ctx: Context, at_new_poses: int, w: int):
         length = ctx.layout.joint_row_length[k]
         j = int(0)
         while j < m:
-            g, f, n = evaluate_row(ctx.loops, s, k, (6 * kind + j) * 3)
+            g, f, n = evaluate_row(ctx.loops, s, k, (JOINT_ROWS * kind + j) * ROW_TABLE_ENTRY)
             if at_new_poses == 0:
                 put(ctx.work.joint_gap, JOINT_ROWS * k + j, w, g)
             ends = make_row_ends(s.a, -f, -n - wp.cross(s.ra, f), s.b, f, n + wp.cross(s.rb, f))
@@ -197,7 +194,7 @@ def assemble_scalars(ctx: Context, options: RowOptions, w: int):
         g = measure_scalar(ctx, ctx.here, l, ctx.state.q, ctx.state.loop_q, w)
         put(ctx.work.scalar_position, l, w, g)
         put(ctx.work.scalar_K, l, w, real(0.0))
-        if ctx.layout.scalar_row_kinds[l] == SATURATION_EXCESS:
+        if ctx.layout.scalar_row_kinds[l] == RowKind.SATURATION_EXCESS:
             set_saturation_bounds(ctx, l, options.h, w)
         if options.limit_rule == LimitRule.PREDICTED and is_scalar_idle(ctx, l, g, options.dt, w):
             put(ctx.work.p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l, w, real(0.0))
@@ -213,9 +210,9 @@ def is_scalar_idle(ctx: Context, l: int, g: real, dt: real, w: int):
     """Whether a scalar will hardly act in this step: its limit is out of reach, or its actuator within its force
     limits."""
     out = bool(False)
-    if ctx.layout.scalar_row_kinds[l] == BOUND:
+    if ctx.layout.scalar_row_kinds[l] == RowKind.BOUND:
         out = is_out_of_reach(ctx.layout, g, item(ctx.state.scalar_velocity, l, w), dt, l)
-    elif ctx.layout.scalar_row_kinds[l] == SATURATION_EXCESS:
+    elif ctx.layout.scalar_row_kinds[l] == RowKind.SATURATION_EXCESS:
         has_no_impulse = get(ctx.work.p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l, w) == real(0.0)
         out = has_no_impulse and not is_saturated(ctx.work, l, item(ctx.state.v, ctx.layout.scalar_source[2 * l], w), w)
     return out
@@ -232,24 +229,24 @@ def assemble_scalar(ctx: Context, l: int, g: real, options: RowOptions, w: int):
     put(ctx.work.scalar_K, l, w, K)
     h = options.h
     kinds = ctx.layout.scalar_row_kinds[l]
-    if (kinds & BOUND) != 0:
+    if (kinds & RowKind.BOUND) != 0:
         if options.limit_rule == LimitRule.PREDICTED:
             set_velocity_bounds(ctx, l, real(0.0), g, options.dt, w)
         else:
             set_reached_bounds(ctx.layout, ctx.work, l, w)
-    if (kinds & FRICTION) != 0:
+    if (kinds & RowKind.FRICTION) != 0:
         put(
             ctx.work.friction_bound,
             l,
             w,
             h * (ctx.layout.scalar_friction[l] + actuator_friction(ctx.layout, ctx.state, l, w)),
         )
-    if (kinds & MOTOR) != 0:
+    if (kinds & RowKind.MOTOR) != 0:
         set_motor_target(ctx, l, g, options, w)
-    if (kinds & SATURATED) != 0:
+    if (kinds & RowKind.SATURATED) != 0:
         put(ctx.work.impulse_lower, l, w, h * ctx.layout.actuators[ctx.layout.scalar_motor[l]].force_low)
         put(ctx.work.impulse_upper, l, w, h * ctx.layout.actuators[ctx.layout.scalar_motor[l]].force_high)
-    if (kinds & COMPLIANT) != 0:
+    if (kinds & RowKind.COMPLIANT) != 0:
         speed = item(ctx.state.scalar_velocity, l, w)
         if ctx.layout.scalar_has_position[l] == 0:  # a rate of a ball: as it is in the present axes
             speed = row_dot(
@@ -265,7 +262,7 @@ def assemble_scalar(ctx: Context, l: int, g: real, options: RowOptions, w: int):
         if K == real(0.0):  # it moves nothing, but pulls
             put(
                 ctx.work.p,
-                ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + COMPLIANT_ROW,
+                ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + ScalarImpulse.COMPLIANT,
                 w,
                 get(ctx.work.compliant_velocity, l, w) / get(ctx.work.compliant_gamma, l, w),
             )
@@ -295,13 +292,13 @@ def activate_late_scalars(ctx: Context, h: real, dt: real, w: int):
 def is_bound_passed(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], l: int, dt: real, w: int):
     """1 where an idle limit or force limit would be violated by v_next."""
     beyond = bool(False)
-    if layout.scalar_row_kinds[l] == BOUND:
+    if layout.scalar_row_kinds[l] == RowKind.BOUND:
         g = get(work.scalar_position, l, w)
         end = get(work.scalar_position_next, l, w)
         if layout.scalar_source_kind[l] == ScalarSource.TREE_DOF:
             end = g + dt * item(state.v_next, layout.scalar_source[2 * l], w)
         beyond = end < wp.min(layout.scalar_lower[l], g) or end > wp.max(layout.scalar_upper[l], g)
-    elif layout.scalar_row_kinds[l] == SATURATION_EXCESS:
+    elif layout.scalar_row_kinds[l] == RowKind.SATURATION_EXCESS:
         beyond = is_saturated(work, l, item(state.v_next, layout.scalar_source[2 * l], w), w)
     return wp.where(beyond and get(work.scalar_K, l, w) == real(0.0), 1, 0)
 

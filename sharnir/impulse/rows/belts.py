@@ -13,8 +13,8 @@ from sharnir.dynamics.tree import Workspace
 from sharnir.impulse.data import Context, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import LANES_4, LANES_8
-from sharnir.impulse.rows.whitened_rows import ContactArms, RowBlock, climb_native
-from sharnir.impulse.slots import BLOCK_ROWS
+from sharnir.impulse.rows.whitened_rows import ContactArms, RowBlock, propagation_native
+from sharnir.impulse.slots import BLOCK_ROWS, SIDES
 from sharnir.kernels.columns import get, get3, get33, item_int
 from sharnir.kernels.types import array2, real, vec3
 from sharnir.kernels.vector_ops import indices
@@ -25,12 +25,12 @@ MIN_BELT_SINE = wp.constant(real(0.5))
 
 @wp.struct
 class BeltMotion:
-    """Motion of a belt at a contact. sprocket: its link, −1 without a belt. axis: of the sprocket, world axes. way:
-    m/rad, motion of the surface over its shape per angle of the sprocket, world axes."""
+    """Motion of a belt at a contact. sprocket: its link, −1 without a belt. axis: of the sprocket, world axes.
+    travel: m/rad, of the surface over its shape per angle of the sprocket, world axes."""
 
     sprocket: int
     axis: vec3
-    way: vec3
+    travel: vec3
 
 
 @wp.func
@@ -48,13 +48,13 @@ def find_belt_motion(ws: wp.ref[Workspace], layout: wp.ref[Layout], shape: int, 
     out = BeltMotion()
     out.sprocket = layout.contact_model.sprocket[shape]
     if out.sprocket >= 0:
-        run = layout.contact_model.belt_lever[shape]
+        lever = layout.contact_model.belt_lever[shape]
         link = layout.contact_model.geo.link[shape]
         if link >= 0:
-            run = get33(ws.R, link, w) * run
-        out.axis = wp.normalize(run)
+            lever = get33(ws.R, link, w) * lever
+        out.axis = wp.normalize(lever)
         across = wp.cross(out.axis, outward)
-        out.way = across * (wp.length(run) / wp.max(wp.length(across), MIN_BELT_SINE))
+        out.travel = across * (wp.length(lever) / wp.max(wp.length(across), MIN_BELT_SINE))
     return out
 
 
@@ -80,13 +80,13 @@ def measure_belt_travel(
     surface of the second body against that of the first."""
     out = vec3()
     side = int(0)
-    while side < 2:
+    while side < SIDES:
         shape = item_int(state.contacts.shape, 2 * c + side, w)
         sign = wp.where(side == 0, real(1.0), real(-1.0))
         belt = find_belt_motion(ws, layout, shape, normal * sign, w)
         if belt.sprocket >= 0:
             turn = relative_rotation(ws, belt.sprocket, layout.contact_model.geo.link[shape], belt.axis, w)
-            out = out - belt.way * (sign * turn)
+            out = out - belt.travel * (sign * turn)
         side += 1
     return out
 
@@ -96,23 +96,23 @@ def _belt_rows_native(lanes: int) -> str:
     their sprockets. Links are visited from the tips inward; where paths meet they continue as one. Entries reached from
     the first body or its sprocket belong to the first half, the others to the second. The function returns the entries
     of the second half."""
-    return climb_native(
+    return propagation_native(
         """
     lanes f[4][6];  // of the first body, its sprocket, the second body, its sprocket
-    int at[4] = {a, pull_a.sprocket, b, pull_b.sprocket};
+    int at[4] = {a, belt_a.sprocket, b, belt_b.sprocket};
     const REAL axes[3][3] = {{normal[0], normal[1], normal[2]}, {t1[0], t1[1], t1[2]}, {t2[0], t2[1], t2[2]}};
     for (int k = 0; k < 4; ++k) for (int c = 0; c < 6; ++c) for (int j = 0; j < LANES; ++j) f[k][c][j] = 0;
     for (int j = 0; j < 3; ++j) {
-        REAL run_a = 0, run_b = 0;
-        for (int c = 0; c < 3; ++c) { run_a += pull_a.way[c] * axes[j][c]; run_b += pull_b.way[c] * axes[j][c]; }
+        REAL arm_a = 0, arm_b = 0;
+        for (int c = 0; c < 3; ++c) { arm_a += belt_a.travel[c] * axes[j][c]; arm_b += belt_b.travel[c] * axes[j][c]; }
         for (int c = 0; c < 3; ++c) {
             const int d = (c + 1) % 3, e = (c + 2) % 3;
             f[0][c][j] = -axes[j][c];
             f[2][c][j] = axes[j][c];
-            f[0][3 + c][j] = ra[e] * axes[j][d] - ra[d] * axes[j][e] + run_a * pull_a.axis[c];
-            f[2][3 + c][j] = rb[d] * axes[j][e] - rb[e] * axes[j][d] - run_b * pull_b.axis[c];
-            f[1][3 + c][j] = -run_a * pull_a.axis[c];
-            f[3][3 + c][j] = run_b * pull_b.axis[c];
+            f[0][3 + c][j] = ra[e] * axes[j][d] - ra[d] * axes[j][e] + arm_a * belt_a.axis[c];
+            f[2][3 + c][j] = rb[d] * axes[j][e] - rb[e] * axes[j][d] - arm_b * belt_b.axis[c];
+            f[1][3 + c][j] = -arm_a * belt_a.axis[c];
+            f[3][3 + c][j] = arm_b * belt_b.axis[c];
             if (LANES > 5) {  // spin and rolling
                 f[0][3 + c][(j + 3) % LANES] = -axes[j][c];
                 f[2][3 + c][(j + 3) % LANES] = axes[j][c];
@@ -145,8 +145,8 @@ def _belt_rows_native(lanes: int) -> str:
     const long long other_next = (long long)(length_b) * n;
     inward([&](int top, int who, int met) {
         if (met >= 0) { for (int c = 0; c < 6; ++c) f[who][c] += f[met][c]; }
-        else if (who > 1) climb(f[who], top, other, other_next);
-        else climb(f[who], top, out, next);
+        else if (who > 1) propagate(f[who], top, other, other_next);
+        else propagate(f[who], top, out, next);
     });
     return length_b;
 """,
@@ -168,8 +168,8 @@ def whiten_belt_contact_3(
     rb: vec3,
     a: int,
     b: int,
-    pull_a: BeltMotion,
-    pull_b: BeltMotion,
+    belt_a: BeltMotion,
+    belt_b: BeltMotion,
     W: array2,
     start: int,
     length: int,
@@ -192,8 +192,8 @@ def whiten_belt_contact_6(
     rb: vec3,
     a: int,
     b: int,
-    pull_a: BeltMotion,
-    pull_b: BeltMotion,
+    belt_a: BeltMotion,
+    belt_b: BeltMotion,
     W: array2,
     start: int,
     length: int,

@@ -11,7 +11,7 @@ from sharnir.enums import JointType, ScalarSource
 from sharnir.impulse.data import Context, RowOptions
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.actuators import actuator_request_of
-from sharnir.impulse.slots import PrevStep
+from sharnir.impulse.slots import JOINT_ROWS, PrevStep
 from sharnir.kernels.columns import get, item, put
 from sharnir.kernels.types import VEC3, real
 
@@ -61,9 +61,9 @@ def set_compliant_row(ctx: Context, l: int, g: real, speed: real, options: RowOp
         stiffness = ctx.loops.stiffness[lv]
         damping = ctx.loops.damping[lv]
         kind = ctx.loops.kind[k]
-        j = ctx.layout.scalar_source[2 * l] - 6 * k
-        if (kind == JointType.SPHERICAL or kind == JointType.FREE) and j >= 3:
-            first = ctx.loops.q_start[k] + wp.where(kind == JointType.FREE, 3, 0)
+        j = ctx.layout.scalar_source[2 * l] - JOINT_ROWS * k
+        if (kind == JointType.SPHERICAL or kind == JointType.FREE) and j >= VEC3:
+            first = ctx.loops.q_start[k] + wp.where(kind == JointType.FREE, VEC3, 0)
             t = rotation_from_rest(ctx.state.loop_q, ctx.loops.rest, first, w)
             stretch = t[j - VEC3]
         else:

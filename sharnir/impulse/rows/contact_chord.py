@@ -1,7 +1,7 @@
 """Chord correction of contacts (M-60): mean relative velocity of the two surfaces over the step minus W·z.
 
 Rows are linear in the velocities, paths are arcs: without it a grasped body creeps outward by (ω dt)² r/2 per step. The
-difference, the contact's chord velocity, is found from where the step leads and subtracted from the rows' targets.
+difference, the contact's chord term, is found from where the step leads and subtracted from the rows' targets.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def measure_relative_travel(ctx: Context, a: int, b: int, x: vec3, centre: vec3,
 
 @wp.func
 def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
-    """Update the chord velocity of contact c from the step whose displacements are in the workspace (M-60):
+    """Update the chord term of contact c from the step whose displacements are in the workspace (M-60):
     `contact_chord`, the target velocities, and for a loaded contact the distance by which its end point was missed
     (`contact_end_error`)."""
     normal, t1, t2 = contact_frame_of(ctx.state, ctx.work, c, w)
@@ -105,7 +105,7 @@ def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
     change = chord - get3(ctx.work.contact_chord, c, w)
     put3(ctx.work.contact_chord, c, w, chord)
     k = int(0)
-    while k < 3:
+    while k < BLOCK_ROWS:
         put(
             ctx.work.contact_target,
             BLOCK_ROWS * c + k,

@@ -104,7 +104,7 @@ def apply_contact_impulse(ctx: Context, c: int, row: int, p: vec3, x: wp.ref[Ite
     else:
         at = SIDES * Half.SIZE * c
         side = int(0)
-        while side < 2:
+        while side < SIDES:
             length = get_int(ctx.work.contact_halves, at + Half.LENGTH, w)
             if length > 0:
                 start = get_int(ctx.work.contact_halves, at, w) + row * length
@@ -183,11 +183,11 @@ def contact_impulse_of(layout: wp.ref[Layout], state: wp.ref[State], work: wp.re
 @wp.func
 def exclude_open_contacts(work: wp.ref[Scratch], w: int):
     """Contacts at this instant rather than over a step: those with a gap wider than MAX_TOUCHING_GAP get no impulse,
-    and chord velocities are taken out of the targets."""
+    and chord terms are taken out of the targets."""
     c = int(0)
     while c < contact_count(work, w):
         k = int(0)
-        while k < 3:
+        while k < BLOCK_ROWS:
             chord = get(work.contact_chord, VEC3 * c + k, w)
             put(work.contact_target, BLOCK_ROWS * c + k, w, get(work.contact_target, BLOCK_ROWS * c + k, w) + chord)
             k += 1

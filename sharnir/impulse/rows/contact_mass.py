@@ -7,10 +7,10 @@ import warp as wp
 from sharnir.impulse.data import Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.slots import ContactMass, Half, Setting
+from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_HALVES, ContactMass, Half, Setting
 from sharnir.impulse.tolerances import MIN_ROW_K, TOL_REDUNDANT
 from sharnir.kernels.columns import get_int, put
-from sharnir.kernels.types import SYM_XY, SYM_XZ, SYM_YZ, VEC3, mat33, real
+from sharnir.kernels.types import MAT33, SYM_XY, SYM_XZ, SYM_YZ, VEC3, mat33, real
 from sharnir.kernels.vector_ops import row3_gram
 
 MAX_MASS_WEIGHT = wp.constant(real(1000.0))  # largest factor by which changes of a light body's impulses count more
@@ -25,7 +25,9 @@ def contact_gram(layout: wp.ref[Layout], work: wp.ref[Scratch], c: int, row: int
         return row3_gram(
             work.W, layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * layout.z_size, layout.z_size, w
         )
-    return contact_half_gram(work, 6 * c, row, w) + contact_half_gram(work, 6 * c + 3, row, w)
+    return contact_half_gram(work, CONTACT_HALVES * c, row, w) + contact_half_gram(
+        work, CONTACT_HALVES * c + Half.SIZE, row, w
+    )
 
 
 @wp.func
@@ -65,7 +67,7 @@ def compute_contact_mass(
         inverse = wp.inverse(K)
     at = ContactMass.SIZE * c
     i = int(0)
-    while i < 9:
+    while i < MAT33:
         put(work.contact_mass, at + i, w, inverse[i / VEC3, i % VEC3])
         i += 1
     put(work.contact_mass, at + ContactMass.NORMAL, w, inverse_or_zero(normal))
@@ -80,8 +82,8 @@ def compute_contact_mass(
     )
     put(work.contact_mass, at + ContactMass.CHANGE_WEIGHT, w, mass_weight)
     put(work.contact_mass, at + ContactMass.LIGHTNESS, w, lightness)
-    if get_int(work.contact_row_count, c, w) == 6:
-        t = contact_gram(layout, work, c, 3, direct, w)
+    if get_int(work.contact_row_count, c, w) == CONTACT_IMPULSES:
+        t = contact_gram(layout, work, c, BLOCK_ROWS, direct, w)
         put(work.contact_mass, at + ContactMass.SPIN, w, inverse_or_zero(t[0]))
         put(work.contact_mass, at + ContactMass.ROLL, w, inverse_or_zero(largest_eigenvalue(t[1], t[SYM_YZ], t[2])))
 

@@ -1,16 +1,17 @@
-"""Contact matching for warm starts (M-60, M-66): a contact inherits impulse and chord velocity of the previous step's
+"""Contact matching for warm starts (M-60, M-66): a contact inherits impulse and chord term of the previous step's
 contact with the same shape pair and feature id, or else of the nearest unmatched one with a similar normal (M-84)."""
 
 from __future__ import annotations
 
 import warp as wp
 
+from sharnir.collision.buffers import ContactCount
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count, contact_frame_of, contact_impulse_of, shape_pair_of
 from sharnir.impulse.rows.extrapolation import extrapolation_order_of
-from sharnir.impulse.slots import BLOCK_ROWS, PrevChord, PrevContact
+from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_KEY_SIZE, JOINT_ROWS, ContactKey, PrevChord, PrevContact
 from sharnir.kernels.columns import get, get3, item, item3, item_int, put, put3, set_item, set_item3, set_item_int
 from sharnir.kernels.types import SPATIAL, VEC3, real, vec3
 
@@ -31,8 +32,9 @@ def rotate_with_normal(normal_before: vec3, normal_now: vec3, x: vec3):
 
 @wp.func
 def predict_contact_chord(ctx: Context, c: int, previous: int, chord: vec3, w: int):
-    """Predict the chord velocity of contact c: `chord` of its previous step, extrapolated by the order that the joints'
-    chord terms have, so that both fit together (M-66). previous: its number in the previous step, −1 for none."""
+    """Predict the chord term of contact c: `chord` of its previous step, extrapolated by the order that the joints'
+    chord terms have, so that both fit together (M-66). previous: its number in the previous step, −1 for none. What the
+    differences at the end of the step need is written to `contact_chord_prev` and `contact_chord_known`."""
     change = vec3()
     curve = vec3()
     known = real(0.0)
@@ -51,7 +53,7 @@ def predict_contact_chord(ctx: Context, c: int, previous: int, chord: vec3, w: i
     put3(ctx.work.contact_chord_prev, 2 * c, w, chord)
     put3(ctx.work.contact_chord_prev, 2 * c + 1, w, change)
     put(ctx.work.contact_chord_known, c, w, known)
-    order = extrapolation_order_of(ctx.state.joint_chord, 6 * ctx.layout.joints, w)
+    order = extrapolation_order_of(ctx.state.joint_chord, JOINT_ROWS * ctx.layout.joints, w)
     out = chord
     if order > real(0.5):
         out = out + change
@@ -62,7 +64,7 @@ def predict_contact_chord(ctx: Context, c: int, previous: int, chord: vec3, w: i
 
 @wp.func
 def store_chord_differences(state: wp.ref[State], work: wp.ref[Scratch], c: int, chord: vec3, w: int):
-    """Store first and second differences of the chord velocity of contact c."""
+    """Store first and second differences of the chord term of contact c."""
     known = get(work.contact_chord_known, c, w)
     change = vec3()
     curve = vec3()
@@ -82,7 +84,7 @@ def find_current(layout: wp.ref[Layout], state: wp.ref[State], c: int, pair: int
     k = int(c)
     while k > 0 and shape_pair_of(layout, state, k - 1, w) == pair:
         k -= 1
-    while k < item_int(state.contacts.count, 0, w) and shape_pair_of(layout, state, k, w) == pair:
+    while k < item_int(state.contacts.count, ContactCount.STORED, w) and shape_pair_of(layout, state, k, w) == pair:
         if item_int(state.contacts.feature, k, w) == feature:
             found = k
         k += 1
@@ -95,11 +97,11 @@ def find_previous(state: wp.ref[State], first: int, pair: int, feature: int, w: 
     found = int(-1)
     k = int(first)
     while (
-        k < item_int(state.prev_contact_keys, 0, w)
-        and item_int(state.prev_contact_keys, 1 + 2 * k, w) == pair
+        k < item_int(state.prev_contact_keys, ContactKey.COUNT, w)
+        and item_int(state.prev_contact_keys, ContactKey.PAIR + CONTACT_KEY_SIZE * k, w) == pair
         and found < 0
     ):
-        if item_int(state.prev_contact_keys, 2 + 2 * k, w) == feature:
+        if item_int(state.prev_contact_keys, ContactKey.FEATURE + CONTACT_KEY_SIZE * k, w) == feature:
             found = k
         k += 1
     return found
@@ -124,11 +126,22 @@ def match_by_position(layout: wp.ref[Layout], state: wp.ref[State], c: int, firs
     found = int(-1)
     nearest = UNMATCHED_DISTANCE2
     k = int(first)
-    while k < item_int(state.prev_contact_keys, 0, w) and item_int(state.prev_contact_keys, 1 + 2 * k, w) == pair:
+    while (
+        k < item_int(state.prev_contact_keys, ContactKey.COUNT, w)
+        and item_int(state.prev_contact_keys, ContactKey.PAIR + CONTACT_KEY_SIZE * k, w) == pair
+    ):
         distance = contact_distance2(state, k, c, w)
         if (
             distance < nearest
-            and find_current(layout, state, c, pair, item_int(state.prev_contact_keys, 2 + 2 * k, w), w) < 0
+            and find_current(
+                layout,
+                state,
+                c,
+                pair,
+                item_int(state.prev_contact_keys, ContactKey.FEATURE + CONTACT_KEY_SIZE * k, w),
+                w,
+            )
+            < 0
         ):
             found = k
             nearest = distance
@@ -136,7 +149,11 @@ def match_by_position(layout: wp.ref[Layout], state: wp.ref[State], c: int, firs
     k = int(c)
     while k > 0 and shape_pair_of(layout, state, k - 1, w) == pair:
         k -= 1
-    while found >= 0 and k < item_int(state.contacts.count, 0, w) and shape_pair_of(layout, state, k, w) == pair:
+    while (
+        found >= 0
+        and k < item_int(state.contacts.count, ContactCount.STORED, w)
+        and shape_pair_of(layout, state, k, w) == pair
+    ):
         distance = contact_distance2(state, found, k, w)
         if distance < nearest or (distance == nearest and k < c):
             if find_previous(state, first, pair, item_int(state.contacts.feature, k, w), w) < 0:
@@ -147,37 +164,44 @@ def match_by_position(layout: wp.ref[Layout], state: wp.ref[State], c: int, firs
 
 @wp.func
 def match_contact(ctx: Context, c: int, match_cursor: int, warm_factor: real, chord_scale: real, w: int):
-    """Warm-start contact c: impulses ← warm_factor times those of its match in the previous step, chord velocity ←
+    """Warm-start contact c: impulses ← warm_factor times those of its match in the previous step, chord term ←
     chord_scale times its prediction. match_cursor: previous contacts are sorted by shape pair as the present ones are;
-    search starts there. Returns the first place of this pair."""
+    search starts there. Returns the first place of this pair, or where it would be."""
     pair = shape_pair_of(ctx.layout, ctx.state, c, w)
     feature = item_int(ctx.state.contacts.feature, c, w)
-    count = item_int(ctx.state.prev_contact_keys, 0, w)
-    while match_cursor < count and item_int(ctx.state.prev_contact_keys, 1 + 2 * match_cursor, w) < pair:
+    count = item_int(ctx.state.prev_contact_keys, ContactKey.COUNT, w)
+    while (
+        match_cursor < count
+        and item_int(ctx.state.prev_contact_keys, ContactKey.PAIR + CONTACT_KEY_SIZE * match_cursor, w) < pair
+    ):
         match_cursor += 1
     normal, t1, t2 = contact_frame_of(ctx.state, ctx.work, c, w)
-    f = vec3()
-    n = vec3()
+    linear = vec3()
+    angular = vec3()
     chord = vec3()
     found = find_previous(ctx.state, match_cursor, pair, feature, w)
-    if found < 0 and match_cursor < count and item_int(ctx.state.prev_contact_keys, 1 + 2 * match_cursor, w) == pair:
+    if (
+        found < 0
+        and match_cursor < count
+        and item_int(ctx.state.prev_contact_keys, ContactKey.PAIR + CONTACT_KEY_SIZE * match_cursor, w) == pair
+    ):
         found = match_by_position(ctx.layout, ctx.state, c, match_cursor, pair, w)
     if found >= 0:
         normal_before = item3(ctx.state.prev_contact_geometry, PrevContact.SIZE * found + PrevContact.NORMAL, w)
-        f = item3(ctx.state.prev_contact_impulse, SPATIAL * found, w) * warm_factor
-        n = item3(ctx.state.prev_contact_impulse, SPATIAL * found + VEC3, w) * warm_factor
+        linear = item3(ctx.state.prev_contact_impulse, SPATIAL * found, w) * warm_factor
+        angular = item3(ctx.state.prev_contact_impulse, SPATIAL * found + VEC3, w) * warm_factor
         chord = rotate_with_normal(
             normal_before,
             normal,
             item3(ctx.state.prev_contact_geometry, PrevContact.SIZE * found + PrevContact.CHORD, w),
         )
     at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
-    put(ctx.work.p, at, w, wp.max(wp.dot(f, normal), real(0.0)))
-    put(ctx.work.p, at + 1, w, wp.dot(f, t1))
-    put(ctx.work.p, at + 2, w, wp.dot(f, t2))
-    put(ctx.work.p, at + BLOCK_ROWS, w, wp.dot(n, normal))
-    put(ctx.work.p, at + BLOCK_ROWS + 1, w, wp.dot(n, t1))
-    put(ctx.work.p, at + BLOCK_ROWS + 2, w, wp.dot(n, t2))
+    put(ctx.work.p, at, w, wp.max(wp.dot(linear, normal), real(0.0)))
+    put(ctx.work.p, at + 1, w, wp.dot(linear, t1))
+    put(ctx.work.p, at + 2, w, wp.dot(linear, t2))
+    put(ctx.work.p, at + BLOCK_ROWS, w, wp.dot(angular, normal))
+    put(ctx.work.p, at + BLOCK_ROWS + 1, w, wp.dot(angular, t1))
+    put(ctx.work.p, at + BLOCK_ROWS + 2, w, wp.dot(angular, t2))
     if ctx.layout.joints > 0:
         chord = predict_contact_chord(ctx, c, found, chord, w)
     put3(ctx.work.contact_chord, c, w, vec3(wp.dot(chord, normal), wp.dot(chord, t1), wp.dot(chord, t2)) * chord_scale)
@@ -186,12 +210,12 @@ def match_contact(ctx: Context, c: int, match_cursor: int, warm_factor: real, ch
 
 @wp.func
 def find_pair_start(state: wp.ref[State], pair: int, w: int):
-    """First place of a shape pair among the previous contacts, by bisection."""
+    """First place of a shape pair among the previous contacts, or where it would be, by bisection."""
     low = int(0)
-    high = item_int(state.prev_contact_keys, 0, w)
+    high = item_int(state.prev_contact_keys, ContactKey.COUNT, w)
     while low < high:
         middle = (low + high) // 2
-        if item_int(state.prev_contact_keys, 1 + 2 * middle, w) < pair:
+        if item_int(state.prev_contact_keys, ContactKey.PAIR + CONTACT_KEY_SIZE * middle, w) < pair:
             low = middle + 1
         else:
             high = middle
@@ -200,12 +224,14 @@ def find_pair_start(state: wp.ref[State], pair: int, w: int):
 
 @wp.func
 def store_contact(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], c: int, w: int):
-    """Store key, impulse, geometry and chord velocity of contact c for the next step."""
-    set_item_int(state.prev_contact_keys, 1 + 2 * c, w, shape_pair_of(layout, state, c, w))
-    set_item_int(state.prev_contact_keys, 2 + 2 * c, w, item_int(state.contacts.feature, c, w))
-    f, n = contact_impulse_of(layout, state, work, c, w)
-    set_item3(state.prev_contact_impulse, SPATIAL * c, w, f)
-    set_item3(state.prev_contact_impulse, SPATIAL * c + VEC3, w, n)
+    """Store key, impulse, geometry and chord term of contact c for the next step."""
+    set_item_int(state.prev_contact_keys, ContactKey.PAIR + CONTACT_KEY_SIZE * c, w, shape_pair_of(layout, state, c, w))
+    set_item_int(
+        state.prev_contact_keys, ContactKey.FEATURE + CONTACT_KEY_SIZE * c, w, item_int(state.contacts.feature, c, w)
+    )
+    linear, angular = contact_impulse_of(layout, state, work, c, w)
+    set_item3(state.prev_contact_impulse, SPATIAL * c, w, linear)
+    set_item3(state.prev_contact_impulse, SPATIAL * c + VEC3, w, angular)
     set_item3(state.prev_contact_geometry, PrevContact.SIZE * c, w, item3(state.contacts.point, VEC3 * c, w))
     normal, t1, t2 = contact_frame_of(state, work, c, w)
     chord = get3(work.contact_chord, c, w)
@@ -219,7 +245,7 @@ def store_contact(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scr
 
 @wp.func
 def store_contacts(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], w: int):
-    """Store all contacts for the next step."""
+    """Store all contacts for the next step; `commit_velocities` has stored how many."""
     c = int(0)
     while c < contact_count(work, w):
         store_contact(layout, state, work, c, w)

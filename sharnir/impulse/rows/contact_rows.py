@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.collision.buffers import ContactCount
 from sharnir.collision.pipeline import export_contacts, find_round_contacts
 from sharnir.dynamics.forces import pivot_of
 from sharnir.dynamics.momenta import link_velocities
@@ -21,7 +22,7 @@ from sharnir.impulse.rows.contact_frame import contact_frame_of, contact_velocit
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
 from sharnir.impulse.rows.contact_matching import match_contact
 from sharnir.impulse.rows.whitened_rows import ContactArms, make_row_block, whiten_contact_pair
-from sharnir.impulse.slots import BLOCK_ROWS, Half, Mu, ReportItem, StatusReal
+from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half, Mu, ReportItem, StatusReal
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put, put3, put_int, set_item
 from sharnir.kernels.types import VEC3, array2, real, vec3
 
@@ -48,7 +49,7 @@ def found_contact_count(layout: wp.ref[Layout], state: wp.ref[State], w: int):
     """How many contacts detection found (touching, or possibly within the step)."""
     count = int(0)
     if layout.contact_model.has_pairs == 1:
-        count = item_int(state.contacts.count, 0, w)
+        count = item_int(state.contacts.count, ContactCount.STORED, w)
     return count
 
 
@@ -57,13 +58,15 @@ def store_contact_count(layout: wp.ref[Layout], state: wp.ref[State], work: wp.r
     """Store and report the number of contacts: from here on all of them have rows."""
     put_int(work.contact_count, 0, w, found_contact_count(layout, state, w))
     if layout.contact_model.has_pairs == 1:
-        set_item(state.report, ReportItem.CONTACT_POINTS, w, real(item_int(state.contacts.count, 1, w)))
+        set_item(
+            state.report, ReportItem.CONTACT_POINTS, w, real(item_int(state.contacts.count, ContactCount.FOUND, w))
+        )
 
 
 @wp.func
 def assemble_contact(ctx: Context, c: int, match_cursor: int, chord_scale: real, dt: real, w: int):
     """Assemble contact c: rows, effective mass, target velocities and warm-start impulses, those of the previous step
-    times the warm-start factor. chord_scale: factor of the predicted chord velocity; match_cursor, and returned: see
+    times the warm-start factor. chord_scale: factor of the predicted chord term; match_cursor, and returned: see
     `match_contact`."""
     warm_factor = get(ctx.work.status_real, StatusReal.WARM_FACTOR, w)
     whiten_contact(ctx, c, w)
@@ -83,11 +86,11 @@ def whiten_contact(ctx: Context, c: int, w: int):
     put3(ctx.work.contact_tangents, 2 * c + 1, w, t2)
     pair = material_pair_of(ctx.layout, ctx.state, c, w)
     x = item3(ctx.state.contacts.point, VEC3 * c, w)
-    rows = int(3)
+    rows = int(BLOCK_ROWS)
     if ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.ROLLING_FRICTION] > real(
         0.0
     ) or ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.TORSIONAL_FRICTION] > real(0.0):
-        rows = 6
+        rows = wp.static(CONTACT_IMPULSES)
     put_int(ctx.work.contact_row_count, c, w, rows)
     first = item_int(ctx.state.contacts.shape, 2 * c, w)
     second = item_int(ctx.state.contacts.shape, 2 * c + 1, w)
@@ -177,7 +180,7 @@ def set_contact_targets(ctx: Context, c: int, z_free: array2, dt: real, w: int):
         put3(ctx.work.impact_velocity_gain, c, w, velocity_after - velocity_now)
     surface_velocity = vec3()
     side = int(0)
-    while side < 2:
+    while side < SIDES:
         s = item_int(ctx.state.contacts.shape, 2 * c + side, w)
         velocity = ctx.layout.contact_model.surface_velocity[s]
         if ctx.layout.contact_model.geo.link[s] >= 0:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.forces import pivot_of, spring_end_position
-from sharnir.dynamics.loop_joints import evaluate_row, loop_frames_of
+from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, evaluate_row, loop_frames_of
 from sharnir.dynamics.tree import Workspace
 from sharnir.enums import ScalarSource
 from sharnir.impulse.data import Context
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.ball_angles import ball_angle
 from sharnir.impulse.rows.whitened_rows import make_row_ends, whiten_dof_row, whiten_pair_row
+from sharnir.impulse.slots import JOINT_ROWS
 from sharnir.kernels.columns import get, get3, item, put
-from sharnir.kernels.types import QUAT_W, array2, column, matrix_from_quat, real, vec2, vec3, vec4
+from sharnir.kernels.types import QUAT_W, VEC3, array2, column, matrix_from_quat, real, vec2, vec3, vec4
 
 
 @wp.func
@@ -32,8 +33,8 @@ def ball_angle_of(layout: wp.ref[Layout], l: int, q: array2, loop_q: array2, w: 
     """Angle (rad) of a ball joint's scalar and its gradient with respect to the angular velocity in child axes."""
     i = layout.scalar_q[l]
     code = layout.scalar_source[2 * l + 1]
-    kind = code / 3
-    axis = code % 3
+    kind = code / VEC3
+    axis = code % VEC3
     swing = vec2(layout.scalar_ratio[2 * l], layout.scalar_ratio[2 * l + 1])
     x = real(0.0)
     y = real(0.0)
@@ -99,7 +100,12 @@ def whiten_scalar(ctx: Context, W: array2, l: int, q: array2, loop_q: array2, w:
     elif kind == ScalarSource.LOOP_DOF:
         k = ctx.layout.scalar_link[l]
         s = loop_frames_of(ctx.tree, ctx.here, ctx.loops, k, w)
-        g, f, n = evaluate_row(ctx.loops, s, k, (6 * ctx.loops.kind[k] + ctx.layout.scalar_source[2 * l] - 6 * k) * 3)
+        g, f, n = evaluate_row(
+            ctx.loops,
+            s,
+            k,
+            (JOINT_ROWS * ctx.loops.kind[k] + ctx.layout.scalar_source[2 * l] - JOINT_ROWS * k) * ROW_TABLE_ENTRY,
+        )
         na = n + wp.cross(s.ra, f)
         whiten_pair_row(ctx, make_row_ends(s.a, -f, -na, s.b, f, n + wp.cross(s.rb, f)), W, start, w)
     elif kind == ScalarSource.COUPLING:

@@ -104,7 +104,7 @@ def whiten_pair_row(ctx: Context, ends: RowEnds, W: array2, start: int, w: int):
             on_a.n = p.n
             if b == link:
                 b = -1
-            elif b == up:  # the walks meet: one wrench from here on
+            elif b == up:  # the paths meet: one wrench from here on
                 on_a.f = on_a.f + on_b.f
                 on_a.n = on_a.n + on_b.n
                 b = -1
@@ -162,7 +162,7 @@ _LOAD_CONTACT_NATIVE = """
 """
 
 
-_CLIMB_NATIVE = """
+_PROPAGATION_NATIVE = """
 #if defined(__CUDA_ARCH__)
     const long long n = W.shape[1];
     struct lanes {
@@ -181,7 +181,7 @@ _CLIMB_NATIVE = """
     w = 0;
     typedef REAL lanes __attribute__((ext_vector_type(LANES)));
 #endif
-    const auto climb = [&](lanes (&f)[6], int link, REAL*& to, long long step) {
+    const auto propagate = [&](lanes (&f)[6], int link, REAL*& to, long long step) {
         const int first = dof.data[link];
         for (int d = dof.data[link + 1] - 1; d >= first; --d) {
             const REAL* s = S.data + (long long)(6 * d) * n + w;
@@ -202,11 +202,11 @@ _CLIMB_NATIVE = """
 """
 
 
-def climb_native(code: str, lanes: int) -> str:
-    """Native text over some `lanes`, that many rows side by side, preceded by the lambda `climb(f, link, to, step)`:
+def propagation_native(code: str, lanes: int) -> str:
+    """Native text over some `lanes`, that many rows side by side, preceded by a lambda, `propagate(f, link, to, step)`:
     wrenches f on a link are propagated inward over its coordinates and leave their entries from `to` on, rows `step`
     apart."""
-    return (_CLIMB_NATIVE + code).replace("LANES", str(lanes)).replace("REAL", "double" if DOUBLE else "float")
+    return (_PROPAGATION_NATIVE + code).replace("LANES", str(lanes)).replace("REAL", "double" if DOUBLE else "float")
 
 
 def _whiten_block_native(lanes: int, of_contact: bool = False) -> str:
@@ -223,15 +223,15 @@ LOAD
     const long long next = (long long)(length) * n;
     REAL* other = WHERE;
     const long long other_next = (long long)(OTHER) * n;
-    while (a != b) {  // to where the walks meet: one wrench from there on
-        if (a > b) { climb(p, a, out, next); a = parent.data[a]; }
-        else { climb(o, b, SECOND); b = parent.data[b]; }
+    while (a != b) {  // to where the paths meet: one wrench from there on
+        if (a > b) { propagate(p, a, out, next); a = parent.data[a]; }
+        else { propagate(o, b, SECOND); b = parent.data[b]; }
     }
     for (int c = 0; c < 6; ++c) p[c] += o[c];
-    while (a >= 0) { climb(p, a, out, next); a = parent.data[a]; }
+    while (a >= 0) { propagate(p, a, out, next); a = parent.data[a]; }
 """
     code = code.replace("LOAD", load).replace("WHERE", where[0]).replace("OTHER", where[1]).replace("SECOND", where[2])
-    return climb_native(code, lanes)
+    return propagation_native(code, lanes)
 
 
 @wp.func_native(_whiten_block_native(LANES_4))
@@ -267,7 +267,7 @@ def store_row_wrenches(wrench: array2, row: int, rows: int, ends: RowEnds, w: in
     """Store the unit impulses of one of `rows` rows as input of `whiten_joint_rows`."""
     lanes = wp.where(rows <= LANES_4, LANES_4, LANES_8)
     c = int(0)
-    while c < 3:
+    while c < VEC3:
         put(wrench, c * lanes + row, w, ends.fa[c])
         put(wrench, (c + VEC3) * lanes + row, w, ends.na[c])
         put(wrench, (c + SPATIAL) * lanes + row, w, ends.fb[c])

@@ -9,7 +9,7 @@ from sharnir.impulse.data import Context, Iterate, Scratch
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.slots import BLOCK_ROWS, ContactMass
+from sharnir.impulse.slots import BLOCK_ROWS, SIDES, ContactMass
 from sharnir.impulse.solve.contact_block import solve_contact_cone, solve_torsional_rolling, sweep_contact
 from sharnir.impulse.solve.islands.partition import root_of_scalar
 from sharnir.kernels.columns import get, get_int, put, put_int
@@ -48,7 +48,7 @@ def activate_trees(work: wp.ref[Scratch], c: int, w: int):
     """Mark the trees of both bodies of contact c active. Returns how many were not yet."""
     newly_active = int(0)
     side = int(0)
-    while side < 2:
+    while side < SIDES:
         root = get_int(work.contact_trees, 2 * c + side, w)
         if root >= 0:
             if get_int(work.active_tree, root, w) == 0:
@@ -72,7 +72,7 @@ def has_active_tree(work: wp.ref[Scratch], c: int, w: int):
     """1 if a tree of one of the bodies of contact c is active."""
     active = int(0)
     side = int(0)
-    while side < 2:
+    while side < SIDES:
         root = get_int(work.contact_trees, 2 * c + side, w)
         if root >= 0:
             active = wp.max(active, get_int(work.active_tree, root, w))

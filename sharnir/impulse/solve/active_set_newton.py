@@ -1,8 +1,8 @@
 """Semismooth Newton steps on the contact problem in Delassus form (M-64).
 
-The active set (open, stick, slip, at a bound) is taken from the last sweep, that is from the law the sweeps follow
-(M-55, M-56); it says how each impulse must change with all others. One linear system is solved, and the next sweep
-accepts or rejects the step.
+The active set says how each impulse must change with all others: modes of contacts (open, stick, slip) are those of
+the last sweep, modes of scalar rows (free, at a bound, held by friction) are computed anew by the law the sweeps follow
+(M-55, M-56). One linear system is solved, and the next sweep accepts or rejects the step.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import warp as wp
 
 from sharnir.impulse.data import Scratch
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import BOUND, FRICTION
+from sharnir.impulse.row_kinds import FURTHER_SCALAR_IMPULSES, SCALAR_IMPULSES, RowKind, ScalarImpulse
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, ContactMode, Mu, ScalarMode, Status
 from sharnir.impulse.solve.delassus import active_scalar_count, pad_to_four, row_count
@@ -30,7 +30,7 @@ def newton_applies(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     applies = int(1)
     k = int(0)
     while k < active_scalar_count(work, w):
-        if (layout.scalar_row_kinds[get_int(work.active_scalars, 1 + k, w)] & ~(BOUND | FRICTION)) != 0:
+        if (layout.scalar_row_kinds[get_int(work.active_scalars, 1 + k, w)] & ~(RowKind.BOUND | RowKind.FRICTION)) != 0:
             applies = 0
         k += 1
     return applies == 1
@@ -57,9 +57,9 @@ def scalar_mode(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, row: int,
     K = get(work.scalar_K, l, w)
     friction_bound = real(0.0)
     impulse = get(work.row_impulse, at, w)
-    if (kinds & FRICTION) != 0:
+    if (kinds & RowKind.FRICTION) != 0:
         friction_bound = get(work.friction_bound, l, w)
-        impulse = impulse + get(work.row_impulse, at + 1, w)
+        impulse = impulse + get(work.row_impulse, at + ScalarImpulse.FRICTION, w)
     free_velocity = get(work.row_velocity, row, w) - K * impulse
     friction = wp.clamp(-free_velocity / K, -friction_bound, friction_bound)
     velocity = free_velocity + K * friction
@@ -67,7 +67,7 @@ def scalar_mode(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, row: int,
     if friction_bound > real(0.0) and wp.abs(friction) < friction_bound:
         mode = ScalarMode.FRICTION
         velocity = real(0.0)
-    if (kinds & BOUND) != 0:
+    if (kinds & RowKind.BOUND) != 0:
         if velocity < get(work.velocity_lower, l, w):
             mode = ScalarMode.LOWER
             friction = saturated_impulse(
@@ -100,19 +100,19 @@ def split_scalar_impulse(work: wp.ref[Scratch], mode: int, friction: real, at: i
     """Split the impulse of a scalar row with friction by its mode: stick puts the sum on friction, otherwise friction
     gets its known value and the bound the rest."""
     bound = get(work.row_impulse, at, w)
-    friction_before = get(work.row_impulse, at + 1, w)
+    friction_before = get(work.row_impulse, at + ScalarImpulse.FRICTION, w)
     if mode == ScalarMode.FRICTION:
         put(work.row_impulse, at, w, real(0.0))
-        put(work.row_impulse, at + 1, w, bound + friction_before)
+        put(work.row_impulse, at + ScalarImpulse.FRICTION, w, bound + friction_before)
     else:
         put(work.row_impulse, at, w, bound + friction_before - friction)
-        put(work.row_impulse, at + 1, w, friction)
+        put(work.row_impulse, at + ScalarImpulse.FRICTION, w, friction)
 
 
 @wp.func
 def update_active_set(layout: wp.ref[Layout], work: wp.ref[Scratch], n: int, w: int):
-    """Update the active set from the last sweep: modes of all contacts and scalar rows; impulses of inactive rows are
-    removed. Returns 1 if no mode differs from those of the last factorisation, so that its LU is still valid."""
+    """Update the active set: modes of contacts from the last sweep, those of scalar rows anew; impulses of inactive
+    rows are removed. Returns 1 if no mode differs from those of the last factorisation: its LU is still valid."""
     contacts = contact_count(work, w)
     unchanged = get_int(work.status, Status.LU_VALID, w)
     c = int(0)
@@ -125,25 +125,25 @@ def update_active_set(layout: wp.ref[Layout], work: wp.ref[Scratch], n: int, w: 
     k = int(0)
     while k < active_scalar_count(work, w):
         l = get_int(work.active_scalars, 1 + k, w)
-        at = 3 * contacts + 4 * k
-        mode, friction = scalar_mode(layout, work, l, 3 * contacts + k, at, w)
+        at = BLOCK_ROWS * contacts + SCALAR_IMPULSES * k
+        mode, friction = scalar_mode(layout, work, l, BLOCK_ROWS * contacts + k, at, w)
         if mode != get_int(work.newton_scalar_mode, k, w):
             unchanged = 0
             put_int(work.newton_scalar_mode, k, w, mode)
-        if (layout.scalar_row_kinds[l] & FRICTION) != 0:
+        if (layout.scalar_row_kinds[l] & RowKind.FRICTION) != 0:
             split_scalar_impulse(work, mode, friction, at, w)
         k += 1
     c = int(0)
     while c < contacts:
         if get_int(work.newton_contact_mode, c, w) == ContactMode.OPEN:
-            deactivate_row(work, 3 * c, 3 * c, n, w)
-            deactivate_row(work, 3 * c + 1, 3 * c + 1, n, w)
-            deactivate_row(work, 3 * c + 2, 3 * c + 2, n, w)
+            deactivate_row(work, BLOCK_ROWS * c, BLOCK_ROWS * c, n, w)
+            deactivate_row(work, BLOCK_ROWS * c + 1, BLOCK_ROWS * c + 1, n, w)
+            deactivate_row(work, BLOCK_ROWS * c + 2, BLOCK_ROWS * c + 2, n, w)
         c += 1
     k = int(0)
     while k < active_scalar_count(work, w):
         if get_int(work.newton_scalar_mode, k, w) == ScalarMode.FREE:
-            deactivate_row(work, 3 * contacts + k, 3 * contacts + 4 * k, n, w)
+            deactivate_row(work, BLOCK_ROWS * contacts + k, BLOCK_ROWS * contacts + SCALAR_IMPULSES * k, n, w)
         k += 1
     return unchanged
 
@@ -156,15 +156,15 @@ def list_active_rows(work: wp.ref[Scratch], w: int):
     c = int(0)
     while c < contacts:
         if get_int(work.newton_contact_mode, c, w) != ContactMode.OPEN:
-            put_int(work.newton_rows, m, w, 3 * c)
-            put_int(work.newton_rows, m + 1, w, 3 * c + 1)
-            put_int(work.newton_rows, m + 2, w, 3 * c + 2)
-            m += 3
+            put_int(work.newton_rows, m, w, BLOCK_ROWS * c)
+            put_int(work.newton_rows, m + 1, w, BLOCK_ROWS * c + 1)
+            put_int(work.newton_rows, m + 2, w, BLOCK_ROWS * c + 2)
+            m += BLOCK_ROWS
         c += 1
     k = int(0)
     while k < active_scalar_count(work, w):
         if get_int(work.newton_scalar_mode, k, w) != ScalarMode.FREE:
-            put_int(work.newton_rows, m, w, 3 * contacts + k)
+            put_int(work.newton_rows, m, w, BLOCK_ROWS * contacts + k)
             m += 1
         k += 1
     return m
@@ -177,8 +177,8 @@ def assemble_active_system(work: wp.ref[Scratch], m: int, n: int, w: int):
     contacts = contact_count(work, w)
     stride = pad_to_four(m)
     contact_row_total = int(0)
-    while contact_row_total < m and get_int(work.newton_rows, contact_row_total, w) < 3 * contacts:
-        contact_row_total += 3
+    while contact_row_total < m and get_int(work.newton_rows, contact_row_total, w) < BLOCK_ROWS * contacts:
+        contact_row_total += BLOCK_ROWS
     extract_submatrix(work.delassus, n, work.newton_rows, contact_row_total, m, work.newton_lu, stride, w)
     j = int(0)
     while j < m:
@@ -188,10 +188,10 @@ def assemble_active_system(work: wp.ref[Scratch], m: int, n: int, w: int):
     i = int(0)
     while i < m:
         row = get_int(work.newton_rows, i, w)
-        if row < 3 * contacts:
+        if row < BLOCK_ROWS * contacts:
             if get_int(work.newton_contact_mode, row / BLOCK_ROWS, w) == ContactMode.SLIP:
-                linearise_slip_rows(work, row / 3, i, m, stride, w)
-            i += 3
+                linearise_slip_rows(work, row / BLOCK_ROWS, i, m, stride, w)
+            i += BLOCK_ROWS
         else:
             i += 1
 
@@ -243,8 +243,8 @@ def set_newton_rhs(work: wp.ref[Scratch], m: int, w: int):
     i = int(0)
     while i < m:
         row = get_int(work.newton_rows, i, w)
-        if row < 3 * contacts:
-            c = row / 3
+        if row < BLOCK_ROWS * contacts:
+            c = row / BLOCK_ROWS
             p = get3(work.row_impulse, c, w)
             s = get3(work.row_velocity, c, w) - get3(work.contact_target, c, w)
             rhs = -s
@@ -256,9 +256,9 @@ def set_newton_rhs(work: wp.ref[Scratch], m: int, w: int):
             put(work.newton_rhs, i, w, rhs[0])
             put(work.newton_rhs, i + 1, w, rhs[1])
             put(work.newton_rhs, i + 2, w, rhs[2])
-            i += 3
+            i += BLOCK_ROWS
         else:
-            k = row - 3 * contacts
+            k = row - BLOCK_ROWS * contacts
             l = get_int(work.active_scalars, 1 + k, w)
             target = get(work.velocity_lower, l, w)
             if get_int(work.newton_scalar_mode, k, w) == ScalarMode.UPPER:
@@ -288,10 +288,10 @@ def newton_step(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
         while i < m:
             row = get_int(work.newton_rows, i, w)
             at = row
-            if row >= 3 * contacts:
-                at = row + 3 * (row - 3 * contacts)
+            if row >= BLOCK_ROWS * contacts:
+                at = row + FURTHER_SCALAR_IMPULSES * (row - BLOCK_ROWS * contacts)
                 if get_int(work.newton_scalar_mode, row - BLOCK_ROWS * contacts, w) == ScalarMode.FRICTION:
-                    at += 1
+                    at += ScalarImpulse.FRICTION
             put(work.row_impulse, at, w, get(work.row_impulse, at, w) + get(work.newton_rhs, i, w))
             i += 1
         add_columns(work.delassus, n, work.newton_rows, m, work.newton_rhs, work.row_velocity, w)

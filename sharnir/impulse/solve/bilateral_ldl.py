@@ -11,7 +11,7 @@ import warp as wp
 
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import BOUND_ROW, COMPLIANT_ROW, JOINT_ROW, MOTOR_ROW
+from sharnir.impulse.row_kinds import BilateralKind
 from sharnir.impulse.tolerances import (
     DEAD_END_RATIO,
     MIN_PIVOT_RATIO,
@@ -47,7 +47,7 @@ def wipe(layout: wp.ref[Layout], work: wp.ref[Scratch], length: int, first: int,
 def compliance_of(layout: wp.ref[Layout], work: wp.ref[Scratch], b: int, w: int):
     """γ of compliant bilateral row b, 1/kg; 0 for a rigid one."""
     gamma = real(0.0)
-    if layout.bilateral_kind[b] == COMPLIANT_ROW:
+    if layout.bilateral_kind[b] == BilateralKind.COMPLIANT:
         gamma = get(work.compliant_gamma, layout.bilateral_source[b], w)
     return gamma
 
@@ -94,9 +94,9 @@ def factor_bilateral(ctx: Context, update_history: int, w: int):
             put_int(ctx.work.L_first_column, rank, w, left)
             put_int(ctx.work.L_row_start, rank, w, ctx.layout.envelope_row_start[b] - left)
             rank += 1
-        elif ctx.layout.bilateral_kind[b] == MOTOR_ROW:
+        elif ctx.layout.bilateral_kind[b] == BilateralKind.MOTOR:
             put(ctx.work.motor_bound, ctx.layout.bilateral_source[b], w, real(0.0))
-        if ctx.layout.bilateral_kind[b] == JOINT_ROW:
+        if ctx.layout.bilateral_kind[b] == BilateralKind.JOINT:
             pivot_ratio = item(ctx.state.pivot_ratio, b, w)
             immobile = diagonal <= MIN_PIVOT_RATIO * ctx.layout.bilateral_free_K[b]
             dropped = pivot_ratio < real(0.0) and (immobile or pivot_ratio < -TOL_MISALIGNED)
@@ -160,7 +160,7 @@ def track_pivot_ratio(ctx: Context, b: int, diagonal: real, pivot: real, update_
     """Pivot ratio of row b relative to its remembered one; 1 for rows that are not a joint's. The ratio is the pivot
     over the diagonal the row would have between free bodies. With `update_history` the remembered ratio is updated."""
     free_diagonal = ctx.layout.bilateral_free_K[b]
-    if ctx.layout.bilateral_kind[b] == MOTOR_ROW:
+    if ctx.layout.bilateral_kind[b] == BilateralKind.MOTOR:
         free_diagonal = diagonal
     relative = real(1.0)
     if free_diagonal > real(0.0):
@@ -168,7 +168,7 @@ def track_pivot_ratio(ctx: Context, b: int, diagonal: real, pivot: real, update_
         if update_history == 1:
             set_item(ctx.state.pivot_ratio, b, w, filter_pivot_ratio(ratio, item(ctx.state.pivot_ratio, b, w)))
         remembered = item(ctx.state.pivot_ratio, b, w)
-        if remembered > MIN_PIVOT_RATIO and ctx.layout.bilateral_kind[b] == JOINT_ROW:
+        if remembered > MIN_PIVOT_RATIO and ctx.layout.bilateral_kind[b] == BilateralKind.JOINT:
             relative = ratio / remembered
     return relative
 
@@ -185,7 +185,7 @@ def inverse_pivot(layout: wp.ref[Layout], state: wp.ref[State], b: int, diagonal
     pivot_ratio = real(1.0)
     min_pivot = TOL_DEPENDENT * diagonal
     regularisation = real(0.0)
-    if layout.bilateral_kind[b] == MOTOR_ROW:
+    if layout.bilateral_kind[b] == BilateralKind.MOTOR:
         pivot_ratio = wp.max(item(state.pivot_ratio, b, w), real(0.0))
         min_pivot = wp.max(min_pivot, DEAD_END_RATIO * pivot_ratio * diagonal)
     elif layout.bilateral_free_K[b] > real(0.0):
@@ -238,11 +238,11 @@ def bilateral_velocity_error(layout: wp.ref[Layout], work: wp.ref[Scratch], b: i
     kind = layout.bilateral_kind[b]
     source = layout.bilateral_source[b]
     target = real(0.0)
-    if kind == JOINT_ROW:
+    if kind == BilateralKind.JOINT:
         target = get(work.joint_target, source, w)
-    elif kind == BOUND_ROW:
+    elif kind == BilateralKind.BOUND:
         target = get(work.velocity_lower, source, w)
-    elif kind == MOTOR_ROW:
+    elif kind == BilateralKind.MOTOR:
         target = get(work.motor_velocity, source, w)
     else:
         target = get(work.compliant_velocity, source, w) - get(work.compliant_gamma, source, w) * get(
@@ -270,7 +270,7 @@ def solve_bilateral(layout: wp.ref[Layout], work: wp.ref[Scratch], z: array2, p:
     while c < rank:
         b = get_int(work.active_bilateral, c, w)
         error = real(0.0)
-        if positions_only == 0 or layout.bilateral_kind[b] < MOTOR_ROW:
+        if positions_only == 0 or layout.bilateral_kind[b] < BilateralKind.MOTOR:
             error = bilateral_velocity_error(layout, work, b, z, p, w)
         put(work.bilateral_x, c, w, error)
         c += 1

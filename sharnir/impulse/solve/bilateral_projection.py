@@ -13,7 +13,7 @@ from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count, contact_velocity
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
-from sharnir.impulse.slots import Half
+from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_HALVES, SIDES, Half
 from sharnir.impulse.solve.bilateral_ldl import bilateral_rank, compliance_of, scatter, solve_ldl
 from sharnir.impulse.tolerances import TOL_DEPENDENT
 from sharnir.kernels.columns import get, get_int, put
@@ -112,13 +112,13 @@ def project_rows(ctx: Context, w: int):
 @wp.func
 def scatter_contact_row(ctx: Context, c: int, row: int, factor: real, w: int):
     """Add one row of a contact, both halves, times `factor` to the dense scratch row. row: 0 to 5."""
-    at = 6 * c
+    at = CONTACT_HALVES * c
     side = int(0)
-    while side < 2:
+    while side < SIDES:
         length = get_int(ctx.work.contact_halves, at + Half.LENGTH, w)
         start = get_int(ctx.work.contact_halves, at, w) + row * length
         scatter(ctx, start, length, get_int(ctx.work.contact_halves, at + Half.INDEX_START, w), factor, w)
-        at += 3
+        at += Half.SIZE
         side += 1
 
 
@@ -164,7 +164,7 @@ def set_velocity_offsets(ctx: Context, z: array2, w: int):
             put(ctx.work.projected_velocity_offset, at, w, offset[0])
             put(ctx.work.projected_velocity_offset, at + 1, w, offset[1])
             put(ctx.work.projected_velocity_offset, at + 2, w, offset[2])
-            row += 3
+            row += BLOCK_ROWS
         c += 1
 
 
@@ -178,7 +178,7 @@ def update_bilateral_impulses(ctx: Context, p: array2, w: int):
         if get(ctx.work.scalar_K, l, w) > real(0.0) and bounded_kinds != 0:
             change = real(0.0)
             j = int(0)
-            while j < 4:
+            while j < SCALAR_IMPULSES:
                 if (bounded_kinds & (1 << j)) != 0:
                     at = ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + j
                     change = change + get(p, at, w) - get(ctx.work.p_initial, at, w)

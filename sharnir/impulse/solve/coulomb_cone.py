@@ -5,17 +5,26 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, ContactMode
 from sharnir.kernels.columns import ints2
+from sharnir.kernels.lanes import SharedContact
 from sharnir.kernels.types import C_REAL, SIMD4_NATIVE, array2, real, vec3
+from sharnir.kernels.vector_ops import slot_native
 
 MAX_CONE_ITERATIONS = 8  # of Newton's method on λ; one is usual
 TOL_CONE = 0.2  # of |p_t|²: so close to the cone, the next iteration is the last
+# native text of the effective-mass slots of a contact: k points to the first, n is their stride
+_INVERSE = [[slot_native("k", ContactMass.INVERSE + 3 * i + j) for j in range(3)] for i in range(3)]
+_NORMAL, _TANGENT = slot_native("k", ContactMass.NORMAL), slot_native("k", ContactMass.TANGENT)
+_K_NT1, _K_NT2 = slot_native("k", ContactMass.K_NT1), slot_native("k", ContactMass.K_NT2)
+_CHANGE_WEIGHT = slot_native("k", ContactMass.CHANGE_WEIGHT)
 # Slip: p_t = (E + λ M)⁻¹ p_t of sticking, M the tangential block of the inverse, and λ = |s_t|/|p_t| so that |p_t| = μ
 # p_n; x, y and `normal` are these impulses times det(E + λ M): polynomials in λ.
 _SLIP_NATIVE = f"""
-            const {C_REAL} a = k[4*n], b = k[5*n], c = k[8*n], trace = a + c, det = a*c - b*b;
+            const {C_REAL} a = {_INVERSE[1][1]}, b = {_INVERSE[1][2]}, c = {_INVERSE[2][2]},
+                trace = a + c, det = a*c - b*b;
             const {C_REAL} dx = c*p1 - b*p2, dy = a*p2 - b*p1, square = frictionless_normal*det;
-            const {C_REAL} linear = frictionless_normal*trace - (k[11*n]*dx + k[12*n]*dy)*k[9*n];
+            const {C_REAL} linear = frictionless_normal*trace - ({_K_NT1}*dx + {_K_NT2}*dy)*{_NORMAL};
             const {C_REAL} power = -(s1*o1 + s2*o2);
             {C_REAL} lambda = power > 0 ? power / (o1*o1 + o2*o2) : 0;
             bool converged = false;
@@ -46,10 +55,10 @@ _SLIP_NATIVE = f"""
 # Fallback where Newton on λ fails or the block is singular because bodies cannot move along all three rows: solve the
 # normal, then project the tangents after a step 1/λ_max of their block.
 _SEQUENTIAL_NATIVE = f"""
-        const {C_REAL} along = o0 - s0*k[9*n];
+        const {C_REAL} along = o0 - s0*{_NORMAL};
         p0 = along > 0 ? along : 0;
-        p1 = o1 - (s1 + k[11*n]*(p0 - o0))*k[10*n];
-        p2 = o2 - (s2 + k[12*n]*(p0 - o0))*k[10*n];
+        p1 = o1 - (s1 + {_K_NT1}*(p0 - o0))*{_TANGENT};
+        p2 = o2 - (s2 + {_K_NT2}*(p0 - o0))*{_TANGENT};
         const {C_REAL} square = p1*p1 + p2*p2;
         const {C_REAL} bound = mu*p0;
         if (square > bound*bound) {{
@@ -64,13 +73,13 @@ _SEQUENTIAL_NATIVE = f"""
 # slots.
 _CONE_NATIVE = f"""
     bool is_slipping = mu == 0;
-    {C_REAL} p0 = o0 - (k[0]*s0 + k[n]*s1 + k[2*n]*s2);
-    {C_REAL} p1 = o1 - (k[3*n]*s0 + k[4*n]*s1 + k[5*n]*s2);
-    {C_REAL} p2 = o2 - (k[6*n]*s0 + k[7*n]*s1 + k[8*n]*s2);
-    const bool is_regular = k[0] > 0;
+    {C_REAL} p0 = o0 - ({_INVERSE[0][0]}*s0 + {_INVERSE[0][1]}*s1 + {_INVERSE[0][2]}*s2);
+    {C_REAL} p1 = o1 - ({_INVERSE[1][0]}*s0 + {_INVERSE[1][1]}*s1 + {_INVERSE[1][2]}*s2);
+    {C_REAL} p2 = o2 - ({_INVERSE[2][0]}*s0 + {_INVERSE[2][1]}*s1 + {_INVERSE[2][2]}*s2);
+    const bool is_regular = {_INVERSE[0][0]} > 0;
     bool done = is_regular && p0 >= 0 && p1*p1 + p2*p2 <= (mu*p0)*(mu*p0);
     if (is_regular && !done) {{
-        const {C_REAL} frictionless_normal = p0 + (k[11*n]*p1 + k[12*n]*p2)*k[9*n];  // of the normal without tangents
+        const {C_REAL} frictionless_normal = p0 + ({_K_NT1}*p1 + {_K_NT2}*p2)*{_NORMAL};  // normal without tangents
         if (frictionless_normal > 0 && mu > 0) {{
             {_SLIP_NATIVE}
         }} else {{
@@ -111,7 +120,7 @@ def solve_cone(K: array2, first: int, mu: real, old: vec3, s: vec3, w: int) -> v
 @wp.func_native(f"""
     const int n = 1;
     const {C_REAL}* k = pool.data + first;
-    const {C_REAL} o0 = old[0], o1 = old[1], o2 = old[2], s0 = s[0], s1 = s[1], s2 = s[2], mu = k[13];
+    const {C_REAL} o0 = old[0], o1 = old[1], o2 = old[2], s0 = s[0], s1 = s[1], s2 = s[2], mu = k[{SharedContact.MU}];
     {_CONE_NATIVE}
     return wp::vec_t<3,{C_REAL}>(p0, p1, p2);
 """)
@@ -124,9 +133,9 @@ def solve_cone_shared(pool: array2, first: int, old: vec3, s: vec3) -> vec3:
 @wp.func_native(f"""
     {_BLOCK_POINTER_NATIVE}
 #if defined(__CUDA_ARCH__)
-    const long long m = (long long)(3*c)*n + w;
+    const long long m = (long long)({BLOCK_ROWS}*c)*n + w;
 #else
-    const long long m = 3*c;
+    const long long m = {BLOCK_ROWS}*c;
 #endif
     {C_REAL}* p = row_p.data + m;
     {C_REAL}* s = row_s.data + m;
@@ -137,17 +146,18 @@ def solve_cone_shared(pool: array2, first: int, old: vec3, s: vec3) -> vec3:
     p[0] = p0; p[n] = p1; p[2*n] = p2;
     const {C_REAL} d0 = p0 - o0, d1 = p1 - o1, d2 = p2 - o2;
 #if defined(__CUDA_ARCH__)
-    const {C_REAL}* a = A.data + (long long)(3*c*rows)*n + w;
+    const {C_REAL}* a = A.data + (long long)({BLOCK_ROWS}*c*rows)*n + w;
     for (int j = 0; j < rows; ++j)
         row_s.data[j*n + w] += a[j*n]*d0 + a[(rows + j)*n]*d1 + a[(2*rows + j)*n]*d2;
 #else
     {SIMD4_NATIVE}
-    const {C_REAL}* a = A.data + 3*c*rows;
+    const {C_REAL}* a = A.data + {BLOCK_ROWS}*c*rows;
     for (int j = 0; j < rows; j += 4)
         *(four*)(row_s.data + j) +=
             *(const four*)(a + j)*d0 + *(const four*)(a + rows + j)*d1 + *(const four*)(a + 2*rows + j)*d2;
 #endif
-    const int mode = p0 > 0 && k[9*n] > 0 ? (is_slipping ? 2 : 1) : 0;
+    const int mode =
+        p0 > 0 && {_NORMAL} > 0 ? (is_slipping ? {ContactMode.SLIP} : {ContactMode.STICK}) : {ContactMode.OPEN};
 #if defined(__CUDA_ARCH__)
     contact_mode.data[c*n + w] = mode;
 #else
@@ -155,7 +165,7 @@ def solve_cone_shared(pool: array2, first: int, old: vec3, s: vec3) -> vec3:
 #endif
     const {C_REAL} x = d0 < 0 ? -d0 : d0, y = d1 < 0 ? -d1 : d1, z = d2 < 0 ? -d2 : d2;
     const {C_REAL} xy = x > y ? x : y, sum = x + y + z;
-    return sum - sum == 0 ? (xy > z ? xy : z) * k[15*n] : ({C_REAL})1e30;  // what is no number counts
+    return sum - sum == 0 ? (xy > z ? xy : z) * {_CHANGE_WEIGHT} : ({C_REAL})1e30;  // what is no number counts
 """)
 def solve_cone_dense(
     A: array2, rows: int, K: array2, first: int, mu: real, target: array2, c: int, row_s: array2, row_p: array2,

@@ -12,16 +12,16 @@ import warp as wp
 
 from sharnir.impulse.data import Context, Scratch, make_iterate
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, FURTHER_SCALAR_IMPULSES, SCALAR_IMPULSES
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_count, multiply_contact_rows
-from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, DelassusState, Half, Mu, Status
+from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_HALVES, SIDES, ContactMass, DelassusState, Half, Mu, Status
 from sharnir.impulse.solve.coulomb_cone import solve_cone_dense
 from sharnir.impulse.solve.islands.partition import MASS_RATIO
 from sharnir.impulse.solve.pgs_sweep import list_active_scalars, scalar_row_of, update_scalar
-from sharnir.kernels.columns import get, get3, get_int, put, put_int
-from sharnir.kernels.dense import add_column, dot_interleaved, put_contact_delassus, scatter_interleaved
-from sharnir.kernels.types import array2, real
-from sharnir.kernels.vector_ops import row_add, row_dot
+from sharnir.kernels.columns import get, get3, get_int, ints2, put, put_int
+from sharnir.kernels.dense import add_column, dot_interleaved, scatter_interleaved
+from sharnir.kernels.types import C_REAL, SIMD4_NATIVE, array2, real
+from sharnir.kernels.vector_ops import indices, row_add, row_dot, slot_native
 
 TOL_SELF_STRESS = wp.constant(real(1.0e-5))  # of Σ A_ii Δp_i² (M-83): a change of less energy is self-stress
 
@@ -35,7 +35,7 @@ def active_scalar_count(work: wp.ref[Scratch], w: int):
 @wp.func
 def row_count(work: wp.ref[Scratch], w: int):
     """Number of rows of the Delassus matrix: three per contact and one per active scalar row."""
-    return 3 * contact_count(work, w) + active_scalar_count(work, w)
+    return BLOCK_ROWS * contact_count(work, w) + active_scalar_count(work, w)
 
 
 @wp.func
@@ -46,7 +46,7 @@ def pad_to_four(rows: int):
 
 @wp.func
 def ensure_delassus(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
-    """Build the Delassus matrix if it is stale and fits, and return whether it is ready. It does not fit where there
+    """Build the Delassus matrix if it is stale and usable, and return whether it is ready. It is not usable where there
     are no contacts, more than MAX_DELASSUS_ROWS rows, or contacts with torsional or rolling friction (six rows)."""
     if get_int(work.status, Status.DELASSUS, w) == DelassusState.STALE:
         list_active_scalars(layout, work, 0, w)
@@ -54,12 +54,12 @@ def ensure_delassus(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
         rows = row_count(work, w)
         readiness = int(DelassusState.READY)
         if contacts == 0 or rows > MAX_DELASSUS_ROWS:
-            readiness = DelassusState.TOO_LARGE
+            readiness = DelassusState.UNUSABLE
         else:
             c = int(0)
             while c < contacts:
-                if get_int(work.contact_row_count, c, w) != 3:
-                    readiness = DelassusState.TOO_LARGE
+                if get_int(work.contact_row_count, c, w) != BLOCK_ROWS:
+                    readiness = DelassusState.UNUSABLE
                 c += 1
         if readiness == DelassusState.READY:
             build_delassus(layout, work, contacts, rows, w)
@@ -73,12 +73,12 @@ def scatter_contact_interleaved(layout: wp.ref[Layout], work: wp.ref[Scratch], c
     """Write the three rows of contact c, interleaved, into the dense scratch, times `sign`; sign 0 clears the
     entries."""
     side = int(0)
-    while side < 2:
-        at = 6 * c + 3 * side
+    while side < SIDES:
+        at = CONTACT_HALVES * c + Half.SIZE * side
         start = get_int(work.contact_halves, at, w)
         length = get_int(work.contact_halves, at + Half.LENGTH, w)
         first = get_int(work.contact_halves, at + Half.INDEX_START, w)
-        scatter_interleaved(work.W, start, length, 3, layout.index, first, sign, work.dense_row, w)
+        scatter_interleaved(work.W, start, length, BLOCK_ROWS, layout.index, first, sign, work.dense_row, w)
         side += 1
 
 
@@ -114,6 +114,54 @@ def dot_scalar_interleaved(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int
     )
 
 
+@wp.func_native(f"""
+#if defined(__CUDA_ARCH__)
+    const long long n = W.shape[1];
+    for (int b = 0; b <= c; ++b)
+        for (int i = 0; i < {BLOCK_ROWS}; ++i)
+            for (int j = 0; j < {BLOCK_ROWS}; ++j) {{
+                {C_REAL} sum = 0;
+                for (int side = 0; side < {SIDES}; ++side) {{
+                    const int* half = halves.data + (long long)({CONTACT_HALVES}*b + {Half.SIZE}*side)*n + w;
+                    const int length = {slot_native("half", Half.LENGTH)};
+                    for (int k = 0; k < length; ++k)
+                        sum += W.data[(long long)({slot_native("half", Half.W_START)} + i*length + k)*n + w]
+                             * D.data[(long long)(4*index.data[{slot_native("half", Half.INDEX_START)} + k] + j)*n + w];
+                }}
+                A.data[(long long)(({BLOCK_ROWS}*c + j)*stride + {BLOCK_ROWS}*b + i)*n + w] = sum;
+                A.data[(long long)(({BLOCK_ROWS}*b + i)*stride + {BLOCK_ROWS}*c + j)*n + w] = sum;
+            }}
+#else
+    {SIMD4_NATIVE}
+    for (int b = 0; b <= c; ++b) {{
+        four x = 0, y = 0, z = 0;
+        for (int side = 0; side < {SIDES}; ++side) {{
+            const int* half = halves.data + {CONTACT_HALVES}*b + {Half.SIZE}*side;
+            const int length = half[{Half.LENGTH}];
+            const {C_REAL}* row = W.data + half[{Half.W_START}];
+            const int* at = index.data + half[{Half.INDEX_START}];
+            for (int k = 0; k < length; ++k) {{
+                const four d = *(const four*)(D.data + 4*at[k]);
+                x += row[k] * d;
+                y += row[length + k] * d;
+                z += row[2*length + k] * d;
+            }}
+        }}
+        {C_REAL}* right = A.data + {BLOCK_ROWS}*c*stride + {BLOCK_ROWS}*b;
+        {C_REAL}* left = A.data + {BLOCK_ROWS}*b*stride + {BLOCK_ROWS}*c;
+        for (int j = 0; j < {BLOCK_ROWS}; ++j) {{
+            right[j*stride] = x[j]; right[j*stride + 1] = y[j]; right[j*stride + 2] = z[j];
+            left[j] = x[j]; left[stride + j] = y[j]; left[2*stride + j] = z[j];
+        }}
+    }}
+#endif
+""")
+def put_contact_delassus(W: array2, halves: ints2, index: indices, D: array2, c: int, A: array2, stride: int, w: int):
+    """Fill the 3 × 3 blocks of A = W Wᵀ between contact c and contacts 0 … c, on both sides of the diagonal. halves:
+    `Scratch.contact_halves`; D[4 k + j]: row j of contact c at coordinate k; stride: padded column length of A."""
+    ...
+
+
 @wp.func
 def build_delassus(layout: wp.ref[Layout], work: wp.ref[Scratch], contacts: int, rows: int, w: int):
     """Build A ← W Wᵀ by columns; contacts and rows: how many there are."""
@@ -125,10 +173,10 @@ def build_delassus(layout: wp.ref[Layout], work: wp.ref[Scratch], contacts: int,
         k = int(0)
         while k < active_scalar_count(work, w):
             l = get_int(work.active_scalars, 1 + k, w)
-            row = 3 * contacts + k
+            row = BLOCK_ROWS * contacts + k
             entries = dot_scalar_interleaved(layout, work, l, w)
             j = int(0)
-            while j < 3:
+            while j < BLOCK_ROWS:
                 put(work.delassus, (BLOCK_ROWS * c + j) * n + row, w, entries[j])
                 put(work.delassus, row * n + BLOCK_ROWS * c + j, w, entries[j])
                 j += 1
@@ -145,7 +193,7 @@ def build_scalar_delassus(layout: wp.ref[Layout], work: wp.ref[Scratch], contact
     while k < active_scalar_count(work, w):
         l = get_int(work.active_scalars, 1 + k, w)
         scatter_scalar_interleaved(layout, work, l, real(1.0), w)
-        row = 3 * contacts + k
+        row = BLOCK_ROWS * contacts + k
         i = int(0)
         while i <= k:
             entries = dot_scalar_interleaved(layout, work, get_int(work.active_scalars, 1 + i, w), w)
@@ -166,7 +214,7 @@ def gather_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
         s = multiply_contact_rows(ctx, c, 0, 0, z, w)
         at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
         k = int(0)
-        while k < 3:
+        while k < BLOCK_ROWS:
             put(ctx.work.row_velocity, BLOCK_ROWS * c + k, w, s[k])
             put(ctx.work.row_impulse, BLOCK_ROWS * c + k, w, get(p, at + k, w))
             put(ctx.work.row_impulse_initial, BLOCK_ROWS * c + k, w, get(p, at + k, w))
@@ -185,9 +233,9 @@ def gather_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
             w,
         )
         put(ctx.work.row_velocity, BLOCK_ROWS * contacts + k, w, velocity)
-        at = 3 * contacts + 4 * k
+        at = BLOCK_ROWS * contacts + SCALAR_IMPULSES * k
         j = int(0)
-        while j < 4:
+        while j < SCALAR_IMPULSES:
             put(ctx.work.row_impulse, at + j, w, get(p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + j, w))
             put(ctx.work.row_impulse_initial, at + j, w, get(p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + j, w))
             j += 1
@@ -196,7 +244,7 @@ def gather_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
     while k < pad_to_four(row_count(ctx.work, w)):
         put(ctx.work.row_velocity, k, w, real(0.0))
         k += 1
-    return 3 * contacts + 4 * active_scalar_count(ctx.work, w)
+    return BLOCK_ROWS * contacts + SCALAR_IMPULSES * active_scalar_count(ctx.work, w)
 
 
 @wp.func
@@ -217,10 +265,10 @@ def scatter_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
     k = int(0)
     while k < active_scalar_count(ctx.work, w):
         l = get_int(ctx.work.active_scalars, 1 + k, w)
-        at = 3 * contacts + 4 * k
+        at = BLOCK_ROWS * contacts + SCALAR_IMPULSES * k
         change = real(0.0)
         j = int(0)
-        while j < 4:
+        while j < SCALAR_IMPULSES:
             new = get(ctx.work.row_impulse, at + j, w)
             change = change + (new - get(ctx.work.row_impulse_initial, at + j, w))
             put(p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + j, w, new)
@@ -248,7 +296,7 @@ def sweep_delassus(ctx: Context, w: int):
     k = int(0)
     while k < active_scalar_count(ctx.work, w):
         l = get_int(ctx.work.active_scalars, 1 + k, w)
-        row = 3 * contacts + k
+        row = BLOCK_ROWS * contacts + k
         s = get(ctx.work.row_velocity, row, w)
         at = BLOCK_ROWS * contacts + SCALAR_IMPULSES * k
         total, change = update_scalar(ctx, scalar_row_of(ctx.layout, ctx.work, l, 0, w), s, ctx.work.row_impulse, at, w)
@@ -294,15 +342,15 @@ def change_is_self_stress(work: wp.ref[Scratch], w: int):
     row = int(0)
     while row < row_count(work, w):
         change = real(0.0)
-        if row < 3 * contacts:
+        if row < BLOCK_ROWS * contacts:
             mass_ratio = wp.max(
                 mass_ratio, get(work.contact_mass, ContactMass.SIZE * (row / BLOCK_ROWS) + ContactMass.LIGHTNESS, w)
             )
             change = get(work.row_impulse, row, w) - get(work.row_impulse_old, row, w)
         else:
-            at = row + 3 * (row - 3 * contacts)
+            at = row + FURTHER_SCALAR_IMPULSES * (row - BLOCK_ROWS * contacts)
             k = int(0)
-            while k < 4:
+            while k < SCALAR_IMPULSES:
                 change = change + get(work.row_impulse, at + k, w) - get(work.row_impulse_old, at + k, w)
                 k += 1
         coupled_energy = coupled_energy + change * (get(work.row_velocity, row, w) - get(work.row_velocity_old, row, w))

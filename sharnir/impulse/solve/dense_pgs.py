@@ -68,8 +68,8 @@ def _sweep(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
 @wp.func
 def _accept_or_undo_newton(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], w: int):
     """Test for self-stress (M-83); keep or undo Newton steps: if the change has not halved after
-    MAX_DENSE_NEWTON_TRIES of them they are undone, and the next waits for as many sweeps as there were, at least
-    DENSE_NEWTON_BACK_OFF. Hand over to islands where light contacts hold up heavy ones."""
+    MAX_DENSE_NEWTON_TRIES of them, the next waits for as many sweeps as there were, at least DENSE_NEWTON_BACK_OFF, and
+    they are undone if it has grown. Hand over to islands where light contacts hold up heavy ones."""
     if loop.status == SweepStatus.CONTINUE and loop.accelerate == 1 and loop.n >= loop.first + SELF_STRESS_AFTER:
         if loop.worst <= ctx.state.settings[Setting.TOL_LOOSE, 0]:
             if change_is_self_stress(ctx.work, w):

@@ -37,7 +37,8 @@ class SweepLoop:
     accelerate: int  # 1: extrapolate between sweeps
     check: int  # 1: this sweep went over all rows, so that it may end the loop
     epsilon: real  # N s
-    worst: real  # N s, largest change of an impulse in the last sweep
+    # N s, largest change of an impulse in the last sweep, of contacts times ContactMass.CHANGE_WEIGHT
+    worst: real
     change_at_check: real  # N s, that of the last check of progress
     change2: real  # N² s², sum of squared changes of the last sweep
     last_change2: real  # that of the sweep before
@@ -141,8 +142,8 @@ def acceleration_factor(last_change2: real, change2: real):
 def make_pgs_loop(name: str, unknowns: Any, sweep: Any, between: Any, extrapolate: Any) -> Any:
     """The loop over unknowns x of a type (a struct) by three functions (ctx, x, loop, w), which change both:
 
-    sweep: one sweep, which sets `worst`; between: what follows a sweep that was checked, and may change `status`;
-    extrapolate: moves the unknowns ahead where the loop goes on.
+    sweep: one sweep, which sets `worst`; between: what follows the check of every sweep, also of the last: it must test
+    `status`, and may change it; extrapolate: moves the unknowns ahead where the loop goes on.
     """
 
     def run(ctx: Context, x: Any, loop: wp.ref[SweepLoop], end: wp.float64, w: int):

@@ -11,19 +11,7 @@ import warp as wp
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.impulse.data import Context, Iterate, Scratch
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import (
-    BOUND,
-    BOUND_ROW,
-    COMPLIANT,
-    COMPLIANT_ROW,
-    FRICTION,
-    FRICTION_ROW,
-    MOTOR,
-    MOTOR_ROW,
-    SATURATED,
-    SATURATION_EXCESS,
-    SCALAR_IMPULSES,
-)
+from sharnir.impulse.row_kinds import SCALAR_IMPULSES, RowKind, ScalarImpulse
 from sharnir.impulse.rows.actuators import saturation_excess_impulse
 from sharnir.impulse.slots import JOINT_BLOCK, JOINT_ROWS
 from sharnir.impulse.solve.contact_block import apply_contact_impulses, sweep_contacts
@@ -131,7 +119,7 @@ def update_scalar(ctx: Context, row: ScalarRow, s: real, p: array2, at: int, w: 
     total = real(0.0)
     worst = real(0.0)
     kinds = row.kinds
-    if kinds == BOUND:
+    if kinds == RowKind.BOUND:
         before = get(p, at, w)
         after = solve_bound(ctx.work, row.l, s - row.K * before, row.K, w)
         total = after - before
@@ -139,27 +127,27 @@ def update_scalar(ctx: Context, row: ScalarRow, s: real, p: array2, at: int, w: 
         put(p, at, w, after)
     else:
         old = vec4()
-        if (kinds & (BOUND | SATURATION_EXCESS)) != 0:
-            old[0] = get(p, at + BOUND_ROW, w)
-        if (kinds & FRICTION) != 0:
-            old[1] = get(p, at + FRICTION_ROW, w)
-        if (kinds & MOTOR) != 0:
-            old[2] = get(p, at + MOTOR_ROW, w)
-        if (kinds & COMPLIANT) != 0:
-            old[COMPLIANT_ROW] = get(p, at + COMPLIANT_ROW, w)
-        before = old[0] + old[1] + old[2] + old[COMPLIANT_ROW]
+        if (kinds & (RowKind.BOUND | RowKind.SATURATION_EXCESS)) != 0:
+            old[ScalarImpulse.BOUND] = get(p, at + ScalarImpulse.BOUND, w)
+        if (kinds & RowKind.FRICTION) != 0:
+            old[ScalarImpulse.FRICTION] = get(p, at + ScalarImpulse.FRICTION, w)
+        if (kinds & RowKind.MOTOR) != 0:
+            old[ScalarImpulse.MOTOR] = get(p, at + ScalarImpulse.MOTOR, w)
+        if (kinds & RowKind.COMPLIANT) != 0:
+            old[ScalarImpulse.COMPLIANT] = get(p, at + ScalarImpulse.COMPLIANT, w)
+        before = old[0] + old[1] + old[2] + old[ScalarImpulse.COMPLIANT]
         new = solve_scalar(ctx, row.l, kinds, s - row.K * before, row.K, w)
         d = new - old
-        worst = wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.max(wp.abs(d[2]), wp.abs(d[COMPLIANT_ROW])))
-        total = new[0] + new[1] + new[2] + new[COMPLIANT_ROW] - before
-        if (kinds & (BOUND | SATURATION_EXCESS)) != 0:
-            put(p, at + BOUND_ROW, w, new[0])
-        if (kinds & FRICTION) != 0:
-            put(p, at + FRICTION_ROW, w, new[1])
-        if (kinds & MOTOR) != 0:
-            put(p, at + MOTOR_ROW, w, new[2])
-        if (kinds & COMPLIANT) != 0:
-            put(p, at + COMPLIANT_ROW, w, new[COMPLIANT_ROW])
+        worst = wp.max(wp.max(wp.abs(d[0]), wp.abs(d[1])), wp.max(wp.abs(d[2]), wp.abs(d[ScalarImpulse.COMPLIANT])))
+        total = new[0] + new[1] + new[2] + new[ScalarImpulse.COMPLIANT] - before
+        if (kinds & (RowKind.BOUND | RowKind.SATURATION_EXCESS)) != 0:
+            put(p, at + ScalarImpulse.BOUND, w, new[ScalarImpulse.BOUND])
+        if (kinds & RowKind.FRICTION) != 0:
+            put(p, at + ScalarImpulse.FRICTION, w, new[ScalarImpulse.FRICTION])
+        if (kinds & RowKind.MOTOR) != 0:
+            put(p, at + ScalarImpulse.MOTOR, w, new[ScalarImpulse.MOTOR])
+        if (kinds & RowKind.COMPLIANT) != 0:
+            put(p, at + ScalarImpulse.COMPLIANT, w, new[ScalarImpulse.COMPLIANT])
     return total, worst
 
 
@@ -193,11 +181,13 @@ def solve_scalar(ctx: Context, l: int, kinds: int, free_velocity: real, K: real,
     """Impulses (bound, friction, motor, compliant) of scalar row l (M-40). free_velocity: its velocity without its own
     impulses, m/s or rad/s; K: W·W, 1/kg."""
     out = vec4()
-    if (kinds & SATURATION_EXCESS) != 0:
-        out[0] = saturation_excess_impulse(ctx.work, l, free_velocity, K, w)
-    elif (kinds & SATURATED) != 0:
+    if (kinds & RowKind.SATURATION_EXCESS) != 0:
+        out[ScalarImpulse.BOUND] = saturation_excess_impulse(ctx.work, l, free_velocity, K, w)
+    elif (kinds & RowKind.SATURATED) != 0:
         compliant = (get(ctx.work.compliant_velocity, l, w) - free_velocity) / (get(ctx.work.compliant_gamma, l, w) + K)
-        out[COMPLIANT_ROW] = wp.clamp(compliant, get(ctx.work.impulse_lower, l, w), get(ctx.work.impulse_upper, l, w))
+        out[ScalarImpulse.COMPLIANT] = wp.clamp(
+            compliant, get(ctx.work.impulse_lower, l, w), get(ctx.work.impulse_upper, l, w)
+        )
     else:
         out = solve_scalar_combined(ctx, l, kinds, free_velocity, K, w)
     return out
@@ -216,12 +206,12 @@ def solve_scalar_combined(ctx: Context, l: int, kinds: int, free_velocity: real,
     target = real(0.0)
     E = real(0.0)
     rest_velocity = real(0.0)
-    if (kinds & FRICTION) != 0:
+    if (kinds & RowKind.FRICTION) != 0:
         friction_bound = get(ctx.work.friction_bound, l, w)
-    if (kinds & MOTOR) != 0:
+    if (kinds & RowKind.MOTOR) != 0:
         motor_bound = get(ctx.work.motor_bound, l, w)
         target = get(ctx.work.motor_velocity, l, w)
-    if (kinds & COMPLIANT) != 0:
+    if (kinds & RowKind.COMPLIANT) != 0:
         E = real(1.0) / get(ctx.work.compliant_gamma, l, w)
         rest_velocity = get(ctx.work.compliant_velocity, l, w)
     a = real(1.0) + K * E
@@ -242,7 +232,7 @@ def solve_scalar_combined(ctx: Context, l: int, kinds: int, free_velocity: real,
             x = wp.max((c - K * (motor_bound + friction_bound)) / a, high)
     bound = real(0.0)
     end = x
-    if (kinds & BOUND) != 0:
+    if (kinds & RowKind.BOUND) != 0:
         end = wp.clamp(x, get(ctx.work.velocity_lower, l, w), get(ctx.work.velocity_upper, l, w))
     compliant = E * (rest_velocity - end)
     required = (end - free_velocity) / K - compliant
@@ -340,7 +330,12 @@ def apply_model_impulses(
     l = int(0)
     while l < layout.scalars:
         at = layout.scalar_p_start + SCALAR_IMPULSES * l
-        total = get(p, at, w) + get(p, at + FRICTION_ROW, w) + get(p, at + MOTOR_ROW, w) + get(p, at + COMPLIANT_ROW, w)
+        total = (
+            get(p, at, w)
+            + get(p, at + ScalarImpulse.FRICTION, w)
+            + get(p, at + ScalarImpulse.MOTOR, w)
+            + get(p, at + ScalarImpulse.COMPLIANT, w)
+        )
         if total != real(0.0):
             row_add(
                 work.W,

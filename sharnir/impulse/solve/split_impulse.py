@@ -9,7 +9,7 @@ import warp as wp
 from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.impulse.data import Context, Iterate, Scratch, State
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import BOUND, SCALAR_IMPULSES
+from sharnir.impulse.row_kinds import SCALAR_IMPULSES, RowKind
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import JOINT_ROWS, ReportItem, Setting
 from sharnir.impulse.solve.active_contacts import activate_scalar_trees, activate_trees, has_active_tree
@@ -55,7 +55,7 @@ def set_position_targets(
         k += 1
     l = int(0)
     while l < layout.scalars:
-        if (layout.scalar_row_kinds[l] & BOUND) != 0:
+        if (layout.scalar_row_kinds[l] & RowKind.BOUND) != 0:
             position = get(work.scalar_position_next, l, w)
             start_position = get(work.scalar_position, l, w)
             lower = layout.scalar_lower[l]
@@ -78,7 +78,7 @@ def sweep_scalar_bound(ctx: Context, l: int, x: wp.ref[Iterate], w: int):
     """Gauss–Seidel update of the limit or equality of scalar row l alone, pseudo-impulse; returns its change."""
     change = real(0.0)
     row = scalar_row_of(ctx.layout, ctx.work, l, x.direct, w)
-    if row.K > real(0.0) and (row.kinds & BOUND) != 0:
+    if row.K > real(0.0) and (row.kinds & RowKind.BOUND) != 0:
         at = ctx.layout.scalar_p_start + SCALAR_IMPULSES * l
         before = get(x.p, at, w)
         s = scalar_velocity_of(ctx.layout, ctx.work, row, x.z, w) - row.K * before

@@ -65,8 +65,9 @@ def solve_rows(ctx: Context, end: wp.float64, w: int):
 
 @wp.func
 def sweep_rows(ctx: Context, x: wp.ref[Iterate], end: wp.float64, w: int):
-    """Choose among the ways to sweep: GPU lanes, active contacts, a few sweeps through z where so many were enough in
-    the last step, the dense Delassus matrix, sweeps through z with islands solved at once."""
+    """Choose among the ways to sweep: GPU lanes; active contacts; else sweeps through z until they converge or, where
+    the dense Delassus matrix may be used, a few of them if so many were enough in the last step, and then the matrix.
+    What is left unfinished is swept through z with islands solved at once."""
     dense = (
         ctx.layout.dense_delassus == 1
         and BLOCK_ROWS * contact_count(ctx.work, w) <= MAX_DELASSUS_ROWS
@@ -78,7 +79,7 @@ def sweep_rows(ctx: Context, x: wp.ref[Iterate], end: wp.float64, w: int):
     reason = int(StopReason.UNFINISHED)
     if uses_lanes() == 1 and x.direct == 0:
         n, worst, reason = run_pgs_gpu(ctx, x.z, end, w)
-    stage = int(SolveStage.FEW_SWEEPS)
+    stage = int(SolveStage.THROUGH_Z)
     if dense and int(item(ctx.state.prev_step, PrevStep.SWEEPS, w)) > QUIET_SWEEPS:
         stage = int(SolveStage.DENSE)
     if active_sweep_applies(ctx.layout, ctx.state, ctx.work, x.direct, dense, w):
@@ -91,7 +92,7 @@ def sweep_rows(ctx: Context, x: wp.ref[Iterate], end: wp.float64, w: int):
             n, worst, reason = run_pgs_dense(ctx, x, n, end, w)
         else:
             max_sweeps = int(ctx.state.settings[Setting.MAX_SWEEPS, 0])
-            if dense and stage == SolveStage.FEW_SWEEPS:
+            if dense and stage == SolveStage.THROUGH_Z:
                 max_sweeps = wp.min(max_sweeps, int(QUIET_SWEEPS))
             loop = begin_pgs(ctx, x.direct, n, max_sweeps, w)
             loop.islands_first = wp.where(stage == SolveStage.ISLANDS_FIRST, 1, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.collision.buffers import ContactCount
 from sharnir.impulse.data import Context, LimitRule, RowOptions, Scratch, State, make_row_options
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.assembly import assemble_scalars, factor_joints, whiten_joints
@@ -58,7 +59,7 @@ def assemble_model_rows(ctx: Context, options: RowOptions, w: int):
 
 @wp.func
 def assemble_contact_rows(ctx: Context, c: int, match_cursor: int, options: RowOptions, w: int):
-    """Assemble contact c; match_cursor, and returned: see `match_contact`. The chord velocity of the previous step is
+    """Assemble contact c; match_cursor, and returned: see `match_contact`. The chord term of the previous step is
     extrapolated in a predictive step only."""
     chord_scale = real(0.0)
     if options.limit_rule == LimitRule.PREDICTED:
@@ -114,7 +115,7 @@ def use_direct(layout: wp.ref[Layout], state: wp.ref[State], w: int):
     if layout.bilaterals > 0 and state.settings[Setting.BILATERAL_DIRECT, 0] > real(0.0):
         direct = 1
         if layout.max_contacts > 0:
-            if item_int(state.contacts.count, 0, w) > layout.max_projected_contacts:
+            if item_int(state.contacts.count, ContactCount.STORED, w) > layout.max_projected_contacts:
                 direct = 0
     return direct
 

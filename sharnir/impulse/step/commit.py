@@ -7,7 +7,7 @@ from enum import IntEnum
 import warp as wp
 
 from sharnir.impulse.data import Context
-from sharnir.impulse.row_kinds import BOUND, COMPLIANT
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.rows.actuators import store_actuator_rates, store_actuators
 from sharnir.impulse.rows.assembly import measure_loop_coordinates
 from sharnir.impulse.rows.contact_frame import contact_count
@@ -38,7 +38,8 @@ def commit_velocities(ctx: Context, h: real, dt: real, scalar_velocity: int, w: 
     l = int(0)
     while l < ctx.layout.scalars:
         measured = (
-            ctx.layout.scalar_has_position[l] == 1 and (ctx.layout.scalar_row_kinds[l] & (BOUND | COMPLIANT)) != 0
+            ctx.layout.scalar_has_position[l] == 1
+            and (ctx.layout.scalar_row_kinds[l] & (RowKind.BOUND | RowKind.COMPLIANT)) != 0
         )
         if scalar_velocity == ScalarVelocity.CHORD and measured:
             set_item(
@@ -101,7 +102,7 @@ def commit_positions(ctx: Context, positions_moved: int, w: int):
     measure_loop_coordinates(ctx.tree, ctx.here, ctx.loops, ctx.state.loop_q, ctx.state.loop_q, w)
     l = int(0)
     while l < ctx.layout.scalars:
-        if (ctx.layout.scalar_row_kinds[l] & BOUND) != 0:
+        if (ctx.layout.scalar_row_kinds[l] & RowKind.BOUND) != 0:
             g = measure_scalar(ctx, ctx.here, l, ctx.state.q, ctx.state.loop_q, w)
             past = wp.max(g - ctx.layout.scalar_upper[l], ctx.layout.scalar_lower[l] - g)
             worst = max(worst, past)

@@ -136,7 +136,7 @@ def evaluate_motion_unless_end(ctx: Context, deadline: wp.float64, w: int):
 
 @wp.func
 def update_one_contact_chord(ctx: Context, c: int, w: int):
-    """Update the chord velocity of contact c while iterating."""
+    """Update the chord term of contact c while iterating."""
     if get_int(ctx.work.status, Status.PHASE, w) == Phase.ITERATE:
         update_contact_chord(ctx, c, ctx.here.z, ctx.state.settings[Setting.DT, 0], w)
 

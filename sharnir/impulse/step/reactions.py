@@ -15,7 +15,7 @@ from sharnir.dynamics.tree import Workspace
 from sharnir.enums import ScalarSource
 from sharnir.impulse.data import Context, Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import COMPLIANT_ROW, FRICTION_ROW, MOTOR_ROW, SCALAR_IMPULSES
+from sharnir.impulse.row_kinds import SCALAR_IMPULSES, ScalarImpulse
 from sharnir.impulse.rows.belts import find_belt_motion
 from sharnir.impulse.rows.contact_frame import contact_count, contact_impulse_of
 from sharnir.impulse.rows.contact_rows import find_contacts
@@ -43,9 +43,9 @@ def scalar_impulse_of(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, w: 
     at = layout.scalar_p_start + SCALAR_IMPULSES * l
     return (
         get(work.p, at, w)
-        + get(work.p, at + FRICTION_ROW, w)
-        + get(work.p, at + MOTOR_ROW, w)
-        + get(work.p, at + COMPLIANT_ROW, w)
+        + get(work.p, at + ScalarImpulse.FRICTION, w)
+        + get(work.p, at + ScalarImpulse.MOTOR, w)
+        + get(work.p, at + ScalarImpulse.COMPLIANT, w)
     )
 
 
@@ -163,7 +163,7 @@ def subtract_contact_impulses(ctx: Context, w: int):
             belt = find_belt_motion(ctx.here, ctx.layout, shape, normal * -sign, w)
             torque = n * sign
             if belt.sprocket >= 0:
-                belt_torque = belt.axis * (sign * wp.dot(f, belt.way))
+                belt_torque = belt.axis * (sign * wp.dot(f, belt.travel))
                 torque = torque - belt_torque
                 subtract_impulse(ctx.here, belt.sprocket, vec3(), vec3(), belt_torque, w)
             subtract_impulse(ctx.here, link, x - pivot_of(ctx.tree, ctx.here, link, w), f * sign, torque, w)

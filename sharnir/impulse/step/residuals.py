@@ -11,7 +11,7 @@ from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import chord_momenta, whitened_momentum
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import BOUND, COMPLIANT, SCALAR_IMPULSES
+from sharnir.impulse.row_kinds import SCALAR_IMPULSES, RowKind
 from sharnir.impulse.rows.assembly import (
     gap_correction_speed,
     measure_joint_gaps,
@@ -40,7 +40,7 @@ def evaluate_end_pose(ctx: Context, with_gaps: int, dt: real, w: int):
         measure_loop_coordinates(ctx.tree, ctx.there, ctx.loops, ctx.state.loop_q, ctx.state.loop_q_next, w)
     l = int(0)
     while l < ctx.layout.scalars:
-        if (ctx.layout.scalar_row_kinds[l] & (BOUND | COMPLIANT)) != 0:
+        if (ctx.layout.scalar_row_kinds[l] & (RowKind.BOUND | RowKind.COMPLIANT)) != 0:
             put(
                 ctx.work.scalar_position_next,
                 l,
@@ -116,7 +116,7 @@ def set_scalar_targets(ctx: Context, z: array2, dt: real, w: int):
     row says."""
     l = int(0)
     while l < ctx.layout.scalars:
-        kinds = ctx.layout.scalar_row_kinds[l] & (BOUND | COMPLIANT)
+        kinds = ctx.layout.scalar_row_kinds[l] & (RowKind.BOUND | RowKind.COMPLIANT)
         if kinds != 0 and ctx.layout.scalar_has_position[l] == 1 and get(ctx.work.scalar_K, l, w) > real(0.0):
             g = get(ctx.work.scalar_position, l, w)
             position_next = get(ctx.work.scalar_position_next, l, w)
@@ -129,9 +129,9 @@ def set_scalar_targets(ctx: Context, z: array2, dt: real, w: int):
                 z,
                 w,
             )
-            if (kinds & BOUND) != 0:
+            if (kinds & RowKind.BOUND) != 0:
                 set_velocity_bounds(ctx, l, s, position_next, dt, w)
-            if (kinds & COMPLIANT) != 0:
+            if (kinds & RowKind.COMPLIANT) != 0:
                 put(
                     ctx.work.compliant_velocity,
                     l,
@@ -176,13 +176,13 @@ def measure_scalar_errors(layout: wp.ref[Layout], work: wp.ref[Scratch], z: arra
     l = int(0)
     while l < layout.scalars:
         K = get(work.scalar_K, l, w)
-        kinds = layout.scalar_row_kinds[l] & (BOUND | COMPLIANT)
+        kinds = layout.scalar_row_kinds[l] & (RowKind.BOUND | RowKind.COMPLIANT)
         if kinds != 0 and layout.scalar_has_position[l] == 1 and K > real(0.0):
             g = get(work.scalar_position, l, w)
             position_next = get(work.scalar_position_next, l, w)
             error = real(0.0)
             mass = real(1.0) / K
-            if (kinds & BOUND) != 0:
+            if (kinds & RowKind.BOUND) != 0:
                 p = get(work.p, layout.scalar_p_start + SCALAR_IMPULSES * l, w)
                 low = wp.min(layout.scalar_lower[l], g)
                 high = wp.max(layout.scalar_upper[l], g)
@@ -196,7 +196,7 @@ def measure_scalar_errors(layout: wp.ref[Layout], work: wp.ref[Scratch], z: arra
                     error = position_next - high
                 elif error < real(0.0):
                     error = real(0.0)
-            if (kinds & COMPLIANT) != 0:
+            if (kinds & RowKind.COMPLIANT) != 0:
                 s = row_dot(
                     work.W,
                     layout.scalar_W_start[l],

@@ -14,7 +14,7 @@ from sharnir.dynamics.aba import outward
 from sharnir.dynamics.momenta import add_tangent_momenta, tangent_momenta
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import BOUND
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.rows.assembly import activate_late_scalars, set_velocity_bounds
 from sharnir.impulse.rows.contact_chord import update_contact_chord
 from sharnir.impulse.rows.contact_frame import contact_count
@@ -347,6 +347,6 @@ def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
         r += 1
     l = int(0)
     while l < ctx.layout.scalars:
-        if (ctx.layout.scalar_row_kinds[l] & BOUND) != 0:
+        if (ctx.layout.scalar_row_kinds[l] & RowKind.BOUND) != 0:
             set_velocity_bounds(ctx, l, real(0.0), get(ctx.work.scalar_position, l, w), dt, w)
         l += 1

@@ -10,7 +10,7 @@ import numpy as np
 from mcap.writer import Writer
 
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.slots import ContactKey, PrevContact, PrevStep, ReportItem
+from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey, PrevContact, PrevStep, ReportItem
 from sharnir.recording import channels
 from sharnir.recording.channels import Event, Snapshot, State, Step
 from sharnir.recording.events import Watch
@@ -150,7 +150,7 @@ class Messages:
         if count == 0:
             return np.zeros(0, np.int32), np.zeros(0)
         duration = float(self._layout.array(data, "prev_step")[PrevStep.FORCE_TIME]) or 1.0
-        codes = arrays["prev_contact_keys"][ContactKey.PAIR :: ContactKey.SIZE]
+        codes = arrays["prev_contact_keys"][ContactKey.PAIR :: CONTACT_KEY_SIZE]
         pairs = np.stack(np.divmod(codes, shapes), axis=1)
         geometry = arrays["prev_contact_geometry"].reshape(count, PrevContact.SIZE)[:, : PrevContact.CHORD]
         wrench = arrays["prev_contact_impulse"].reshape(count, CONTACT_IMPULSES) / duration

@@ -13,7 +13,7 @@ import numpy as np
 
 import sharnir
 from sharnir.enums import LimitKind
-from sharnir.impulse.row_kinds import BOUND_ROW, SCALAR_IMPULSES
+from sharnir.impulse.row_kinds import SCALAR_IMPULSES, ScalarImpulse
 from sharnir.model.model import Model
 from sharnir.precision import get_precision
 from sharnir.recording.header import FORMAT
@@ -98,7 +98,9 @@ def limits_of(sim: Simulation) -> list[tuple[str, int]]:
     for name in inner.joint_names:
         joint = sim.joint(name)
         for c in range(joint._coordinates.start, joint._coordinates.stop):
-            scalar = joint._scalar_row(c, BOUND_ROW) if inner.limit_angles[c] != LimitKind.NONE else None
+            scalar = joint._scalar_row(c, ScalarImpulse.BOUND) if inner.limit_angles[c] != LimitKind.NONE else None
             if scalar is not None:
-                out.append((names[c], sim.impulses.layout.scalar_p_start + SCALAR_IMPULSES * scalar + BOUND_ROW))
+                out.append(
+                    (names[c], sim.impulses.layout.scalar_p_start + SCALAR_IMPULSES * scalar + ScalarImpulse.BOUND)
+                )
     return out

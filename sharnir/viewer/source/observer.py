@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES, MOTOR_ROW, SCALAR_IMPULSES
-from sharnir.impulse.slots import ContactKey, PrevContact, PrevStep
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, ScalarImpulse
+from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey, PrevContact, PrevStep
 from sharnir.simulation.simulation import Simulation
 from sharnir.viewer.channel import Sizes
 from sharnir.viewer.readouts import Readouts
@@ -33,7 +33,7 @@ class Observer:
         self._velocities = c
         self._positions = inner.coordinate_positions[c]
         scalars = [impulses.scalars.scalar_of_coordinate.get(int(c)) for c in inner.motor_coordinate]
-        motor = impulses.layout.scalar_p_start + MOTOR_ROW
+        motor = impulses.layout.scalar_p_start + ScalarImpulse.MOTOR
         self._motor_rows = np.array([-1 if l is None else motor + SCALAR_IMPULSES * l for l in scalars], dtype=int)
 
     def sizes(self) -> Sizes:
@@ -91,7 +91,7 @@ class Observer:
         count = min(int(keys[ContactKey.COUNT]), room) if room and acted > 0 else 0
         frame["contacts"] = count
         if count:
-            pair = keys[ContactKey.PAIR :: ContactKey.SIZE][:count]
+            pair = keys[ContactKey.PAIR :: CONTACT_KEY_SIZE][:count]
             frame["pair"][:count, 0], frame["pair"][:count, 1] = np.divmod(pair, shapes)
             geometry = self._first(state.prev_contact_geometry).reshape(-1, PrevContact.SIZE)[:count]
             frame["point"][:count] = geometry[:, PrevContact.POINT : PrevContact.NORMAL]

@@ -16,7 +16,7 @@ import sharnir.impulse
 from sharnir.enums import JointType
 from sharnir.impulse.allocate import ALIASES, STATE_ALIASES
 from sharnir.impulse.data import STATE_SAVED, Scratch, State
-from sharnir.impulse.row_kinds import BOUND
+from sharnir.impulse.row_kinds import RowKind
 
 STRUCTS = {"work": Scratch, "state": State}  # by the name of the field of the context
 ALIASES_OF = {"work": ALIASES, "state": STATE_ALIASES}
@@ -29,7 +29,7 @@ each_part = pytest.mark.parametrize("part", STRUCTS)
 def context():
     """Scratch and state with room for contacts, loop joints, scalar rows, islands and the Delassus matrix."""
     rng = np.random.default_rng(0)
-    return Rows(rng, joints=[((0, 1), JointType.REVOLUTE)], contacts=[(0, 1), (2, WORLD)], scalars=[((1,), BOUND)]).ctx
+    return Rows(rng, joints=[((0, 1), JointType.REVOLUTE)], contacts=[(0, 1), (2, WORLD)], scalars=[((1,), RowKind.BOUND)]).ctx
 
 
 @pytest.mark.parametrize(

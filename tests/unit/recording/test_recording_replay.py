@@ -12,11 +12,11 @@ from recorded import drive, driven, lively_scene, rewritten
 import sharnir as sh
 from sharnir import scenes
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.slots import ContactKey, PrevChord, PrevContact, PrevStep
+from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey, PrevChord, PrevContact, PrevStep
 
 # arrays of contacts: how many numbers there are before and for each
 CONTACT_ARRAYS = {
-    "prev_contact_keys": (1, ContactKey.SIZE),
+    "prev_contact_keys": (1, CONTACT_KEY_SIZE),
     "prev_contact_impulse": (0, CONTACT_IMPULSES),
     "prev_contact_geometry": (0, PrevContact.SIZE),
     "prev_contact_chord": (0, PrevChord.SIZE),

@@ -9,7 +9,7 @@ from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.rows.whitened_rows import RowBlock, make_row_block
-from sharnir.impulse.slots import SIDES, Half
+from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_HALVES, SIDES, Half
 from sharnir.kernels.columns import LANES, get, get_int
 from sharnir.kernels.lanes import (
     MAX_LANE_ROWS,
@@ -94,7 +94,7 @@ def assign_lane_rows(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
         if c < lane_rows.contacts:
             lane_rows.contact_row_count = get_int(work.contact_row_count, c, w)
             k = int(0)
-            while k < 6:
+            while k < CONTACT_HALVES:
                 lane_rows.contact_halves[k] = get_int(work.contact_halves, SIDES * Half.SIZE * c + k, w)
                 k += 1
         lane_rows.impulse_at = vec2i(-1, -1)
@@ -109,8 +109,8 @@ def assign_lane_rows(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
                 j = lane_index() + k * LANES - lane_rows.rows
                 if j >= 0 and j < width:
                     lane_rows.impulse_at[k] = layout.contact_p_start + CONTACT_IMPULSES * c + j
-                    if j < 3:
-                        lane_rows.target_at[k] = 3 * c + j
+                    if j < BLOCK_ROWS:
+                        lane_rows.target_at[k] = BLOCK_ROWS * c + j
                 k += 1
             lane_rows.rows += width
             c += 1
@@ -135,7 +135,7 @@ def scatter_dense_rows(ctx: Context, lane_rows: LaneRows, w: int):
     c = int(0)
     while c < lane_rows.contacts:
         side = int(0)
-        while side < 2:
+        while side < SIDES:
             start = read_lane_int(lane_rows.contact_halves[Half.SIZE * side], c)
             length = read_lane_int(lane_rows.contact_halves[Half.SIZE * side + Half.LENGTH], c)
             first = read_lane_int(lane_rows.contact_halves[Half.SIZE * side + Half.INDEX_START], c)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.impulse.data import Context
-from sharnir.impulse.row_kinds import BOUND
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.gpu.lane_rows import LaneIterate, dense_width
 from sharnir.impulse.solve.gpu.sweep import broadcast_row, replace_row
@@ -26,7 +26,7 @@ def sweep_split_impulses_registers(ctx: Context, x: wp.ref[LaneIterate], loop: w
     r = int(0)
     while r < x.rows.scalars:
         l = get_int(ctx.work.active_scalars, 1 + r, w)
-        if (ctx.layout.scalar_row_kinds[l] & BOUND) != 0:
+        if (ctx.layout.scalar_row_kinds[l] & RowKind.BOUND) != 0:
             K = get(ctx.work.scalar_K, l, w)
             before = read_lane(x.scalar[0], r)
             row = load_dense_row(ctx.work.gpu_dense_rows, wide, r, w)

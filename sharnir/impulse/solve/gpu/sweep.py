@@ -10,7 +10,7 @@ import warp as wp
 
 from sharnir.impulse.data import Context, Scratch
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import BOUND, COMPLIANT_ROW, CONTACT_IMPULSES, SATURATION_EXCESS, SCALAR_IMPULSES
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, RowKind, ScalarImpulse
 from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, Mu
 from sharnir.impulse.solve.contact_block import torsional_rolling_impulse
 from sharnir.impulse.solve.coulomb_cone import solve_cone_shared
@@ -23,14 +23,8 @@ from sharnir.impulse.solve.pgs_sweep import solve_scalar
 from sharnir.kernels.columns import LANES, get, get_int
 from sharnir.kernels.lanes import (
     MAX_LANE_ROWS,
-    SHARED_CHANGE_WEIGHT,
-    SHARED_CONTACT_SIZE,
-    SHARED_K,
-    SHARED_LOWER,
-    SHARED_MU,
-    SHARED_ONLY_BOUND,
-    SHARED_SCALAR_SIZE,
-    SHARED_UPPER,
+    SharedContact,
+    SharedScalar,
     dense_row3_add,
     dense_row3_dot,
     get_shared,
@@ -78,9 +72,9 @@ def replace_row3(x: vec2, r: int, three: vec3):
     high = low + LANES
     a = x[0]
     b = x[1]
-    if low >= 0 and low < 3:
+    if low >= 0 and low < BLOCK_ROWS:
         a = wp.where(low == 0, three[0], wp.where(low == 1, three[1], three[2]))
-    if high >= 0 and high < 3:
+    if high >= 0 and high < BLOCK_ROWS:
         b = wp.where(high == 0, three[0], wp.where(high == 1, three[1], three[2]))
     return vec2(a, b)
 
@@ -93,7 +87,7 @@ def load_row_impulses(layout: wp.ref[Layout], work: wp.ref[Scratch], lane_rows: 
         l = get_int(work.active_scalars, 1 + lane_index(), w)
         kinds = layout.scalar_row_kinds[l]
         for k in range(SCALAR_IMPULSES):
-            if (kinds & (SATURATION_EXCESS | (1 << k))) != 0:
+            if (kinds & (RowKind.SATURATION_EXCESS | (1 << k))) != 0:
                 scalar_impulses[k] = get(p, layout.scalar_p_start + SCALAR_IMPULSES * l + k, w)
     contact_impulses = vec2()
     if lane_rows.impulse_at[0] >= 0:
@@ -110,7 +104,7 @@ def store_row_impulses(ctx: Context, x: wp.ref[LaneIterate], p: array2, w: int):
         l = get_int(ctx.work.active_scalars, 1 + lane_index(), w)
         kinds = ctx.layout.scalar_row_kinds[l]
         for k in range(SCALAR_IMPULSES):
-            if (kinds & (SATURATION_EXCESS | (1 << k))) != 0:
+            if (kinds & (RowKind.SATURATION_EXCESS | (1 << k))) != 0:
                 put_unsynced(p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + k, w, x.scalar[k])
     if x.rows.impulse_at[0] >= 0:
         put_unsynced(p, x.rows.impulse_at[0], w, x.p[0])
@@ -148,21 +142,25 @@ def fill_shared_memory(layout: wp.ref[Layout], work: wp.ref[Scratch], lane_rows:
     bounds and whether nothing but a bound acts, of scalar rows."""
     c = lane_index()
     if c < lane_rows.contacts:
-        at = SHARED_CONTACT_SIZE * c
+        at = SharedContact.SIZE * c
         k = int(0)
-        while k < ContactMass.SPIN:
+        while k < SharedContact.MU:
             put_shared(shared, at + k, get(work.contact_mass, ContactMass.SIZE * c + k, w))
             k += 1
-        put_shared(shared, at + SHARED_MU, get(work.contact_mu, Mu.SIZE * c, w))
+        put_shared(shared, at + SharedContact.MU, get(work.contact_mu, Mu.SIZE * c, w))
         weight = get(work.contact_mass, ContactMass.SIZE * c + ContactMass.CHANGE_WEIGHT, w)
-        put_shared(shared, at + SHARED_CHANGE_WEIGHT, weight)
+        put_shared(shared, at + SharedContact.CHANGE_WEIGHT, weight)
     if lane_index() < lane_rows.scalars:
         l = get_int(work.active_scalars, 1 + lane_index(), w)
-        at = SHARED_CONTACT_SIZE * LANES + SHARED_SCALAR_SIZE * lane_index()
-        put_shared(shared, at + SHARED_K, get(work.scalar_K, l, w))
-        put_shared(shared, at + SHARED_LOWER, get(work.velocity_lower, l, w))
-        put_shared(shared, at + SHARED_UPPER, get(work.velocity_upper, l, w))
-        put_shared(shared, at + SHARED_ONLY_BOUND, wp.where(layout.scalar_row_kinds[l] == BOUND, real(1.0), real(0.0)))
+        at = SharedContact.SIZE * LANES + SharedScalar.SIZE * lane_index()
+        put_shared(shared, at + SharedScalar.K, get(work.scalar_K, l, w))
+        put_shared(shared, at + SharedScalar.LOWER, get(work.velocity_lower, l, w))
+        put_shared(shared, at + SharedScalar.UPPER, get(work.velocity_upper, l, w))
+        put_shared(
+            shared,
+            at + SharedScalar.ONLY_BOUND,
+            wp.where(layout.scalar_row_kinds[l] == RowKind.BOUND, real(1.0), real(0.0)),
+        )
     sync_lanes()
 
 
@@ -203,15 +201,15 @@ def sweep_scalars_registers(ctx: Context, x: wp.ref[LaneIterate], w: int):
     r = int(0)
     while r < x.rows.scalars:
         row = load_dense_row(ctx.work.gpu_dense_rows, wide, r, w)
-        at = SHARED_CONTACT_SIZE * LANES + SHARED_SCALAR_SIZE * r
-        K = get_shared(x.shared, at + SHARED_K)
+        at = SharedContact.SIZE * LANES + SharedScalar.SIZE * r
+        K = get_shared(x.shared, at + SharedScalar.K)
         s = lane_sum(wp.dot(row, x.z))
         change = real(0.0)
-        if get_shared(x.shared, at + SHARED_ONLY_BOUND) > real(0.0):
+        if get_shared(x.shared, at + SharedScalar.ONLY_BOUND) > real(0.0):
             before = read_lane(x.scalar[0], r)
             free = s - K * before
-            lower = get_shared(x.shared, at + SHARED_LOWER)
-            after = (wp.clamp(free, lower, get_shared(x.shared, at + SHARED_UPPER)) - free) / K
+            lower = get_shared(x.shared, at + SharedScalar.LOWER)
+            after = (wp.clamp(free, lower, get_shared(x.shared, at + SharedScalar.UPPER)) - free) / K
             change = after - before
             worst = wp.max(worst, wp.abs(change))
             if lane_index() == r:
@@ -222,13 +220,13 @@ def sweep_scalars_registers(ctx: Context, x: wp.ref[LaneIterate], w: int):
                 read_lane(x.scalar[0], r),
                 read_lane(x.scalar[1], r),
                 read_lane(x.scalar[2], r),
-                read_lane(x.scalar[COMPLIANT_ROW], r),
+                read_lane(x.scalar[ScalarImpulse.COMPLIANT], r),
             )
-            before = old[0] + old[1] + old[2] + old[COMPLIANT_ROW]
+            before = old[0] + old[1] + old[2] + old[ScalarImpulse.COMPLIANT]
             new = solve_scalar(ctx, l, ctx.layout.scalar_row_kinds[l], s - K * before, K, w)
             d = new - old
-            worst = wp.max(worst, wp.max(max_abs3(vec3(d[0], d[1], d[2])), wp.abs(d[COMPLIANT_ROW])))
-            change = new[0] + new[1] + new[2] + new[COMPLIANT_ROW] - before
+            worst = wp.max(worst, wp.max(max_abs3(vec3(d[0], d[1], d[2])), wp.abs(d[ScalarImpulse.COMPLIANT])))
+            change = new[0] + new[1] + new[2] + new[ScalarImpulse.COMPLIANT] - before
             if lane_index() == r:
                 x.scalar = new
         x.z = x.z + row * change
@@ -249,7 +247,7 @@ def sweep_registers(ctx: Context, x: wp.ref[LaneIterate], w: int):
         prefetched = load_dense_row3(ctx.work.gpu_dense_rows, wide, next_row3(r), w)
         old = broadcast_row3(x.p, r)
         s = dense_row3_dot(rows, x.z) - broadcast_row3(x.targets, r)
-        new = solve_cone_shared(x.shared, SHARED_CONTACT_SIZE * c, old, s)
+        new = solve_cone_shared(x.shared, SharedContact.SIZE * c, old, s)
         x.p = replace_row3(x.p, r, new)
         x.z = dense_row3_add(rows, new - old, x.z)
         change = max_abs3(new - old)
@@ -264,6 +262,6 @@ def sweep_registers(ctx: Context, x: wp.ref[LaneIterate], w: int):
             change = wp.max(change, max_abs3(torsional - old))
             rows = prefetched
             r += BLOCK_ROWS
-        worst = wp.max(worst, change * get_shared(x.shared, SHARED_CONTACT_SIZE * c + SHARED_CHANGE_WEIGHT))
+        worst = wp.max(worst, change * get_shared(x.shared, SharedContact.SIZE * c + SharedContact.CHANGE_WEIGHT))
         c += 1
     return worst

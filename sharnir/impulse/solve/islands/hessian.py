@@ -7,7 +7,7 @@ import warp as wp
 from sharnir.impulse.data import Context, Scratch, make_iterate
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_velocity, multiply_contact_rows
-from sharnir.impulse.slots import ContactMass, Half, IslandVelocity, Mu
+from sharnir.impulse.slots import CONTACT_HALVES, SIDES, ContactMass, Half, IslandVelocity, Mu
 from sharnir.impulse.solve.islands.laws import (
     ISLAND_REGULARISATION,
     cone_hessian,
@@ -94,8 +94,8 @@ def row3_at(W: array2, at: int, length: int, w: int):
 def add_contact_hessian(layout: wp.ref[Layout], work: wp.ref[Scratch], c: int, G: mat33, n: int, w: int):
     """H += Wᵀ G W of contact c, lower triangle. n: coordinates of the island."""
     side = int(0)
-    while side < 2:
-        at = 6 * c + 3 * side
+    while side < SIDES:
+        at = CONTACT_HALVES * c + Half.SIZE * side
         start = get_int(work.contact_halves, at, w)
         length = get_int(work.contact_halves, at + Half.LENGTH, w)
         first = get_int(work.contact_halves, at + Half.INDEX_START, w)
@@ -104,11 +104,11 @@ def add_contact_hessian(layout: wp.ref[Layout], work: wp.ref[Scratch], c: int, G
             Ga = G * row3_at(work.W, start + i, length, w)
             row = get_int(work.dof_in_island, layout.index[first + i], w)
             other_side = int(0)
-            while other_side < 2:
-                other_at = 6 * c + 3 * other_side
+            while other_side < SIDES:
+                other_at = CONTACT_HALVES * c + Half.SIZE * other_side
                 start_b = get_int(work.contact_halves, other_at, w)
-                length_b = get_int(work.contact_halves, other_at + 1, w)
-                first_b = get_int(work.contact_halves, other_at + 2, w)
+                length_b = get_int(work.contact_halves, other_at + Half.LENGTH, w)
+                first_b = get_int(work.contact_halves, other_at + Half.INDEX_START, w)
                 j = int(0)
                 while j < length_b:
                     b = row3_at(work.W, start_b + j, length_b, w)

@@ -7,7 +7,7 @@ import warp as wp
 
 from sharnir.impulse.data import Scratch
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR, SATURATED, SATURATION_EXCESS
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.rows.actuators import is_saturated
 from sharnir.kernels.columns import get
 from sharnir.kernels.types import DOUBLE, mat33, real, vec3
@@ -60,36 +60,42 @@ def cone_hessian(s: vec3, mu: real, R: real):
 
 
 @wp.func
+def saturate_impulse(work: wp.ref[Scratch], l: int, p: real, G: real, w: int):
+    """Impulse p of the compliant row of scalar l, N s, clamped to what its actuator can give, and its slope: G, or 0
+    where it is clamped."""
+    lower = get(work.impulse_lower, l, w)
+    upper = get(work.impulse_upper, l, w)
+    return wp.clamp(p, lower, upper), wp.where(p < lower or p > upper, real(0.0), G)
+
+
+@wp.func
 def scalar_impulse(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, s: real, kind: int, w: int):
-    """Regularised impulse of one row kind on scalar row l at velocity s, N s, and its slope −dp/ds. kind: BOUND,
-    FRICTION, MOTOR or COMPLIANT."""
+    """Regularised impulse of one row kind on scalar row l at velocity s, N s, and its slope −dp/ds. kind: one
+    `RowKind` that has an impulse of its own."""
     R = ISLAND_REGULARISATION * get(work.scalar_K, l, w)
     p = real(0.0)
     G = real(0.0)
-    if kind == BOUND and layout.scalar_row_kinds[l] == SATURATION_EXCESS:
+    if kind == RowKind.BOUND and layout.scalar_row_kinds[l] == RowKind.SATURATION_EXCESS:
         if is_saturated(work, l, s, w):
             G = -get(work.compliant_gamma, l, w)
             p = G * (wp.clamp(s, get(work.velocity_lower, l, w), get(work.velocity_upper, l, w)) - s)
     elif (layout.scalar_row_kinds[l] & kind) != 0:
-        if kind == BOUND:
+        if kind == RowKind.BOUND:
             if s < get(work.velocity_lower, l, w):
                 p = (get(work.velocity_lower, l, w) - s) / R
                 G = real(1.0) / R
             elif s > get(work.velocity_upper, l, w):
                 p = (get(work.velocity_upper, l, w) - s) / R
                 G = real(1.0) / R
-        elif kind == COMPLIANT:
+        elif kind == RowKind.COMPLIANT:
             G = real(1.0) / get(work.compliant_gamma, l, w)
             p = G * (get(work.compliant_velocity, l, w) - s)
-            if (layout.scalar_row_kinds[l] & SATURATED) != 0:
-                lower = get(work.velocity_lower, l, w)  # N s: `impulse_lower` in the same memory
-                upper = get(work.velocity_upper, l, w)
-                G = wp.where(p < lower or p > upper, real(0.0), G)
-                p = wp.clamp(p, lower, upper)
+            if (layout.scalar_row_kinds[l] & RowKind.SATURATED) != 0:
+                p, G = saturate_impulse(work, l, p, G, w)
         else:
             bound = get(work.friction_bound, l, w)
             target = real(0.0)
-            if kind == MOTOR:
+            if kind == RowKind.MOTOR:
                 bound = get(work.motor_bound, l, w)
                 target = get(work.motor_velocity, l, w)
             p = (target - s) / R
@@ -103,8 +109,8 @@ def scalar_impulse(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, s: rea
 @wp.func
 def scalar_total_impulse(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, s: real, w: int):
     """Sum of the regularised impulses of all kinds on scalar row l at velocity s, and of their slopes −dp/ds."""
-    bound, G0 = scalar_impulse(layout, work, l, s, BOUND, w)
-    friction, G1 = scalar_impulse(layout, work, l, s, FRICTION, w)
-    motor, G2 = scalar_impulse(layout, work, l, s, MOTOR, w)
-    compliant, G3 = scalar_impulse(layout, work, l, s, COMPLIANT, w)
+    bound, G0 = scalar_impulse(layout, work, l, s, RowKind.BOUND, w)
+    friction, G1 = scalar_impulse(layout, work, l, s, RowKind.FRICTION, w)
+    motor, G2 = scalar_impulse(layout, work, l, s, RowKind.MOTOR, w)
+    compliant, G3 = scalar_impulse(layout, work, l, s, RowKind.COMPLIANT, w)
     return bound + friction + motor + compliant, G0 + G1 + G2 + G3

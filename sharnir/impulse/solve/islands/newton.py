@@ -12,7 +12,7 @@ import warp as wp
 
 from sharnir.impulse.data import Context, Scratch, make_iterate
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SATURATION_EXCESS, SCALAR_IMPULSES
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, RowKind
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse
 from sharnir.impulse.slots import ContactMass, IslandVelocity, Mu
 from sharnir.impulse.solve.islands.hessian import (
@@ -63,8 +63,8 @@ def apply_island_impulses(ctx: Context, sign: real, z: array2, p: array2, w: int
         l = get_int(ctx.work.island_scalars, i, w)
         total = real(0.0)
         k = int(0)
-        while k < 4:
-            if (ctx.layout.scalar_row_kinds[l] & (SATURATION_EXCESS | (1 << k))) != 0:
+        while k < SCALAR_IMPULSES:
+            if (ctx.layout.scalar_row_kinds[l] & (RowKind.SATURATION_EXCESS | (1 << k))) != 0:
                 total = total + get(p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + k, w)
             k += 1
         row_add(
@@ -173,8 +173,8 @@ def store_island_impulses(layout: wp.ref[Layout], work: wp.ref[Scratch], p: arra
         change = get(work.island_scalar_velocity, 2 * l + 1, w)
         at = layout.scalar_p_start + SCALAR_IMPULSES * l
         k = int(0)
-        while k < 4:
-            if (layout.scalar_row_kinds[l] & (SATURATION_EXCESS | (1 << k))) != 0:
+        while k < SCALAR_IMPULSES:
+            if (layout.scalar_row_kinds[l] & (RowKind.SATURATION_EXCESS | (1 << k))) != 0:
                 value, G = scalar_impulse(layout, work, l, velocity, 1 << k, w)
                 put(p, at + k, w, value - G * change)
             k += 1

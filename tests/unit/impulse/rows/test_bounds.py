@@ -8,7 +8,7 @@ import warp as wp
 from engine_parts import FAST_COMPILE, Rows, column, put, read, run, zeros
 
 from sharnir.impulse.data import StepContext
-from sharnir.impulse.row_kinds import BOUND
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.rows.assembly import set_reached_bounds, set_velocity_bounds
 from sharnir.impulse.solve.pgs_sweep import solve_bound
 from sharnir.kernels.types import array2, real
@@ -39,7 +39,7 @@ def solve_kernel(ctx: StepContext, free: array2, K: array2, out: array2):
 def problem(starts: np.ndarray, lower: float = LOWER, upper: float = UPPER) -> Rows:
     """Scalar rows with equal limits that start at some positions."""
     n = len(starts)
-    rows = Rows(np.random.default_rng(0), trees=(3,), scalars=[((1,), BOUND)] * n)
+    rows = Rows(np.random.default_rng(0), trees=(3,), scalars=[((1,), RowKind.BOUND)] * n)
     rows.ctx.layout.scalar_lower = wp.array(np.full(n, lower), dtype=real, device="cpu")
     rows.ctx.layout.scalar_upper = wp.array(np.full(n, upper), dtype=real, device="cpu")
     put(rows.ctx.work.scalar_position, starts)

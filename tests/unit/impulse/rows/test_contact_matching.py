@@ -9,6 +9,7 @@ import pytest
 import warp as wp
 from engine_parts import FAST_COMPILE, Rows, integers, put, read, run, zeros
 
+from sharnir.collision.buffers import ContactCount
 from sharnir.impulse.data import StepContext
 from sharnir.impulse.rows.contact_matching import find_pair_start, match_contact, store_contacts
 from sharnir.kernels.types import array2, real
@@ -31,7 +32,7 @@ class Point(NamedTuple):
 @wp.kernel
 def match_kernel(ctx: StepContext, warm_factor: real, chord_scale: real):
     cursor = int(0)  # noqa: RUF046, UP018
-    for c in range(ctx.state.contacts.count[0, 0]):
+    for c in range(ctx.state.contacts.count[ContactCount.STORED, 0]):
         cursor = match_contact(ctx, c, cursor, warm_factor, chord_scale, 0)
 
 

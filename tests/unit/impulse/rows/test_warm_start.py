@@ -10,7 +10,7 @@ import numpy as np
 
 import sharnir
 from sharnir import scenes
-from sharnir.impulse.slots import ContactKey, ReportItem
+from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey, ReportItem
 from sharnir.simulation.snapshot import Saved
 
 DT = 0.005
@@ -47,7 +47,7 @@ def test_contacts_go_on_under_other_names() -> None:
     renamed = saved.arrays["prev_contact_keys"].copy()
     count = int(renamed[ContactKey.COUNT, 0])
     assert count > 200
-    renamed[ContactKey.FEATURE :: ContactKey.SIZE][:count] += RENAMED
+    renamed[ContactKey.FEATURE :: CONTACT_KEY_SIZE][:count] += RENAMED
     other = going_on(replace(saved, arrays=saved.arrays | {"prev_contact_keys": renamed}), "pile", 64)
     same = going_on(saved, "pile", 64)
     assert list(sweeps(other, 5)) == list(sweeps(same, 5))
@@ -59,7 +59,7 @@ def test_names_that_two_contacts_swap_count() -> None:
     saved = settled("pile", 64)
     keys = saved.arrays["prev_contact_keys"].copy()
     count = int(keys[ContactKey.COUNT, 0])
-    pairs, features = (keys[slot :: ContactKey.SIZE, 0][:count] for slot in (ContactKey.PAIR, ContactKey.FEATURE))
+    pairs, features = (keys[slot::CONTACT_KEY_SIZE, 0][:count] for slot in (ContactKey.PAIR, ContactKey.FEATURE))
     first = np.flatnonzero(pairs[:-1] == pairs[1:])[0]
     features[[first, first + 1]] = features[[first + 1, first]]
     swapped = replace(saved, arrays=saved.arrays | {"prev_contact_keys": keys})

@@ -8,7 +8,7 @@ import warp as wp
 from engine_parts import FAST_COMPILE, WORLD, Rows, column, put, read, run, zeros
 
 from sharnir.impulse.data import StepContext
-from sharnir.impulse.row_kinds import BOUND, FRICTION, MOTOR
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.slots import ContactMode, ScalarMode
 from sharnir.impulse.solve.active_set_newton import NEWTON_REGULARISATION, newton_applies, newton_step
 from sharnir.impulse.solve.delassus import ensure_delassus, gather_delassus_rows, sweep_delassus
@@ -18,7 +18,12 @@ from sharnir.kernels.types import array2, real
 wp.set_module_options(FAST_COMPILE)
 MU = 0.5
 CONTACTS = [(0, 1), (1, WORLD), (0, 2), (2, WORLD), (1, 2)]
-SCALARS = [((5, 4, 3), BOUND), ((11, 6, 2), BOUND), ((13,), FRICTION), ((9, 8), FRICTION)]
+SCALARS = [
+    ((5, 4, 3), RowKind.BOUND),
+    ((11, 6, 2), RowKind.BOUND),
+    ((13,), RowKind.FRICTION),
+    ((9, 8), RowKind.FRICTION),
+]
 
 
 @wp.kernel
@@ -129,7 +134,7 @@ def test_all_modes_occur_in_these_problems():
     assert {m for modes in scalars for m in modes} == set(ScalarMode)
 
 
-@pytest.mark.parametrize(("kinds", "applies"), [(BOUND | FRICTION, 1), (MOTOR, 0)])
+@pytest.mark.parametrize(("kinds", "applies"), [(RowKind.BOUND | RowKind.FRICTION, 1), (RowKind.MOTOR, 0)])
 def test_newton_applies_to_limits_and_dry_friction_only(kinds, applies):
     rows, out = Rows(np.random.default_rng(0), contacts=[(0, 1)], scalars=[((1, 0), kinds)]), zeros(1)
     run(applies_kernel, rows.ctx, out)

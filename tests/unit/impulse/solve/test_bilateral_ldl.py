@@ -9,7 +9,7 @@ from engine_parts import FAST_COMPILE, Rows, column, put, read, run, zeros
 
 from sharnir.impulse.data import StepContext
 from sharnir.impulse.layout.bilateral import find_coupled_rows, find_elimination_order
-from sharnir.impulse.row_kinds import BOUND, COMPLIANT, MOTOR
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.solve.bilateral_ldl import (
     bilateral_rank,
     bilateral_residual,
@@ -23,8 +23,8 @@ wp.set_module_options(FAST_COMPILE)
 REVOLUTE, SPHERICAL = 1, 6  # five and three rows
 TREES = (4, 3, 6, 3, 5)
 JOINTS = [((6, 5, 4, 3, 2, 1), REVOLUTE), ((12, 11, 10, 9, 5, 4), SPHERICAL), ((15, 14, 13, 20, 19), SPHERICAL)]
-SCALARS = [((18, 2), BOUND), ((8, 7), COMPLIANT), ((17, 16), MOTOR)]
-TWICE = [*SCALARS, ((18, 2), BOUND)]
+SCALARS = [((18, 2), RowKind.BOUND), ((8, 7), RowKind.COMPLIANT), ((17, 16), RowKind.MOTOR)]
+TWICE = [*SCALARS, ((18, 2), RowKind.BOUND)]
 
 
 @wp.kernel

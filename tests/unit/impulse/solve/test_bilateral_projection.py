@@ -8,7 +8,7 @@ import warp as wp
 from engine_parts import FAST_COMPILE, INVERSE, WORLD, Rows, column, cone_residual, put, read, run, scalar_residual
 
 from sharnir.impulse.data import StepContext, make_iterate
-from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.bilateral_ldl import factor_bilateral, solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import project_rows, set_velocity_offsets, update_bilateral_impulses
@@ -19,7 +19,12 @@ from sharnir.kernels.vector_ops import copy
 wp.set_module_options(FAST_COMPILE)
 SPHERICAL = 6  # three rows
 JOINTS = [((8, 7, 6, 5, 4, 3), SPHERICAL), ((11, 10, 9, 2, 1, 0), SPHERICAL)]
-SCALARS = [((5, 4), COMPLIANT), ((10, 9, 8), BOUND), ((1, 0), FRICTION | BOUND), ((13, 12), BOUND)]
+SCALARS = [
+    ((5, 4), RowKind.COMPLIANT),
+    ((10, 9, 8), RowKind.BOUND),
+    ((1, 0), RowKind.FRICTION | RowKind.BOUND),
+    ((13, 12), RowKind.BOUND),
+]
 
 
 @wp.kernel
@@ -111,5 +116,5 @@ def test_bilateral_rows_keep_their_velocities_while_the_others_are_swept(seed):
     np.testing.assert_allclose(W @ z, targets - compliance * compliant, atol=1e-9)
     s = (rows.all_contacts() @ z - read(rows.ctx.work.contact_target)).reshape(-1, 3)
     assert rows.contact_impulses(p)[:, 0].any() and cone_residual(rows.contact_impulses(p)[:, :3], s, 0.5).max() < 1e-8
-    assert scalar_residual(scalars[1], rows.scalar(1) @ z, BOUND, -0.1, 0.1, 0) < 1e-8
-    assert scalar_residual(scalars[2], rows.scalar(2) @ z, FRICTION | BOUND, 0.05, 0.3, 0.2) < 1e-8
+    assert scalar_residual(scalars[1], rows.scalar(1) @ z, RowKind.BOUND, -0.1, 0.1, 0) < 1e-8
+    assert scalar_residual(scalars[2], rows.scalar(2) @ z, RowKind.FRICTION | RowKind.BOUND, 0.05, 0.3, 0.2) < 1e-8

@@ -8,7 +8,7 @@ import warp as wp
 from engine_parts import FAST_COMPILE, WORLD, Rows, put, read, run, zeros
 
 from sharnir.impulse.data import StepContext
-from sharnir.impulse.row_kinds import BOUND
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.slots import ProgressRule, ReportItem, Setting, StatusReal, StopReason, SweepStatus
 from sharnir.impulse.solve.pgs import has_nothing_to_sweep
 from sharnir.impulse.solve.pgs_loop import acceleration_factor, begin_sweeps, check_convergence, stop_reason_of
@@ -115,7 +115,7 @@ def test_search_directions_are_followed_only_while_changes_decrease(last_change2
 
 def test_whether_any_rows_are_left_to_sweep():
     out, rng = zeros(1), np.random.default_rng(0)
-    scalar = Rows(rng, trees=(6,), scalars=[((1, 0), BOUND)], equalities=[0])
+    scalar = Rows(rng, trees=(6,), scalars=[((1, 0), RowKind.BOUND)], equalities=[0])
     joint = Rows(rng, trees=(6,), joints=[((2, 1, 0), 6)])
     contact = Rows(rng, contacts=[(0, WORLD)])
     found = []

@@ -20,7 +20,7 @@ from engine_parts import (
 )
 
 from sharnir.impulse.data import StepContext
-from sharnir.impulse.row_kinds import BOUND, FRICTION
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.solve.delassus import (
     change_is_self_stress,
     ensure_delassus,
@@ -32,7 +32,7 @@ from sharnir.kernels.types import array2, real
 
 wp.set_module_options(FAST_COMPILE)
 CONTACTS = [(0, 1), (1, WORLD), (0, 2), (2, WORLD)]
-SCALARS = [((5, 4, 3), BOUND), ((11, 6, 3), BOUND | FRICTION), ((13, 5), FRICTION)]
+SCALARS = [((5, 4, 3), RowKind.BOUND), ((11, 6, 3), RowKind.BOUND | RowKind.FRICTION), ((13, 5), RowKind.FRICTION)]
 
 
 @wp.kernel
@@ -91,7 +91,7 @@ def test_sweeps_converge_to_the_complementarity_problem(seed):
     p0, z, work = read(rows.ctx.work.p), column(z0), rows.ctx.work
     for l, (_, kinds) in enumerate(SCALARS):  # a kind that a row does not have starts without impulse
         start = rows.ctx.layout.scalar_p_start + 4 * l
-        p0[start : start + 4] *= [bool(kinds & BOUND), bool(kinds & FRICTION), 0, 0]
+        p0[start : start + 4] *= [bool(kinds & RowKind.BOUND), bool(kinds & RowKind.FRICTION), 0, 0]
     put(work.p, p0)
     run(build_kernel, rows.ctx, out)
     run(sweep_kernel, rows.ctx, z, 3000, out)

@@ -11,7 +11,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from sharnir.impulse.data import StepContext, make_iterate
-from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR, SATURATED
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.contact_block import sweep_contacts
 from sharnir.impulse.solve.islands.hessian import (
@@ -33,7 +33,12 @@ wp.set_module_options(FAST_COMPILE)
 MU, R = 0.6, 0.7  # friction; regularisation, 1/kg, in place of the engine's 1e-10 of a row's K
 REGULARISED_K = R / float(ISLAND_REGULARISATION)
 CONTACTS = [(0, 1), (1, WORLD), (0, 2)]
-SCALARS = [((5, 4, 3), BOUND), ((11, 2), FRICTION | BOUND), ((13,), MOTOR | COMPLIANT), ((8, 7), COMPLIANT | SATURATED)]
+SCALARS = [
+    ((5, 4, 3), RowKind.BOUND),
+    ((11, 2), RowKind.FRICTION | RowKind.BOUND),
+    ((13,), RowKind.MOTOR | RowKind.COMPLIANT),
+    ((8, 7), RowKind.COMPLIANT | RowKind.SATURATED),
+]
 
 
 @wp.kernel
@@ -198,7 +203,7 @@ def test_islands_are_connected_components(seed):
     pairs = [tuple(sorted(rng.choice(trees, 2, replace=False).tolist())) for _ in range(7)]
     pairs += [(int(rng.integers(trees)), WORLD) for _ in range(4)]  # the world joins nothing
     coupled = sorted(rng.choice(trees, 3, replace=False).tolist())
-    rows = Rows(rng, trees=[3] * trees, contacts=pairs, scalars=[([3 * t for t in coupled], BOUND)])
+    rows = Rows(rng, trees=[3] * trees, contacts=pairs, scalars=[([3 * t for t in coupled], RowKind.BOUND)])
     out = zeros(trees)
     run(islands_kernel, rows.ctx, out)
     edges = [p for p in pairs if WORLD not in p] + [(coupled[0], coupled[1]), (coupled[0], coupled[2])]

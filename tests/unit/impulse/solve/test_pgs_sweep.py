@@ -21,7 +21,7 @@ from engine_parts import (
 )
 
 from sharnir.impulse.data import StepContext, make_iterate
-from sharnir.impulse.row_kinds import BOUND, COMPLIANT, FRICTION, MOTOR, SATURATED
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.rows.assembly import factor_joints
 from sharnir.impulse.solve.pgs_sweep import apply_impulses, list_active_scalars, solve_scalar, sweep, sweep_joint
 from sharnir.kernels.types import array2, real, vec4
@@ -29,7 +29,12 @@ from sharnir.kernels.types import array2, real, vec4
 wp.set_module_options(FAST_COMPILE)
 REVOLUTE = 1  # five rows
 JOINTS = [((8, 7, 6, 5, 4, 3), REVOLUTE)]
-SCALARS = [((10, 9), BOUND), ((2, 1, 0), BOUND | FRICTION), ((14,), FRICTION), ((13, 12), BOUND)]
+SCALARS = [
+    ((10, 9), RowKind.BOUND),
+    ((2, 1, 0), RowKind.BOUND | RowKind.FRICTION),
+    ((14,), RowKind.FRICTION),
+    ((13, 12), RowKind.BOUND),
+]
 CONTACTS = [(0, 1), (1, WORLD), (2, WORLD)]
 
 
@@ -89,8 +94,17 @@ def test_a_redundant_row_of_a_block_gets_no_impulse():
     np.testing.assert_allclose(read(z), z0 - np.linalg.pinv(W) @ (W @ z0), atol=1e-9)
 
 
-KIND_SETS = [BOUND, FRICTION, MOTOR, COMPLIANT, COMPLIANT | SATURATED, BOUND | FRICTION, FRICTION | MOTOR,
-         BOUND | MOTOR | COMPLIANT, BOUND | FRICTION | MOTOR | COMPLIANT]  # fmt: skip
+KIND_SETS = [
+    RowKind.BOUND,
+    RowKind.FRICTION,
+    RowKind.MOTOR,
+    RowKind.COMPLIANT,
+    RowKind.COMPLIANT | RowKind.SATURATED,
+    RowKind.BOUND | RowKind.FRICTION,
+    RowKind.FRICTION | RowKind.MOTOR,
+    RowKind.BOUND | RowKind.MOTOR | RowKind.COMPLIANT,
+    RowKind.BOUND | RowKind.FRICTION | RowKind.MOTOR | RowKind.COMPLIANT,
+]
 FRICTION_BOUND, MOTOR_BOUND, MOTOR_VELOCITY, GAMMA, REST_VELOCITY, LOW, HIGH, K = (
     0.3,
     0.5,
@@ -108,20 +122,20 @@ def velocity_by_bisection(kinds: int, free: float) -> float:
 
     def impulse(s: float) -> float:
         p = 0.0
-        if kinds & FRICTION:
+        if kinds & RowKind.FRICTION:
             p -= FRICTION_BOUND * np.sign(s)
-        if kinds & MOTOR:
+        if kinds & RowKind.MOTOR:
             p += MOTOR_BOUND * np.sign(MOTOR_VELOCITY - s)
-        if kinds & COMPLIANT:
+        if kinds & RowKind.COMPLIANT:
             compliant = (REST_VELOCITY - s) / GAMMA
-            p += np.clip(compliant, LOW, HIGH) if kinds & SATURATED else compliant
+            p += np.clip(compliant, LOW, HIGH) if kinds & RowKind.SATURATED else compliant
         return p
 
     low, high = -50.0, 50.0
     for _ in range(200):
         middle = (low + high) / 2
         low, high = (middle, high) if middle - free - K * impulse(middle) < 0 else (low, middle)
-    return float(np.clip(high, LOW, HIGH)) if kinds & BOUND else high
+    return float(np.clip(high, LOW, HIGH)) if kinds & RowKind.BOUND else high
 
 
 def test_all_kinds_on_one_scalar_row_are_solved_together():
@@ -142,10 +156,10 @@ def test_all_kinds_on_one_scalar_row_are_solved_together():
     for a, (bound, friction, motor, compliant), v in zip(kinds, p, s, strict=True):
         assert scalar_residual(np.array([bound, friction, 0, 0]), v, a, LOW, HIGH, FRICTION_BOUND) < 1e-9
         motor_residual = motor - np.clip(motor - (v - MOTOR_VELOCITY), -MOTOR_BOUND, MOTOR_BOUND)
-        assert abs(motor_residual) < 1e-9 if a & MOTOR else motor == 0
+        assert abs(motor_residual) < 1e-9 if a & RowKind.MOTOR else motor == 0
         law = (REST_VELOCITY - v) / GAMMA
-        law = np.clip(law, LOW, HIGH) if a & SATURATED else law
-        assert abs(compliant - law) < 1e-9 if a & COMPLIANT else compliant == 0
+        law = np.clip(law, LOW, HIGH) if a & RowKind.SATURATED else law
+        assert abs(compliant - law) < 1e-9 if a & RowKind.COMPLIANT else compliant == 0
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -8,7 +8,7 @@ import warp as wp
 from engine_parts import FAST_COMPILE, WORLD, Rows, column, put, read, run, zeros
 
 from sharnir.impulse.data import StepContext, make_iterate
-from sharnir.impulse.row_kinds import BOUND, FRICTION
+from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.rows.assembly import factor_joints
 from sharnir.impulse.solve.split_impulse import (
     MAX_PUSH_SPEED,
@@ -27,7 +27,7 @@ from sharnir.kernels.types import array2, real
 wp.set_module_options(FAST_COMPILE)
 SPHERICAL = 6  # three rows
 DT, ERP = 0.01, 0.2
-SCALARS = [((8, 7, 6), BOUND), ((2, 1), BOUND), ((4, 3), FRICTION)]
+SCALARS = [((8, 7, 6), RowKind.BOUND), ((2, 1), RowKind.BOUND), ((4, 3), RowKind.FRICTION)]
 CONTACTS = [(0, 1), (1, WORLD), (2, WORLD), (0, 2)]
 
 
