@@ -24,8 +24,8 @@ UNBOUNDED_IMPULSE = wp.constant(real(1.0e30))  # N s: a motor with more has no b
 
 @wp.func
 def sweep_joint(ctx: Context, k: int, iterate: wp.ref[Iterate], w: int):
-    """Gauss–Seidel update of the block of loop joint k by its LDLᵀ factors (M-39, L15-14). Handles of arrays are held in
-    locals: read through the context they made published steps in maximal coordinates 3 to 5 % longer."""
+    """Gauss–Seidel update of the block of loop joint k by its LDLᵀ factors (M-39, L15-14). Locals hold the handles of
+    arrays: read through the context, they made published steps in maximal coordinates 3 to 5 % longer."""
     z = iterate.z
     p = iterate.p
     W = ctx.work.W

@@ -29,7 +29,9 @@ each_part = pytest.mark.parametrize("part", STRUCTS)
 def context():
     """Scratch and state with room for contacts, loop joints, scalar rows, islands and the Delassus matrix."""
     rng = np.random.default_rng(0)
-    return Rows(rng, joints=[((0, 1), JointType.REVOLUTE)], contacts=[(0, 1), (2, WORLD)], scalars=[((1,), RowKind.BOUND)]).ctx
+    return Rows(
+        rng, joints=[((0, 1), JointType.REVOLUTE)], contacts=[(0, 1), (2, WORLD)], scalars=[((1,), RowKind.BOUND)]
+    ).ctx
 
 
 @pytest.mark.parametrize(
