@@ -45,7 +45,7 @@ class JointCoordinates(NamedTuple):
     v: slice
 
 
-RENAMED_FIELDS = {"hand": "inertia_handoff", "gathers": "has_branches"}  # by their names in pickles of before
+RENAMED_FIELDS = {"hand": "inertia_handoff", "gathers": "has_branches"}  # by their names in pickles of earlier versions
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

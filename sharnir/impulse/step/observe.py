@@ -88,7 +88,7 @@ def store_energy(ctx: Context, v: array2, loop_v: array2, energy: array2, w: int
         if kind == JointType.SPHERICAL or kind == JointType.FREE:
             scalars = 3
             turn = rotation_from_rest(
-                ctx.state.loop_q, ctx.loops.rest, first + wp.where(kind == JointType.FREE, 3, 0), w
+                ctx.state.loop_q, ctx.loops.rest, first + wp.where(kind == JointType.FREE, VEC3, 0), w
             )
         while j < JOINT_ROWS:
             c = j - ctx.loops.constraint_count[kind]
