@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from sharnir.model.joint_rows import JOINT_ROWS
+
 
 class Setting(IntEnum):
     """Slots of `State.settings`."""
@@ -289,7 +291,6 @@ class Mu(IntEnum):
 
 REPORT_SIZE = len(ReportItem)
 BLOCK_ROWS = 3  # rows of a contact without torsional and rolling friction
-JOINT_ROWS = 6  # rows of a loop joint, constraints first
 JOINT_BLOCK = JOINT_ROWS * JOINT_ROWS  # entries of a joint's factor; its diagonal is at (JOINT_ROWS + 1) i
 CONTACT_KEY_SIZE = 2  # numbers of a contact in `State.prev_contact_keys`
 SIDES = 2  # bodies of a contact

@@ -10,8 +10,7 @@ import numpy as np
 
 from sharnir.impulse.layout.scalar_layout import ScalarRow, ScalarRowBuilder
 from sharnir.impulse.row_kinds import SCALAR_IMPULSES, BilateralKind, RowKind
-from sharnir.impulse.slots import JOINT_ROWS
-from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, RowForm
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, JOINT_ROWS, RowForm
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model

@@ -25,10 +25,10 @@ from sharnir.impulse.layout.actuators import ActuatorData, PathTerm, upload_actu
 from sharnir.impulse.layout.bilateral import find_floating_groups, lay_out_bilateral
 from sharnir.impulse.layout.scalar_layout import ScalarRowBuilder, collect_scalars, relative_dofs
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, RowKind
-from sharnir.impulse.slots import JOINT_ROWS
 from sharnir.kernels.dense import MAX_LU_ROWS
 from sharnir.kernels.lanes import MAX_LANE_DOFS
 from sharnir.kernels.types import DOUBLE, np_real, real
+from sharnir.model.joint_rows import JOINT_ROWS
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model

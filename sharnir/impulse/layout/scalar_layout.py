@@ -11,8 +11,7 @@ import numpy as np
 from sharnir.enums import LimitKind, MotionKind, ScalarSource
 from sharnir.impulse.layout.actuators import add_actuator_scalars, coordinates_of_row_paths, find_lossy_coordinates
 from sharnir.impulse.row_kinds import RowKind
-from sharnir.impulse.slots import JOINT_ROWS
-from sharnir.model.joint_rows import CONSTRAINT_COUNT
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROWS
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model

@@ -12,9 +12,9 @@ from sharnir.impulse.data import Context
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.ball_angles import ball_angle
 from sharnir.impulse.rows.whitened_rows import make_row_ends, whiten_dof_row, whiten_pair_row
-from sharnir.impulse.slots import JOINT_ROWS
 from sharnir.kernels.columns import get, get3, item, put
 from sharnir.kernels.types import QUAT_W, VEC3, array2, column, matrix_from_quat, real, vec2, vec3, vec4
+from sharnir.model.joint_rows import JOINT_ROWS
 
 
 @wp.func

@@ -21,11 +21,11 @@ from sharnir.impulse.rows.assembly import (
 )
 from sharnir.impulse.rows.extrapolation import predict_value, update_series
 from sharnir.impulse.rows.scalar_rows import measure_scalar
-from sharnir.impulse.slots import JOINT_ROWS
 from sharnir.impulse.step.momentum_ops import compute_momentum_residual
 from sharnir.kernels.columns import get, item, put, set_item
 from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import row_dot
+from sharnir.model.joint_rows import JOINT_ROWS
 
 
 @wp.func
