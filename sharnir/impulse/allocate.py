@@ -11,12 +11,12 @@ from sharnir.impulse.data import MAX_ISLAND_DOFS, Scratch, State
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, LANES_4, LANES_8, SCALAR_IMPULSES
 from sharnir.impulse.slots import (
+    CONTACT_KEY_SIZE,
     JOINT_BLOCK,
     JOINT_ROWS,
     REPORT_SIZE,
     SIDES,
     ActuatorRate,
-    ContactKey,
     ContactMass,
     Half,
     IslandVelocity,
@@ -84,7 +84,7 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
         setattr(out, name, allocate_columns(size, worlds, device))
     out.launch_step = allocate_columns(1, worlds, device, int)
     out.contacts = allocate_contacts(layout.max_contacts, worlds, device)
-    out.prev_contact_keys = allocate_columns(1 + ContactKey.SIZE * layout.max_contacts, worlds, device, int)
+    out.prev_contact_keys = allocate_columns(1 + CONTACT_KEY_SIZE * layout.max_contacts, worlds, device, int)
     out.settings = wp.zeros((len(Setting), 1), dtype=real, device=device)
     for alias, name in STATE_ALIASES.items():
         setattr(out, alias, getattr(out, name))
