@@ -309,7 +309,8 @@ def cone_residual(p: np.ndarray, s: np.ndarray, mu: ArrayLike, step: float = 1.0
 def scalar_residual(
     p: np.ndarray, s: float, kinds: int, lower: float, upper: float, friction: float, step: float = 1.0
 ) -> float:
-    """The same of a scalar row with a limit and dry friction (M-37, M-38): p [4], s its velocity."""
+    """Natural map of a scalar row with a limit and dry friction (M-37, M-38) for impulses p [4] and velocity s: 0 where
+    both laws hold."""
     residual = 0.0
     if kinds & RowKind.BOUND:
         residual += abs(s - np.clip(s - step * p[0], lower, upper))

@@ -48,7 +48,8 @@ def test_a_slop_of_overlap_is_left_alone(solver):
 @both
 @pytest.mark.parametrize("dt", [0.001, 0.0002])
 def test_deep_overlap_is_undone_no_faster_than_the_largest_push(solver, dt):
-    """0.2 of 0.1 m in 1 ms would be 20 m/s: it leaves by PUSH dt a step as long as erp (depth − slop) is more."""
+    """0.2 of 0.1 m in 1 ms would be 20 m/s: it leaves by MAX_PUSH_SPEED · dt in a step
+    as long as erp (depth − slop) is more."""
     assert float(MAX_PUSH_SPEED) == pytest.approx(FASTEST)
     erp, steps = 0.2, 20
     left = depths(0.1, solver, dt, erp, steps)

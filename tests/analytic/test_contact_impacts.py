@@ -199,7 +199,7 @@ def test_a_bullet_does_not_pass_a_thin_plate(solver, e, aim):
 @both
 @pytest.mark.parametrize("dt", [0.005, 0.001])
 def test_a_bullet_does_not_pass_a_thin_free_plate(solver, dt):
-    """The same where the plate floats: afterwards it moves ahead of the ball, and the momentum is what it was."""
+    """A ball strikes a plate that floats: afterwards it moves ahead of the ball, and the momentum is what it was."""
     scene = sh.Scene(name="bullet", gravity=(0.0, 0.0, 0.0))
     put(scene, "plate", sh.Box(size=(1.0, 1.0, 0.01), material=stuff(0.3)), (0.0, 0.0, 0.0), mass=1.0)
     put(scene, "ball", sh.Sphere(radius=0.01, material=stuff(0.3)), (0.0, 0.0, 0.63), (0.0, 0.0, -50.0), mass=0.1)

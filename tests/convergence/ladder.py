@@ -43,8 +43,9 @@ def described(model: sharnir.Model) -> list[str]:
 
 
 def exact_end(scene: Any, duration: float, control: Any = None, **how: Any) -> End:
-    """The same by the exact solver; wrenches of tree joints from Newton's law link by link, of loop joints from the
-    multipliers and the force laws on their free coordinates."""
+    """Positions, velocities and wrenches of all joints at the end, by the exact solver; wrenches of tree
+    joints from Newton's law link by link, of loop joints from the multipliers and the force laws on their free
+    coordinates."""
     how = {"rtol": 1e-12, "atol": 1e-13} | how
     run = sharnir.simulate(scene, duration, times=np.linspace(0, duration, 11), control=control, **how)
     model, names = run.model, described(run.model)

@@ -130,13 +130,13 @@ def test_hinged_pendulums_gain_nothing(solver, links):
 @both
 @pytest.mark.parametrize("links", [1, 2])
 def test_pendulums_in_space_gain_nothing(solver, links):
-    """The same with ball joints and any plane."""
+    """Rods on ball joints that strike a rough plane of any inclination: impacts add no energy."""
     assert not gains(lambda rng, mu, e: pendulum(rng, links, False, mu, e), solver, 10 + links)
 
 
 @both
 def test_thrown_rods_gain_nothing(solver):
-    """The same with nothing that holds the rod."""
+    """A free rod that strikes a rough plane: impacts add no energy."""
     assert not gains(free_rod, solver, 20)
 
 

@@ -146,8 +146,8 @@ def free_flight(
 @pytest.mark.parametrize("kind", JOINTS)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_hitting_a_limit_adds_no_energy(solver, kind, where):
-    """Nor does lying on it. What the energy swings by without limits, of second order in dt, is the scheme's own; and
-    every step may leave ε of an impulse, times a speed, on every row."""
+    """Neither the impact nor lying on the limit adds energy. What it swings by without limits, of second
+    order in dt, is the scheme's own; and every step may leave ε of an impulse, times a speed, on every row."""
     _, _, units = JOINTS[kind]
     dt, way, kick = 2e-3, directions(units), inertia(units) * speed_of(units, 5.0)
     limited = scene_of(kind, where)

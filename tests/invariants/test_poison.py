@@ -21,7 +21,7 @@ KEPT = {
     "state.contacts.count": "zero for good where nothing can touch; see test_nothing_leaks",
     "state.settings": "an input",
     "state.actuator_load": "zero for coordinates that no actuator acts on, for good; others are cleared in every step",
-    "work.joint_gap": "zero for the rows that a joint does not have, for good: the aims of all six are followed",
+    "work.joint_gap": "zero for the rows that a joint does not have, for good: the targets of all six rows are read",
     "work.dense_row": "zero between uses, by whoever used it",
 }
 TICKS = {"prev_step": (PrevStep.TICKS_TAIL, PrevStep.TICKS_LEFT)}  # rows of saved arrays that are the machine's

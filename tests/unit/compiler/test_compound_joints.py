@@ -45,7 +45,7 @@ def compound(**facts):
 
 
 def chain():
-    """The same with bodies without mass."""
+    """The joint made of two with bodies without mass between them."""
     scene = Scene()
     near, far = ends()
     scene.add(near)

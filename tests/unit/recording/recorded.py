@@ -63,7 +63,8 @@ def written(path, steps: int, seconds: float = 120.0) -> None:
     """Wait until so many steps can be read from a file that is being written; after so long something hangs."""
     deadline = time.monotonic() + seconds
     while sh.open_recording(path).steps < steps:
-        assert time.monotonic() < deadline, f"{path} has {sh.open_recording(path).steps} steps, not {steps}"
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{path} has {sh.open_recording(path).steps} steps, not {steps}: the writer hangs")
         time.sleep(0.1)
 
 

@@ -49,7 +49,7 @@ def test_samples_are_late_by_the_delay():
 
 
 def test_samples_do_not_wait_for_readers():
-    """The same where nobody looks for a while, and steps are taken many at a time."""
+    """Samples are the same where nobody looks for a while, and steps are taken many at a time."""
     often, seldom = (sh.Simulation(spinner(rate=30.0, delay=0.05), dt=0.001) for _ in range(2))
     readings(often, 400, "measured")
     seldom.step(400)

@@ -1,4 +1,4 @@
-"""Prints µs per pair of the narrow phase on the CPU: `python tests/unit/collision/convex/narrow_bench.py`."""
+"""Prints µs per pair of the narrow phase on the CPU: `PYTHONPATH=tests python` and the path of this file."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Newton's method on an island (M-61, M-62): force laws, gradient and Hessian against differences, islands against
-scipy, their solutions against the complementarity problem."""
+"""Newton's method on an island (M-61, M-62): laws of scalar rows, gradient and Hessian against differences of the
+regularised potential, solutions of islands against the complementarity problem."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 import warp as wp
 from engine_parts import FAST_COMPILE, WORLD, Rows, column, cone_residual, put, read, run, zeros
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from sharnir.impulse.data import StepContext, make_iterate
 from sharnir.impulse.row_kinds import RowKind
@@ -21,13 +19,11 @@ from sharnir.impulse.solve.islands.hessian import (
 )
 from sharnir.impulse.solve.islands.laws import (
     ISLAND_REGULARISATION,
-    cone_hessian,
-    cone_impulse,
     scalar_total_impulse,
 )
 from sharnir.impulse.solve.islands.newton import solve_islands
-from sharnir.impulse.solve.islands.partition import build_islands, find_island, list_island
-from sharnir.kernels.types import array2, mat33, real, vec3
+from sharnir.impulse.solve.islands.partition import build_islands, list_island
+from sharnir.kernels.types import array2, real
 
 wp.set_module_options(FAST_COMPILE)
 MU, R = 0.6, 0.7  # friction; regularisation, 1/kg, in place of the engine's 1e-10 of a row's K
@@ -42,25 +38,11 @@ SCALARS = [
 
 
 @wp.kernel
-def cone_kernel(s: wp.array(dtype=vec3), p: wp.array(dtype=vec3), G: wp.array(dtype=mat33)):
-    i = wp.tid()
-    p[i] = cone_impulse(s[i], real(MU), real(R))
-    G[i] = cone_hessian(s[i], real(MU), real(R))
-
-
-@wp.kernel
 def scalar_kernel(ctx: StepContext, speed: array2, p: array2, G: array2):
     for l in range(ctx.layout.scalars):
         total, slope = scalar_total_impulse(ctx.layout, ctx.work, l, speed[l, 0], 0)
         p[l, 0] = total
         G[l, 0] = slope
-
-
-@wp.kernel
-def islands_kernel(ctx: StepContext, out: array2):
-    build_islands(ctx.layout, ctx.state, ctx.work, 0)
-    for i in range(ctx.layout.links):
-        out[i, 0] = real(find_island(ctx.work, i, 0))
 
 
 @wp.kernel
@@ -97,23 +79,6 @@ def projected(y: np.ndarray) -> np.ndarray:
 def slopes(f, x: np.ndarray, h: float = 1e-6) -> np.ndarray:
     """Central differences of f along every coordinate of x [n]."""
     return np.array([(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(len(x))])
-
-
-def laws(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    speeds, p, G = (wp.array(s, dtype=vec3), wp.zeros(len(s), dtype=vec3), wp.zeros(len(s), dtype=mat33))
-    run(cone_kernel, speeds, p, G, threads=len(s))
-    return p.numpy(), G.numpy()
-
-
-def test_the_contact_law_projects_onto_its_cone_and_its_hessian_is_the_slope():
-    s = np.random.default_rng(0).normal(size=(300, 3))
-    p, G = laws(s)
-    np.testing.assert_allclose(p, projected(-s / R), atol=1e-13)
-    h = 1e-6
-    numeric = np.stack([(laws(s - h * e)[0] - laws(s + h * e)[0]) / (2 * h) for e in np.eye(3)], axis=2)
-    assert np.quantile(np.abs(numeric - G).max(axis=(1, 2)), 0.99) < 1e-7  # except for the few near a kink
-    sticks, opens = np.linalg.norm(p[:, 1:], axis=1) < MU * p[:, 0] - 1e-9, p[:, 0] == 0
-    assert sticks.sum() > 20 and opens.sum() > 20 and (~sticks & ~opens).sum() > 20
 
 
 def problem(seed: int) -> Rows:
@@ -195,24 +160,6 @@ def test_gradient_and_hessian_are_differences_of_the_potential(seed):
     np.testing.assert_allclose(full, slopes(lambda x: -assembled(rows, x, z0)[0], z), atol=1e-6)
     direction, _ = assembled(rows, z, z0, solve=1)
     np.testing.assert_allclose(direction, np.linalg.solve(full, minus_g), rtol=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_islands_are_connected_components(seed):
-    rng, trees = np.random.default_rng(seed), 12
-    pairs = [tuple(sorted(rng.choice(trees, 2, replace=False).tolist())) for _ in range(7)]
-    pairs += [(int(rng.integers(trees)), WORLD) for _ in range(4)]  # the world joins nothing
-    coupled = sorted(rng.choice(trees, 3, replace=False).tolist())
-    rows = Rows(rng, trees=[3] * trees, contacts=pairs, scalars=[([3 * t for t in coupled], RowKind.BOUND)])
-    out = zeros(trees)
-    run(islands_kernel, rows.ctx, out)
-    edges = [p for p in pairs if WORLD not in p] + [(coupled[0], coupled[1]), (coupled[0], coupled[2])]
-    graph = coo_matrix((np.ones(len(edges)), np.array(edges).T), shape=(trees, trees))
-    _, group = connected_components(graph, directed=False)
-    first = read(out).astype(int)
-    assert all((first[i] == first[j]) == (group[i] == group[j]) for i in range(trees) for j in range(trees))
-    size = rows.ctx.work.island_size.numpy()[:, 0]
-    assert [size[i] for i in first] == [3 * (group == g).sum() for g in group]
 
 
 @pytest.mark.parametrize("seed", [0, 4, 7])
