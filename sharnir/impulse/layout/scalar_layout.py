@@ -195,8 +195,8 @@ class ScalarRowBuilder:
 
 
 def relative_dofs(model: Model, a: int, b: int) -> list[int]:
-    """Velocity coordinates of links a, b and their ancestors, shared ones once, in the order of a traversal from both up
-    the tree. Those below a common ancestor do not move a relative to b, but whitened rows have entries there."""
+    """Velocity coordinates of links a, b and their ancestors, shared ones once, from both links up the tree. Those of
+    shared ancestors do not move a relative to b, but whitened rows have entries there."""
     out: list[int] = []
     while a >= 0 or b >= 0:
         link = max(a, b)
