@@ -36,8 +36,8 @@ def test_multipliers_give_what_the_rows_can_give(seed):
     solver = LeastNormSolver(W, joint)
     y = solver.solve(b)
     np.testing.assert_allclose(W.T @ solver.multipliers(y), y, atol=1e-10)
-    np.testing.assert_allclose(sorted(solver.strengths, reverse=True), solver.strengths)
-    assert solver.strengths[0] == 1 and solver.strengths[-1] < 1e-12 and solver.strengths[-2] > 1e-3
+    np.testing.assert_allclose(sorted(solver.singular_values, reverse=True), solver.singular_values)
+    assert solver.singular_values[0] == 1 and solver.singular_values[-1] < 1e-12 and solver.singular_values[-2] > 1e-3
 
 
 def test_rows_that_are_zero_but_for_rounding_are_left_out():
