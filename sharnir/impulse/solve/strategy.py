@@ -104,11 +104,26 @@ def sweep_rows(ctx: Context, x: wp.ref[Iterate], end: wp.float64, w: int):
 
 
 @wp.func
-def solve_and_report(ctx: Context, end: wp.float64, w: int):
-    """Solve for the impulses of all rows (`solve_rows`) and add sweeps, residual and stop reason to the report."""
-    n, worst, reason = solve_rows(ctx, end, w)
-    sweeps = item(ctx.state.report, ReportItem.SWEEP_COUNT, w) + real(n)
-    set_item(ctx.state.report, ReportItem.SWEEP_COUNT, w, sweeps)
+def report_solution(ctx: Context, sweeps: int, worst: real, reason: int, end: wp.float64, w: int):
+    """Add sweeps, residual (N s) and `StopReason` of a solution to the report."""
+    total = item(ctx.state.report, ReportItem.SWEEP_COUNT, w) + real(sweeps)
+    set_item(ctx.state.report, ReportItem.SWEEP_COUNT, w, total)
     set_item(ctx.state.report, ReportItem.SWEEP_RESIDUAL, w, worst)
     set_item(ctx.state.report, ReportItem.STOP_REASON, w, real(reason))
     set_item(ctx.state.prev_step, PrevStep.TICKS_LEFT, w, real(end - read_ticks()))
+
+
+@wp.func
+def solve_and_report(ctx: Context, end: wp.float64, w: int):
+    """Solve for the impulses of all rows (`solve_rows`) and report how."""
+    n, worst, reason = solve_rows(ctx, end, w)
+    report_solution(ctx, n, worst, reason, end, w)
+
+
+@wp.func
+def sweep_and_report(ctx: Context, end: wp.float64, w: int):
+    """Solve for the impulses of all rows by sweeps alone, and report how; the compiler then leaves out what only direct
+    solutions need."""
+    x = make_iterate(ctx.here.z, ctx.work.p, 0)
+    n, worst, reason = sweep_rows(ctx, x, end, w)
+    report_solution(ctx, n, worst, reason, end, w)

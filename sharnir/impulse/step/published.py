@@ -16,7 +16,7 @@ from sharnir.impulse.rows.contact_matching import store_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.slots import JOINT_ROWS, Method, Setting, StatusReal
 from sharnir.impulse.solve.pgs_sweep import apply_impulses
-from sharnir.impulse.solve.strategy import solve_and_report
+from sharnir.impulse.solve.strategy import sweep_and_report
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses
 from sharnir.impulse.step.commit import ScalarVelocity, commit_positions, commit_velocities
 from sharnir.impulse.step.free_motion import load_free_motion, published_free_motion
@@ -48,7 +48,7 @@ def published_step(ctx: Context, deadline: wp.float64, w: int):
     assemble_rows(ctx, make_row_options(dt, dt, real(1.0), LimitRule.WHEN_REACHED), w)
     clear(ctx.work.joint_target, JOINT_ROWS * ctx.layout.joints, w)
     apply_impulses(ctx, ctx.here.z, ctx.work.p, w)
-    solve_and_report(ctx, velocity_deadline_of(ctx.state, deadline), w)
+    sweep_and_report(ctx, velocity_deadline_of(ctx.state, deadline), w)
     outward(ctx.tree, ctx.here, ctx.state.v_next, w)
     tangent_momenta(ctx.tree, ctx.here, w)
     copy(ctx.work.joint_gap, ctx.work.joint_gap_next, JOINT_ROWS * ctx.layout.joints, w)
