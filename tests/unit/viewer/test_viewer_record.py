@@ -52,5 +52,5 @@ def test_what_is_seen_live_is_recorded_and_goes_on_from_any_moment(tmp_path):
             browser.until(MOVING)
             assert soon(lambda: open_recording(tmp_path / "second.mcap").steps > STEPS)
     second = open_recording(tmp_path / "second.mcap")
-    assert second.start == middle and second.steps > STEPS
+    assert abs(second.start - middle) < 1e-9 and second.steps > STEPS  # time is a sum of steps
     assert second.verify() is None
