@@ -38,13 +38,11 @@ def test_single_precision_agrees_with_double(tmp_path: Path) -> None:
     if os.environ.get("SHARNIR_PRECISION") == "single":
         pytest.skip("there is no double precision in this process")
     file = tmp_path / "gaps.npy"
-    code = f"import numpy as np, test_narrow_single as t; np.save({str(file)!r}, t.least_gaps())"
-    subprocess.run(
-        [sys.executable, "-c", code],
-        check=True,
-        cwd=Path(__file__).parent,
-        env={**os.environ, "SHARNIR_PRECISION": "single"},
-    )
+    code = f"import numpy as np, test_narrow_phase_single_precision as t; np.save({str(file)!r}, t.least_gaps())"
+    here = Path(__file__).parent
+    tests = os.pathsep.join([str(here.parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "SHARNIR_PRECISION": "single", "PYTHONPATH": tests}
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=here, env=environment)
     single, double = np.load(file), least_gaps()
     near = np.isfinite(single) & np.isfinite(double)
     assert near.sum() > 2000
