@@ -32,9 +32,9 @@ class BilateralKind(IntEnum):
     (`ScalarImpulse`)."""
 
     JOINT = -1  # of a loop joint
-    BOUND = 0  # equality
-    MOTOR = 2  # without largest force
-    COMPLIANT = 3
+    BOUND = ScalarImpulse.BOUND  # equality
+    MOTOR = ScalarImpulse.MOTOR  # without largest force
+    COMPLIANT = ScalarImpulse.COMPLIANT
 
 
 CONTACT_IMPULSES = 6  # impulses of a contact: normal, two tangents, spin, two of rolling

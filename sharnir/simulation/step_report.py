@@ -36,7 +36,7 @@ class Report(NamedTuple):
     reason: str  # why the iterations ended: "converged", "sweeps" (the cap, or no progress) or "time" (the budget)
     seconds: float  # wall clock
     passes: int  # corrections of the step's momenta and gaps
-    guarded: bool  # they did not converge: the step was taken along the tangent, which loses energy
+    guarded: bool  # they did not converge: the step was taken along the tangent, first order
     warning: str | None  # what a user should know
     counts: tuple[float, ...]  # what a replay of the step needs
 

@@ -335,7 +335,8 @@ def reset_chord(layout: wp.ref[Layout], state: wp.ref[State], w: int):
 
 @wp.func
 def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
-    """Revert to the linearised step at its start, which loses energy and gains none."""
+    """Revert to the linearised step at its start: first order; it loses energy, but may gain some where a load hangs on
+    light links and the step is long."""
     d = int(0)
     while d < ctx.layout.dofs:
         put(z, d, w, get(z, d, w) - get(ctx.work.z_base, d, w) + get(ctx.work.z_momentum, d, w))
