@@ -5,7 +5,7 @@ Warp turns a member of an `IntEnum` in kernel code into an integer constant.
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 
 from sharnir.model.joint_rows import JOINT_ROWS
 
@@ -58,6 +58,19 @@ class ReportItem(IntEnum):
     FALLBACK_USED = 9  # 1: the linearised step was taken
     MIN_RELATIVE_PIVOT = 10
     CONTACT_POINTS = 11
+    WARNINGS = 12  # sum of `StepWarning`
+    IMPULSE_WORK = 13  # J, energy that impulses of contacts and limits added in the step: 0 or less but for rounding
+    STIFFENED_LINKS = 14  # links whose joint loads were taken implicitly, since the step is too long for them
+
+
+class StepWarning(IntFlag):
+    """What was not right in a step, beside `FALLBACK_USED` and `STOP_REASON`: bits of `ReportItem.WARNINGS`."""
+
+    CORRECTION_LIMITED = 1  # a position correction would have moved something by more than the error it removes
+    IMPACTS_LIMITED = 2  # impacts went on beyond the cap of reflections: the rest of them was taken without restitution
+    FAST_SPIN = 4  # a body turns too far in a step for its friction or its rotation to be resolved
+    LINKS_STIFFENED = 8  # loads on light links oscillate faster than the step resolves: damped
+    ENERGY_LIMITED = 16  # momenta were scaled down, since the step would have added energy
 
 
 class StopReason(IntEnum):
