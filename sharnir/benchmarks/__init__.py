@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from sharnir.errors import unknown
+from sharnir.errors import fail, shown, unknown
 
 Row = dict[str, Any]
 
@@ -66,6 +66,12 @@ def _scenes(quick: bool) -> list[Row]:
     return run(quick)
 
 
+def _holds(quick: bool, device: str = "cpu") -> list[Row]:
+    from sharnir.benchmarks.holds import run
+
+    return run(quick, device)
+
+
 BENCHES: dict[str, tuple[Callable[[bool], list[Row]], str]] = {
     "aba": (_aba, "articulated-body algorithm against Pinocchio, many evaluations in one call"),
     "aba_batch": (_aba_batch, "articulated-body algorithm over many worlds, on the GPU where there is one"),
@@ -78,8 +84,12 @@ BENCHES: dict[str, tuple[Callable[[bool], list[Row]], str]] = {
     ),
     "recording": (_recording, "steps of a robot of 30 joints at 1 kHz, recorded and not"),
     "scenes": (_scenes, "demonstrators in real time with a viewer, and in maximal coordinates"),
+    "holds": (_holds, "energy, positions and warnings where impulses are hard to get right, next to MuJoCo"),
     "startup": (_startup, "import, compile a scene and evaluate it once, from a warm kernel cache"),
 }
+
+
+ON_DEVICES: dict[str, Callable[[bool, str], list[Row]]] = {"holds": _holds}  # those that also run on a GPU
 
 
 def table_of(rows: list[Row]) -> Table:
@@ -93,8 +103,18 @@ def table_of(rows: list[Row]) -> Table:
     return table
 
 
-def run(name: str, quick: bool = False) -> dict[str, Any]:
-    """Run a benchmark; `quick` takes fewer repetitions. The result has the fields of `sharnir bench --json`."""
+def run(name: str, quick: bool = False, device: str = "cpu") -> dict[str, Any]:
+    """Run a benchmark; `quick` takes fewer repetitions. device: of our solvers, for those in ON_DEVICES. The result has
+    the fields of `sharnir bench --json`."""
     if name not in BENCHES:
         raise unknown("benchmark", name, BENCHES)
+    if name in ON_DEVICES:
+        return {"bench": name, "device": device, "rows": ON_DEVICES[name](quick, device)}
+    if device != "cpu":
+        raise fail(
+            f"benchmark {name!r}",
+            "runs on no such device",
+            shown(device),
+            "no --device, or a benchmark of " + ", ".join(ON_DEVICES),
+        )
     return {"bench": name, "rows": BENCHES[name][0](quick)}

@@ -215,11 +215,12 @@ def bench(
     name: Annotated[str, typer.Argument(help="Which benchmark; an unknown name lists them.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions.")] = False,
+    device: Annotated[str, typer.Option("--device", help="Where our solvers run: cpu or a GPU, for `holds`.")] = "cpu",
 ) -> None:
     """Measure against a peer in the same run."""
     from sharnir import benchmarks
 
-    result = benchmarks.run(name, quick)
+    result = benchmarks.run(name, quick, device)
     if as_json:
         print(json.dumps(result))
         return

@@ -235,6 +235,8 @@ def _add_shapes(model: Model, bodies: dict[int, Any]) -> None:
     ground = material[model.shape_link < 0]
     for k, link in enumerate(model.shape_link.tolist()):
         kind = int(model.shape_kind[k])
+        if kind not in GEOMS:
+            raise _refuse(model, "hulls, height fields and meshes")
         on = sliding[material[k], ground if len(ground) else material[[k]]]
         if link >= 0 and np.ptp(on) > 0:
             raise _refuse(model, "shapes of the world with different friction")

@@ -36,12 +36,12 @@ def set_inertias(model: Any, tree: ET.Element) -> None:
         model.body_iquat[body] = np.roll(matrix_to_quat(axes), 1)
     model.body_mass[0] = 0.0
     model.body_inertia[0] = 0.0
-    with _without_log():
+    with without_log():
         mujoco.mj_setConst(model, mujoco.MjData(model))
 
 
 @contextmanager
-def _without_log() -> Iterator[None]:
+def without_log() -> Iterator[None]:
     """MuJoCo writes its warnings to a file in the working folder unless somebody takes them."""
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda _: None)
