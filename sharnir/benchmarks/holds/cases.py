@@ -11,7 +11,7 @@ import numpy as np
 
 from sharnir import scenes as named
 from sharnir.benchmarks.holds import scenes
-from sharnir.rotations import Array
+from sharnir.model.model import Reals
 from sharnir.simulation.simulate import simulate
 from sharnir.simulation.simulation import Simulation
 from sharnir.spec.scene import Scene
@@ -103,7 +103,7 @@ def swing() -> Scene:
     return scenes.loaded_chain(20, 0.02, 0.05, 100.0, angles=[SWING] * 20, hinges=True)
 
 
-def _swing_angles(sim: Simulation, duration: float) -> Array:
+def _swing_angles(sim: Simulation, duration: float) -> Reals:
     """Angle of the first link from hanging, after every step."""
     angles: list[float] = []
     for _ in range(round(duration / sim.dt)):
@@ -112,7 +112,7 @@ def _swing_angles(sim: Simulation, duration: float) -> Array:
     return np.array(angles)
 
 
-def _period(t: Array, angles: Array) -> float:
+def _period(t: Reals, angles: Reals) -> float:
     """s, mean time between crossings of 0 in one direction."""
     k = np.flatnonzero((angles[:-1] > 0) & (angles[1:] <= 0))
     crossings = t[k] + (t[k + 1] - t[k]) * angles[k] / (angles[k] - angles[k + 1])
@@ -123,12 +123,9 @@ def swing_period(sim: Simulation) -> tuple[float, float, str]:
     """Period against that of the exact solver, relative."""
     exact = simulate(swing(), duration=5.0)
     angles = _swing_angles(sim, 20.0)
-    ours = _period(sim.dt * np.arange(1, len(angles) + 1), angles)
+    ours = _period(np.arange(1.0, len(angles) + 1.0) * sim.dt, angles)
     return (
-        abs(
-            ours / _period(np.asarray(exact.t, dtype=np.float64), SWING + np.asarray(exact.q[:, 0], dtype=np.float64))
-            - 1.0
-        ),
+        abs(ours / _period(exact.t, SWING + exact.q[:, 0]) - 1.0),
         2e-3,
         "of the period, against the exact solver",
     )
