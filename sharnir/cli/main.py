@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +35,20 @@ def main() -> None:
         sys.exit(1)
 
 
+@contextmanager
+def told_at_end() -> Iterator[None]:
+    """At the end of a command, a line for each way in which steps of its runs were not right."""
+    from sharnir.simulation.step_warnings import summary_lines, tallied
+
+    with tallied() as runs:
+        try:
+            yield
+        finally:
+            for line in summary_lines(runs):
+                console = Console(stderr=True)
+                console.print(f"warning: {line}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
 @app.callback()
 def top(
     context: typer.Context,
@@ -47,6 +62,8 @@ def top(
         raise typer.Exit
     if context.invoked_subcommand is None:
         print(context.get_help())
+    else:
+        context.with_resource(told_at_end())
 
 
 @app.command("list")
@@ -192,7 +209,8 @@ def replay(
         raise ModelError("replay: --duration and --record say how to go on: given without --resume; allowed: with it")
     recording = open_recording(file)
     if resume is not None:
-        resumed(recording, resume, duration, record, port, out)
+        if not resumed(recording, resume, duration, record, port, out):
+            raise typer.Exit(130)
         return
     written(recording, html, folder if csv else None, out)
     if verify and not checked(recording, out):
