@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,7 @@ SEEN = ("v", "loop_v", "position", "rotation", "velocity", "energy")
 STEADY = slice(PrevStep.TICKS_TAIL), slice(PrevStep.TICKS_LEFT + 1, None)  # of `prev_step`: between are machine ticks
 ALIGNED = 8  # numbers: arrays that lie behind each other start at multiples
 BETWEEN = "before "  # prefix of the names of parts that fill up to these
+REPORT, FIRST_REPORT = "report", 12  # what a step reports, and how many numbers that were in format 1
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,8 @@ def layout_of_file(facts: dict[str, str], present: Layout) -> Layout:
     if facts["format"] == FIRST:
         names = list(FORMAT_1.values())
         arrays = [known[name] for name in names if name not in CONTACT_ARRAYS]
-        return Layout((known["report"], *aligned(arrays)), tuple(known[n] for n in names if n in CONTACT_ARRAYS), ())
+        report = replace(known[REPORT], size=FIRST_REPORT)
+        return Layout((report, *aligned(arrays)), tuple(known[n] for n in names if n in CONTACT_ARRAYS), ())
     read = json.loads(facts["layout"])
     if not isinstance(read, list) or [isinstance(parts, list) for parts in read] != [True, True]:
         raise ValueError("its layout is none")
@@ -171,6 +173,8 @@ def _part(read: Any, known: dict[str, Part]) -> Part:
     array = known.get(part.name.removeprefix(BETWEEN))
     if array is None or part.dtype != array.dtype:
         raise ValueError(f"its states have an array {part.name!r} of type {part.dtype!r}")
-    if part != array and not (part.name.startswith(BETWEEN) and 0 <= part.size < ALIGNED):
+    fills_up = part.name.startswith(BETWEEN) and 0 <= part.size < ALIGNED
+    is_report = part.name == REPORT and 0 <= part.size <= array.size  # no state: steps reported less before
+    if part != array and not fills_up and not is_report:
         raise ValueError(f"its array {part.name!r} has {part.size} numbers, here {array.size}")
     return part

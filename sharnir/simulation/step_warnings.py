@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sharnir.simulation.step_report import Report
 
 SAID_SHARE = 0.01  # of the steps so far: kinds that single steps may well be of are told of where more are
+FEW_STEPS = 100  # of a run that begins: one step of such a kind is not told of yet
 WARN_PIVOT_RATIO = 1e-2  # pivot ratio of the loop rows, against their past, below which they are about to lose rank
 WARN_POSITION_ERROR = 1e-2  # of the size of the mechanism: position errors worth a warning
 MOST_NAMES = 3  # of models in a line
@@ -136,7 +137,7 @@ def tell_new_warnings(sim: Simulation, found: Iterable[ReportWarning]) -> None:
         if warning.kind in sim.told:
             continue
         steps, of = getattr(sim.counts, warning.kind), sim.counts.steps
-        if not KINDS[warning.kind].often or steps > SAID_SHARE * of:
+        if not KINDS[warning.kind].often or steps > SAID_SHARE * max(of, FEW_STEPS):
             sim.told.add(warning.kind)
             line = warning._replace(steps=steps, of=of)
             message = f"{sim.model.name} at t = {sim.time:g} s: {line}; later ones are only counted (Simulation.counts)"

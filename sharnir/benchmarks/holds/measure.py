@@ -71,7 +71,8 @@ def watch(model: Model, *, solver: str, dt: float, duration: float, device: str 
         warnings.simplefilter("always")
         sim = Simulation(model, solver=solver, dt=dt, device=device, **settings)
         out = _watch(sim, weight_of(model), round(duration / dt))
-    out.said = tuple(sorted({str(w.message) for w in caught}))
+    told = {str(w.message) for w in caught}
+    out.said = tuple(sorted(told | {str(w) for w in sim.counts.warnings}))  # as the end of a command says them
     return out
 
 
