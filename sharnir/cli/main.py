@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -13,6 +14,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from sharnir.child_process import SAFE
 from sharnir.errors import ModelError, SharnirError
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, invoke_without_command=True)
@@ -28,6 +30,7 @@ Roots = Annotated[list[Path] | None, typer.Option("--root", help="A folder where
 
 def main() -> None:
     """Entry point: what is wrong with the input is one sentence, never a traceback."""
+    os.environ[SAFE] = "1"  # whatever interpreter is started from here on, by whomever: not from the current folder
     try:
         app()
     except SharnirError as error:
