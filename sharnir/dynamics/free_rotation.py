@@ -74,12 +74,12 @@ def mean_angular_velocity(I: mat33, L: vec3, om: vec3, h: real):
 
 @wp.func
 def free_turn(I: mat33, L: vec3, dt: real):
-    """Rotation in dt of a free body of inertia I (kg m², world axes at the start) and angular momentum L: the quaternion
-    (vector, scalar), its rotation vector with all turns, rad, and the time (s) beyond MAX_SUBSTEPS.
+    """Rotation in dt of a free body of inertia I (kg m², world axes at the start) and angular momentum L: the
+    quaternion (vector, scalar), its rotation vector with all turns, rad, and the time (s) beyond MAX_SUBSTEPS.
 
-    A substep is the implicit midpoint rule on L in body axes with the rotation by Cayley's transform that belongs to it:
-    energy and L are kept. Its time is stretched by 2 tan(½ h Ω)/(h Ω), Ω = 2 E/|L|, which makes steady spin exact; E
-    and |L| being kept, the step stays symmetric in time.
+    A substep is the implicit midpoint rule on L in body axes with the rotation by Cayley's transform that belongs to
+    it: energy and L are kept. Its time is stretched by 2 tan(½ h Ω)/(h Ω), Ω = 2 E/|L|, which makes steady spin exact;
+    E and |L| being kept, the step stays symmetric in time.
     """
     J = wp.inverse(I)
     om = J * L

@@ -86,8 +86,8 @@ def measure_relative_travel(ctx: Context, a: int, b: int, x: vec3, centre: vec3,
 
 @wp.func
 def tangent_chord(ctx: Context, c: int, w: int):
-    """Chord term that makes the rows of contact c those of the velocities at the start pose, after all impulses (M-107):
-    W·z less the chord corrections of momenta, those included that the present residual will add."""
+    """Chord term that makes the rows of contact c those of the velocities at the start pose, after all impulses
+    (M-107): W·z less the chord corrections of momenta, those included that the present residual will add."""
     return (
         contact_velocity(ctx, c, 0, 0, ctx.work.z_momentum, w)
         - contact_velocity(ctx, c, 0, 0, ctx.work.z_base, w)
