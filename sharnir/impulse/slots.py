@@ -125,6 +125,7 @@ class Status(IntEnum):
     LU_VALID = 11  # 1 while the LU factors of the last Newton step may be used again
     WARM_STARTED = 12  # 1 once the warm-start impulses are in z
     HAS_POSITION_ERROR = 13  # 1 while positions are to be corrected
+    FAST_LINKS = 14  # 1 where a link turns by more than a radian in the step
 
 
 class StatusReal(IntEnum):

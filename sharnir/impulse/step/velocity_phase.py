@@ -19,6 +19,7 @@ from sharnir.impulse.rows.assembly import activate_late_scalars, set_velocity_bo
 from sharnir.impulse.rows.contact_chord import update_contact_chord
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.rows.extrapolation import SERIES_TERMS, reset_series, update_series
+from sharnir.impulse.rows.fast_spin import clear_tangent_chords, turn_fast_links
 from sharnir.impulse.rows.restitution import has_restitution, impact_work, set_restitution_targets
 from sharnir.impulse.slots import (
     JOINT_ROWS,
@@ -175,6 +176,7 @@ def evaluate_motion(ctx: Context, deadline: wp.float64, w: int):
             apply_last_change(ctx, w)
         elif phase == Phase.LINEARISED:
             tangent_momenta(ctx.tree, ctx.here, w)
+            turn_fast_links(ctx, dt, w)
         if phase == Phase.FINAL_LINEAR or phase == Phase.LINEARISED:
             put_int(ctx.work.status, Status.END_GAPS_KNOWN, w, 0)
         if phase == Phase.END_POSE or (phase == Phase.ITERATE and ctx.layout.has_nonlinear_scalars == 1):
@@ -342,6 +344,7 @@ def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
         put(z, d, w, get(z, d, w) - get(ctx.work.z_base, d, w) + get(ctx.work.z_momentum, d, w))
         d += 1
     reset_chord(ctx.layout, ctx.state, w)
+    clear_tangent_chords(ctx, w)
     r = int(0)
     while r < JOINT_ROWS * ctx.layout.joints:
         put(ctx.work.joint_target, r, w, real(0.0))
