@@ -35,6 +35,7 @@ from sharnir.impulse.slots import (
 )
 from sharnir.impulse.solve.bilateral_projection import project_rows
 from sharnir.impulse.solve.contact_block import warm_start_contacts
+from sharnir.impulse.solve.pgs import impulse_count
 from sharnir.impulse.solve.pgs_loop import is_out_of_time
 from sharnir.impulse.solve.strategy import solve_and_report
 from sharnir.impulse.step.iteration_errors import (
@@ -61,6 +62,8 @@ from sharnir.kernels.vector_ops import clear, column_add, copy
 QUIET_SPEED = wp.constant(real(1.0e-2))
 MAX_RESTITUTION_TRIES = 8  # reductions of the restitution in a step
 JOINT_CHORD_SIZE = SERIES_TERMS * JOINT_ROWS  # of a joint in `State.joint_chord`
+# pivot of loops relative to its past below which a singular pose (fold) is near
+FOLD_RELATIVE_PIVOT = wp.constant(real(0.1))
 MAX_LATE_ACTIVATIONS = 3  # times scalars are activated late within a step
 
 
@@ -338,7 +341,11 @@ def reset_chord(layout: wp.ref[Layout], state: wp.ref[State], w: int):
 @wp.func
 def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
     """Revert to the linearised step at its start: first order; it loses energy, but may gain some where a load hangs on
-    light links and the step is long."""
+    light links and the step is long. Near a fold it starts from no impulses: rows that give way there (M-47) would not
+    take back those that the iteration made."""
+    if item(ctx.state.report, ReportItem.MIN_RELATIVE_PIVOT, w) < FOLD_RELATIVE_PIVOT:
+        copy(ctx.work.z_base, z, ctx.layout.dofs, w)
+        clear(ctx.work.p, impulse_count(ctx.layout, ctx.work, w), w)
     d = int(0)
     while d < ctx.layout.dofs:
         put(z, d, w, get(z, d, w) - get(ctx.work.z_base, d, w) + get(ctx.work.z_momentum, d, w))
