@@ -128,13 +128,24 @@ class ImpulseEngine:
         if self._on_gpu:
             array.assign(target)
 
-    def start(self, q: np.ndarray, v: np.ndarray, loop_q: np.ndarray) -> None:
-        """Begin from positions and velocities [.., worlds]; loop_q: where angles of loop joints are counted from."""
+    def start(self, q: np.ndarray, v: np.ndarray, loop_q: np.ndarray, *, worlds: list[int] | None = None) -> None:
+        """Begin from positions and velocities [.., worlds]; loop_q: where angles of loop joints are counted from.
+        worlds: numbers of those that begin, all others go on; left out, all begin."""
+        kept = [] if worlds is None else self._kept()
         for name, values in (("q", q), ("v", v), ("loop_q", loop_q)):
             getattr(self.state, name).assign(np.ascontiguousarray(values, dtype=np_real))
         self.state.contacts.count.zero_()
         arguments = [self._context]
         self._graphs.launch("start", initialise_kernel, self.worlds, arguments)
+        if worlds is not None:
+            others = np.setdiff1d(np.arange(self.worlds), worlds)
+            for array, values in zip(self._evolving, kept, strict=True):
+                if self._on_gpu:
+                    present = array.numpy()
+                    present[:, others] = values.numpy()[:, others]
+                    array.assign(present)
+                else:
+                    array[:, others] = values[:, others]
 
     def set(
         self,
