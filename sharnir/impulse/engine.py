@@ -104,6 +104,7 @@ class ImpulseEngine:
         self._settings = np.zeros((len(Setting), 1), dtype=np_real)
         self._reaction_settings: tuple[Settings, float, np.ndarray] | None = None
         self._views: dict[int, np.ndarray] = {}
+        self._shown: dict[int, np.ndarray] = {}
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": VEC3 * model.nb, "energy": 2,
                  "rotation": MAT33 * model.nb, "velocity": SPATIAL * model.nb, "wrench": SPATIAL * model.nb,
                  "loop_wrench": SPATIAL * model.loops}  # fmt: skip
@@ -116,6 +117,16 @@ class ImpulseEngine:
         if id(array) not in self._views:
             self._views[id(array)] = array.numpy()  # keeps the array, so that no other gets its number
         return self._views[id(array)]
+
+    def shown(self, array: wp.array) -> np.ndarray:
+        """The same for who only reads."""
+        if id(array) in self._shown:
+            return self._shown[id(array)]
+        values = self.host(array).view()
+        values.flags.writeable = False
+        if not self._on_gpu:
+            self._shown[id(array)] = values
+        return values
 
     def contacts_found(self) -> np.ndarray:
         """[worlds] contacts found last, more than are stored where there was no room."""

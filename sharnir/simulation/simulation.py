@@ -321,8 +321,8 @@ class Simulation:
         check_capacity(self, int(found.max()), -int(found.min()))
 
     def _column(self, array: Any) -> Reals:
-        """[items] for one world, [items, worlds] for more; a view on the CPU."""
-        values = self.impulses.host(array)
+        """[items] for one world, [items, worlds] for more, only read; a view on the CPU."""
+        values = self.impulses.shown(array)
         return np.asarray(values[:, 0] if self.worlds == 1 else values)
 
     @property

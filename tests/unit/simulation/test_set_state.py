@@ -1,4 +1,4 @@
-"""Setting a state: what follows is what a fresh simulation does there, in both solvers; what does not fit is refused."""
+"""Setting a state: what follows is what a fresh simulation does there; what does not fit is refused."""
 
 from __future__ import annotations
 
