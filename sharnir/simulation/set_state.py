@@ -13,13 +13,16 @@ from sharnir.compiler.maximal import maximal
 from sharnir.dynamics import loop_closure as loops
 from sharnir.errors import fail, shown
 from sharnir.model.model import Model, Reals
+from sharnir.precision import get_precision
 from sharnir.simulation.joint_map import joint_map, scene_state
 from sharnir.spec.elements import plain
 
 if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
 
-TOL_RATES = 1e-6  # of the largest velocity, at least 1: rates of loops that count as none
+# m and rad, of gaps of loops that count as none; of the largest velocity, at least 1, their rates: what compiled models
+# may start with, and what steps in single precision leave
+TOLERANCES = {"double": (loops.ALLOWED, 1e-6), "single": (1e-4, 1e-3)}
 INTERNAL = ("actuator_activation", "actuator_force_end")  # of actuators that lag, integrate or have an inductance
 
 
@@ -98,7 +101,7 @@ def checked_state(
     elif close:
         positions = loops.close_loops(model, positions, held=held_q)
     else:
-        loops.refuse_open(model, positions, "set_state without close=True", loops.ALLOWED)
+        loops.refuse_open(model, positions, "set_state without close=True", TOLERANCES[get_precision()][0])
     if v is not None and not close:
         refuse_opening(model, positions, rates)
     elif v is not None or q is not None:
@@ -129,7 +132,7 @@ def refuse_opening(model: Model, q: Reals, v: Reals) -> None:
     """Raise a ModelError where loops or couplings would not hold at velocities v."""
     at = loops.loops_at(model, q)
     opening = np.abs(at.J @ v)
-    if (opening > TOL_RATES * max(1.0, float(np.abs(v).max(initial=0.0)))).any():
+    if (opening > TOLERANCES[get_precision()][1] * max(1.0, float(np.abs(v).max(initial=0.0)))).any():
         row = int(np.argmax(opening))
         rows = np.repeat(np.arange(model.loops), loops.CONSTRAINT_COUNT[model.loop_kind])
         name = (
