@@ -104,6 +104,7 @@ class ImpulseEngine:
         self._settings = np.zeros((len(Setting), 1), dtype=np_real)
         self._reaction_settings: tuple[Settings, float, np.ndarray] | None = None
         self._views: dict[int, np.ndarray] = {}
+        self._shown: dict[int, np.ndarray] = {}
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": VEC3 * model.nb, "energy": 2,
                  "rotation": MAT33 * model.nb, "velocity": SPATIAL * model.nb, "wrench": SPATIAL * model.nb,
                  "loop_wrench": SPATIAL * model.loops}  # fmt: skip
@@ -117,6 +118,16 @@ class ImpulseEngine:
             self._views[id(array)] = array.numpy()  # keeps the array, so that no other gets its number
         return self._views[id(array)]
 
+    def shown(self, array: wp.array) -> np.ndarray:
+        """The same for who only reads."""
+        if id(array) in self._shown:
+            return self._shown[id(array)]
+        values = self.host(array).view()
+        values.flags.writeable = False
+        if not self._on_gpu:
+            self._shown[id(array)] = values
+        return values
+
     def contacts_found(self) -> np.ndarray:
         """[worlds] contacts found last, more than are stored where there was no room."""
         return self.host(self.state.contacts.count)[ContactCount.FOUND]
@@ -128,13 +139,24 @@ class ImpulseEngine:
         if self._on_gpu:
             array.assign(target)
 
-    def start(self, q: np.ndarray, v: np.ndarray, loop_q: np.ndarray) -> None:
-        """Begin from positions and velocities [.., worlds]; loop_q: where angles of loop joints are counted from."""
+    def start(self, q: np.ndarray, v: np.ndarray, loop_q: np.ndarray, *, worlds: list[int] | None = None) -> None:
+        """Begin from positions and velocities [.., worlds]; loop_q: where angles of loop joints are counted from.
+        worlds: numbers of those that begin, all others go on; left out, all begin."""
+        kept = [] if worlds is None else self._kept()
         for name, values in (("q", q), ("v", v), ("loop_q", loop_q)):
             getattr(self.state, name).assign(np.ascontiguousarray(values, dtype=np_real))
         self.state.contacts.count.zero_()
         arguments = [self._context]
         self._graphs.launch("start", initialise_kernel, self.worlds, arguments)
+        if worlds is not None:
+            others = np.setdiff1d(np.arange(self.worlds), worlds)
+            for array, values in zip(self._evolving, kept, strict=True):
+                if self._on_gpu:
+                    present = array.numpy()
+                    present[:, others] = values.numpy()[:, others]
+                    array.assign(present)
+                else:
+                    array[:, others] = values[:, others]
 
     def set(
         self,

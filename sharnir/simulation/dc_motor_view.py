@@ -18,6 +18,8 @@ class DCMotorView(ActuatorView):
     """A DC motor of a simulation; its input is the voltage it is given. What is shown belongs to the last step: means
     over the time its torque acted."""
 
+    __slots__ = ("_constant", "_inductance", "_resistance")
+
     def __init__(self, simulation: Simulation, name: str) -> None:
         super().__init__(simulation, name)
         self._resistance, self._inductance, self._constant = simulation.inner.actuator_electric[self._number]

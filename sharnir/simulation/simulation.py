@@ -16,8 +16,10 @@ from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH, Settings, settings_fr
 from sharnir.model.model import Model, Reals
 from sharnir.simulation.contacts import Contact, check_capacity, read_contacts
 from sharnir.simulation.dc_motor_view import DCMotorView
+from sharnir.simulation.joint_map import joint_map, scene_state
 from sharnir.simulation.observer import StepObserver
 from sharnir.simulation.run_steps import run_steps
+from sharnir.simulation.set_state import numbers_of_worlds, set_state
 from sharnir.simulation.snapshot import Saved
 from sharnir.simulation.step_report import Report, evaluate_reports
 from sharnir.simulation.step_warnings import ReportWarning, new_counts, tell_new_warnings, with_warnings
@@ -101,6 +103,23 @@ class Simulation:
         self.told: set[str] = set()  # kinds of warnings that Python was told of in this run
         self._changed()
         self._restart_controllers()
+
+    def state(self, world: int = 0) -> tuple[Reals, Reals]:
+        """Positions [nq] and velocities [nv] of the joints of `model` in a world: copies, alike in both solvers."""
+        (w,) = numbers_of_worlds(world, self.worlds)
+        return scene_state(self, joint_map(self.model, self.inner), w)[:2]
+
+    def set_state(self, q: Any = None, v: Any = None, *, world: Any = None, close: bool = False) -> None:
+        """Begin anew from positions q and velocities v of the joints of `model`, at the present time with the present
+        inputs: the next step is that of a fresh simulation there. Contacts, warm starts, samples of sensors and what
+        actuators store are forgotten.
+
+        q: [nq], one for all worlds, [nq, worlds], or values by the names of joints; v: [nv] likewise; what is left out
+        stays. world: a number, several, or None for all. Loops and couplings must hold within 1e-6; with close, joints
+        that are not named move to where they do, as in `sharnir.dynamics.close_loops`. Where only q is given, v becomes
+        the nearest that keeps loops closed.
+        """
+        set_state(self, q, v, world, close)
 
     def save(self) -> Saved:
         """All that a continuation needs, bit for bit."""
@@ -302,8 +321,8 @@ class Simulation:
         check_capacity(self, int(found.max()), -int(found.min()))
 
     def _column(self, array: Any) -> Reals:
-        """[items] for one world, [items, worlds] for more; a view on the CPU."""
-        values = self.impulses.host(array)
+        """[items] for one world, [items, worlds] for more, only read; a view on the CPU."""
+        values = self.impulses.shown(array)
         return np.asarray(values[:, 0] if self.worlds == 1 else values)
 
     @property
