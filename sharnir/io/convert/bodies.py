@@ -195,8 +195,10 @@ def _limits(source: Source, joints: list[int]) -> dict[str, Any]:
         if kind in (SLIDE, HINGE):
             lower, upper = m.jnt_range[j].tolist() if m.jnt_limited[j] else (-np.inf, np.inf)
             pairs.append((lower, upper))
-            if not lower <= m.qpos0[m.jnt_qposadr[j]] <= upper:
-                reason = "starts outside its range, and is brought back without the push MuJoCo gives it"
+            at = float(m.qpos0[m.jnt_qposadr[j]])
+            if not lower <= at <= upper:
+                reason = f"starts at {at:.4g}, outside its range of {lower:.4g} to {upper:.4g}: driven back by a spring in"
+                reason += " MuJoCo, moved back without gaining speed here"
                 effect = CHANGED if source.format == "mjcf" else UNSEEN  # a URDF says nothing of a start
                 source.report.add("joint", source.joint_names[j], reason, effect)
             continue

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 
 from sharnir.io.convert.bodies import SIZES, positions
 from sharnir.io.convert.close_loops import closed
+from sharnir.io.convert.overlaps import report_overlaps
 from sharnir.io.convert.source import Source
-from sharnir.spec.import_report import UNSEEN
+from sharnir.rotations import Array
+from sharnir.spec.import_report import CHANGED, UNSEEN
 from sharnir.spec.keyframes import Keyframe
+
+ROUNDING = 1e-6  # m or rad beyond a range, which files are rounded to
+OVER_TIME = "driven back by springs in MuJoCo, moved back without gaining speed here"
 
 
 def close_start(source: Source) -> None:
-    """Start where loops are closed."""
+    """Start where loops are closed; report what overlaps there."""
     start = source.model.qpos0.copy()
     qpos, _ = closed(source, "scene", "at the start", start, np.zeros(source.model.nv))
     if qpos is not start:
         joints = {joint.name: joint for joint in source.scene.joints}
         for name, group in _groups(source).items():
             joints[name].position = tuple(positions(source.model, group, qpos).tolist())
+    report_overlaps(source, qpos)
 
 
 def _groups(source: Source) -> dict[str, list[int]]:
@@ -39,6 +46,8 @@ def add_keyframes(source: Source) -> None:
         if m.na and m.key_act[k].any():
             source.report.add("keyframe", name, "activations of actuators start at 0", UNSEEN)
         qpos, qvel = closed(source, "keyframe", name, m.key_qpos[k].copy(), m.key_qvel[k].copy())
+        _report_ranges(source, qpos, name)
+        report_overlaps(source, qpos, name)
         velocities = [
             tuple(float(x) for j in group for x in qvel[m.jnt_dofadr[j] :][: SIZES[int(m.jnt_type[j])][1]])
             for group in ours.values()
@@ -50,3 +59,15 @@ def add_keyframes(source: Source) -> None:
                 inputs=[float(m.key_ctrl[k][a]) for a in inputs],
             )
         )  # fmt: skip
+
+
+def _report_ranges(source: Source, qpos: Array, name: str) -> None:
+    """Hinges and slides that a keyframe has outside their range, the farthest by name."""
+    m = source.model
+    limited = m.jnt_limited.astype(bool) & (m.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)) & source.on("limits")
+    at = qpos[m.jnt_qposadr]
+    beyond = np.where(limited, np.maximum(m.jnt_range[:, 0] - at, at - m.jnt_range[:, 1]), 0.0)
+    count, j = int((beyond > ROUNDING).sum()), int(np.argmax(beyond)) if m.njnt else 0
+    if count:
+        reason = f"{count} joints outside their range, {source.joint_names[j]!r} by {beyond[j]:.2g}, are {OVER_TIME}"
+        source.report.add("keyframe", name, reason, CHANGED)
