@@ -5,10 +5,9 @@
 Every URDF and MJCF file below the folders that can be read by itself and holds something that moves is stepped by simgc
 at 2 ms for 200 steps, and by MuJoCo for the first 0.05 s at an eighth of the file's step; both start from the file's
 first keyframe where it has one, from its start otherwise, with loops closed as we close them. Written, for every file:
-the largest distance between the two places of any body at 0.05 s, and that between MuJoCo and itself at the file's step;
-in how many steps positions are off by more than 1 % of the
-robot's size; guarded steps; what the import report says. --installed: also the files of the installed packages that
-`sharnir.benchmarks.robot_files` knows.
+the largest distance between the two places of any body at 0.05 s, and that between MuJoCo and itself at the file's
+step; in how many steps positions are off by more than 1 % of the robot's size; guarded steps; what the import report
+says. --installed: also the files of the installed packages that `sharnir.benchmarks.robot_files` knows.
 
 Where the distance is over 1 cm, causes are looked for: features (contact, limits, …) that, switched off on both sides,
 bring it below; one of them or, where none is enough, those that help most together. A distance is explained if the
@@ -58,7 +57,7 @@ BITS = mujoco.mjtDisableBit
 # features that may be the cause of a distance: MuJoCo's flag, and what reasons of report entries say that speak of it
 FEATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "contact": (int(BITS.mjDSBL_CONTACT), ("overlap", "do not touch")),
-    "limits": (int(BITS.mjDSBL_LIMIT), ("outside its range", "outside their range")),
+    "limits": (int(BITS.mjDSBL_LIMIT), ("outside its range",)),
     "equalities": (int(BITS.mjDSBL_EQUALITY), ("loops were open", "equality")),
     "dry friction": (int(BITS.mjDSBL_FRICTIONLOSS), ("dry friction",)),
     "actuators": (int(BITS.mjDSBL_ACTUATION), ("actuator",)),

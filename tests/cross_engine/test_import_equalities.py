@@ -110,8 +110,8 @@ def test_welded_bodies_end_where_mujoco_welds_them(tmp_path, given):
     sim.run(0.5)
     mujoco.mj_step(p.model, data, 1000)
     (xa, Ra), (xb, Rb) = ((data.body(k).xpos, data.body(k).xmat.reshape(3, 3)) for k in "ab")
-    a, b = sim.body("a"), sim.body("b")
-    np.testing.assert_allclose(a.rotation.T @ (b.position - a.position), Ra.T @ (xb - xa), atol=5e-3)  # MuJoCo's weld is soft
+    a, b = sim.body("a"), sim.body("b")  # MuJoCo's weld is soft
+    np.testing.assert_allclose(a.rotation.T @ (b.position - a.position), Ra.T @ (xb - xa), atol=5e-3)
     np.testing.assert_allclose(a.rotation.T @ b.rotation, Ra.T @ Rb, atol=5e-3)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sharnir.checks import inertia_matrix
 from sharnir.errors import ModelError
-from sharnir.io.convert.source import Source, placed, unique, xyzw
+from sharnir.io.convert.source import CORRECTED, Source, placed, unique, xyzw
 from sharnir.rotations import Array, matrix_to_quat
 from sharnir.spec.elements import Body, plain
 from sharnir.spec.import_report import CHANGED, UNSEEN
@@ -197,8 +197,7 @@ def _limits(source: Source, joints: list[int]) -> dict[str, Any]:
             pairs.append((lower, upper))
             at = float(m.qpos0[m.jnt_qposadr[j]])
             if not lower <= at <= upper:
-                reason = f"starts at {at:.4g}, outside its range of {lower:.4g} to {upper:.4g}: driven back by a spring in"
-                reason += " MuJoCo, moved back without gaining speed here"
+                reason = f"starts at {at:.4g}, outside its range of {lower:.4g} to {upper:.4g}: {CORRECTED}"
                 effect = CHANGED if source.format == "mjcf" else UNSEEN  # a URDF says nothing of a start
                 source.report.add("joint", source.joint_names[j], reason, effect)
             continue

@@ -184,7 +184,7 @@ def _report_bases(source: Source, only_there: Bools) -> None:
     pairs = {Pair((int(body[g]), int(body[h]))) for g, h in np.argwhere(only_there).tolist()}
     for ends in sorted(pairs, key=sorted):
         name = " and ".join(source.body_names[b] for b in sorted(ends))
-        reason = "do not touch, since one joint connects them; in MuJoCo they do, since one of them is fixed to the world"
+        reason = "do not touch, since a joint connects them; in MuJoCo they do, since one of them is fixed to the world"
         source.report.add("links", name, reason, CHANGED)
 
 

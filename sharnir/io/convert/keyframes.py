@@ -8,13 +8,12 @@ import numpy as np
 from sharnir.io.convert.bodies import SIZES, positions
 from sharnir.io.convert.close_loops import closed
 from sharnir.io.convert.overlaps import report_overlaps
-from sharnir.io.convert.source import Source
+from sharnir.io.convert.source import CORRECTED, Source
 from sharnir.rotations import Array
 from sharnir.spec.import_report import CHANGED, UNSEEN
 from sharnir.spec.keyframes import Keyframe
 
 ROUNDING = 1e-6  # m or rad beyond a range, which files are rounded to
-OVER_TIME = "driven back by springs in MuJoCo, moved back without gaining speed here"
 
 
 def close_start(source: Source) -> None:
@@ -69,5 +68,6 @@ def _report_ranges(source: Source, qpos: Array, name: str) -> None:
     beyond = np.where(limited, np.maximum(m.jnt_range[:, 0] - at, at - m.jnt_range[:, 1]), 0.0)
     count, j = int((beyond > ROUNDING).sum()), int(np.argmax(beyond)) if m.njnt else 0
     if count:
-        reason = f"{count} joints outside their range, {source.joint_names[j]!r} by {beyond[j]:.2g}, are {OVER_TIME}"
+        others = f", {count - 1} others by less" if count > 1 else ""
+        reason = f"joint {source.joint_names[j]!r} is {beyond[j]:.2g} outside its range{others}: {CORRECTED}"
         source.report.add("keyframe", name, reason, CHANGED)

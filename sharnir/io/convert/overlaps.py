@@ -1,9 +1,9 @@
 """Bodies that overlap where a file starts, and what becomes of them.
 
-Of a URDF its author did not mean links to push each other apart: URDF has no list of pairs that do not touch, and convex
-hulls fill what was hollow. Such links would be pressed against each other for ever, so they do not touch at all. In an
-MJCF they touch, as it says. MuJoCo's springs drive what overlaps apart and leave it the speed of that; here positions
-are corrected, and no speed comes of it. The report says which bodies these are.
+The author of a URDF did not mean links to push each other apart: URDF has no list of pairs that do not touch, and
+convex hulls fill what was hollow. Such links would be pressed against each other for ever, so they do not touch at all.
+In an MJCF they touch, as it says. MuJoCo's springs drive what overlaps apart and leave it the speed of that; here
+positions are corrected, and no speed comes of it. The report says which bodies these are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sharnir.io.convert.source import Source
+from sharnir.io.convert.source import CORRECTED, Source
 from sharnir.rotations import Array
 from sharnir.spec.import_report import CHANGED
 
@@ -48,12 +48,12 @@ def report_overlaps(source: Source, qpos: Array, keyframe: str = "") -> None:
     keyframe."""
     found = sorted(_overlaps(source, qpos).items(), key=lambda item: -item[1])
     names = [" and ".join(source.body_names[b] for b in sorted(ends)) for ends, _ in found]
-    apart = "driven apart by springs in MuJoCo, moved apart without gaining speed here"
     if keyframe and found:
-        reason = f"{len(found)} pairs of bodies overlap, {names[0]!r} most, by {found[0][1]:.2g} m: {apart}"
+        others = f", {len(found) - 1} other pairs by less" if len(found) > 1 else ""
+        reason = f"bodies {names[0]!r} overlap by {found[0][1]:.2g} m{others}: {CORRECTED}"
         source.report.add("keyframe", keyframe, reason, CHANGED)
     for name, (_, depth) in zip(names, found, strict=True) if not keyframe else ():
-        source.report.add("bodies", name, f"overlap by {depth:.2g} m at the start: {apart}", CHANGED)
+        source.report.add("bodies", name, f"overlap by {depth:.2g} m at the start: {CORRECTED}", CHANGED)
 
 
 def _overlaps(source: Source, qpos: Array) -> dict[Pair, float]:
@@ -70,9 +70,11 @@ def _overlaps(source: Source, qpos: Array) -> dict[Pair, float]:
             continue
         if any(len(source.parts.get(k, ())) > 1 for k in (g, h)):  # MuJoCo has their hulls
             parts = parts or solids(source, data)
-            distance = _distance(parts, g, h)
+            apart = _distance(parts, g, h)
+        else:
+            apart = distance
         ends = Pair(int(b) for b in m.geom_bodyid[[g, h]])
-        depth = float(m.geom_margin[g] + m.geom_margin[h]) - distance
+        depth = float(m.geom_margin[g] + m.geom_margin[h]) - apart
         if depth > DEPTH:
             depths[ends] = max(depth, depths.get(ends, 0.0))
     return depths

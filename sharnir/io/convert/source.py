@@ -22,6 +22,7 @@ OFF = {
     "dampers": BITS.mjDSBL_DAMPER, "gravity": BITS.mjDSBL_GRAVITY, "clamping": BITS.mjDSBL_CLAMPCTRL,
     "actuation": BITS.mjDSBL_ACTUATION, "parent filter": BITS.mjDSBL_FILTERPARENT,
 }  # fmt: skip
+CORRECTED = "MuJoCo's springs push back what is off and leave it speed, here positions are corrected without"
 CONSTRAINTS = ("equalities", "friction", "limits", "contact")
 
 
