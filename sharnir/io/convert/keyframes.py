@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import mujoco
 import numpy as np
 
 from sharnir.io.convert.bodies import SIZES, positions
-from sharnir.io.convert.close_loops import closed
+from sharnir.io.convert.close_loops import beyond_ranges, closed, report_held
 from sharnir.io.convert.overlaps import report_overlaps
 from sharnir.io.convert.source import CORRECTED, Source
 from sharnir.rotations import Array
@@ -24,6 +23,7 @@ def close_start(source: Source) -> None:
         joints = {joint.name: joint for joint in source.scene.joints}
         for name, group in _groups(source).items():
             joints[name].position = tuple(positions(source.model, group, qpos).tolist())
+    report_held(source, qpos)
     report_overlaps(source, qpos)
 
 
@@ -62,11 +62,8 @@ def add_keyframes(source: Source) -> None:
 
 def _report_ranges(source: Source, qpos: Array, name: str) -> None:
     """Hinges and slides that a keyframe has outside their range, the farthest by name."""
-    m = source.model
-    limited = m.jnt_limited.astype(bool) & (m.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)) & source.on("limits")
-    at = qpos[m.jnt_qposadr]
-    beyond = np.where(limited, np.maximum(m.jnt_range[:, 0] - at, at - m.jnt_range[:, 1]), 0.0)
-    count, j = int((beyond > ROUNDING).sum()), int(np.argmax(beyond)) if m.njnt else 0
+    beyond = beyond_ranges(source, qpos)
+    count, j = int((beyond > ROUNDING).sum()), int(np.argmax(beyond)) if len(beyond) else 0
     if count:
         others = f", {count - 1} others by less" if count > 1 else ""
         reason = f"joint {source.joint_names[j]!r} is {beyond[j]:.2g} outside its range{others}: {CORRECTED}"
