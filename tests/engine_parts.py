@@ -148,6 +148,7 @@ class Rows:
         return SimpleNamespace(
             nb=len(self.trees), nv=self.nv, nq=self.nv, nc=self.nv, loops=len(self.joints),
             coupling_names=self.equalities,
+            parent=np.full(len(self.trees), WORLD), dof_start=np.cumsum([0, *self.trees]),
             loop_q_start=np.zeros(1, dtype=int), loop_kind=[kind for _, kind in self.joints],
             loop_link=[(0, WORLD)] * len(self.joints), mass=np.ones(len(self.trees)), shape_kind=[],
             inertia=np.broadcast_to(np.eye(3), (len(self.trees), 3, 3)), motor_max_force=[np.inf],
