@@ -128,6 +128,7 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
     sizes |= {
         "restitution_velocity": layout.max_contacts,
         "contact_end_error": layout.max_contacts,
+        "contact_edge_error": layout.max_contacts,
         "contact_tangents": 2 * VEC3 * layout.max_contacts,
         "contact_mu": Mu.SIZE * layout.max_contacts,
         **dict.fromkeys(per_contact_3, VEC3 * layout.max_contacts),

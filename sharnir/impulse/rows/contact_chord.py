@@ -25,6 +25,7 @@ from sharnir.kernels.types import VEC3, array2, column, real, vec3
 SLIP_FRICTION_SHARE = wp.constant(real(0.999))  # of the friction bound: with more than this a contact slips
 # cosine between normal and axis above which a cylinder stands on its flat end
 FLAT_END_COSINE = wp.constant(real(0.999))
+EDGE_DAMPING = wp.constant(real(2.0))  # 1/rad², of the angle by which the contact point moves along the edge in a step
 ON_EDGE_COSINE = wp.constant(real(0.01))  # the same above which it rolls on its edge rather than on its side
 
 
@@ -90,7 +91,8 @@ def measure_edge_travel(rolling: Rolling, turn: vec3, end_axis: vec3):
     )
     extra = wp.cross(turn, swing * real(0.5))
     rise = wp.dot(swing - wp.cross(turn, rolling.x - rolling.centre) - extra, rolling.inward)
-    return extra + rolling.inward * rise
+    angle2 = wp.length_sq(swing) / (rolling.radius * rolling.radius)
+    return (extra + rolling.inward * rise) * wp.max(real(1.0) - EDGE_DAMPING * angle2, real(0.0))
 
 
 @wp.func
@@ -161,7 +163,7 @@ def tangent_chord(ctx: Context, c: int, w: int):
 def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
     """Update the chord term of contact c from the step whose displacements are in the workspace (M-60):
     `contact_chord`, the target velocities, and for a loaded contact the distance by which its end point was missed
-    (`contact_end_error`)."""
+    (`contact_end_error`; `contact_edge_error` where it rolls on an edge)."""
     normal, t1, t2 = contact_frame_of(ctx.state, ctx.work, c, w)
     x = item3(ctx.state.contacts.point, VEC3 * c, w)
     gap_share = real(0.5) * get(ctx.work.contact_gap, c, w)
@@ -193,9 +195,9 @@ def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
     if get_int(ctx.work.status, Status.FAST_LINKS, w) == 1:
         if is_fast_and_free(ctx, rolling.a, w) or is_fast_and_free(ctx, rolling.b, w):
             chord = tangent_chord(ctx, c, w)
-        elif (is_fast(ctx, rolling.a, w) or is_fast(ctx, rolling.b, w)) and wp.length_sq(
-            rolling.centre - x
-        ) == real(0.0):
+        elif (is_fast(ctx, rolling.a, w) or is_fast(ctx, rolling.b, w)) and wp.length_sq(rolling.centre - x) == real(
+            0.0
+        ):
             chord = vec3()
     change = chord - get3(ctx.work.contact_chord, c, w)
     put3(ctx.work.contact_chord, c, w, chord)
@@ -219,14 +221,18 @@ def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
             change = vec3(change[0], real(0.0), real(0.0))
         end_error = dt * wp.length(change)
     put(ctx.work.contact_end_error, c, w, end_error)
+    on_edge = wp.length_sq(rolling.axis) > real(0.0)
+    put(ctx.work.contact_edge_error, c, w, wp.where(on_edge, end_error, real(0.0)))
 
 
 @wp.func
 def max_contact_end_error(work: wp.ref[Scratch], w: int):
-    """Largest distance (m) by which the end point of a loaded contact was missed."""
+    """Largest distance (m) by which the end point of a loaded contact was missed, and of one that rolls on an edge."""
     worst = real(0.0)
+    edge = real(0.0)
     c = int(0)
     while c < contact_count(work, w):
         worst = wp.max(worst, get(work.contact_end_error, c, w))
+        edge = wp.max(edge, get(work.contact_edge_error, c, w))
         c += 1
-    return worst
+    return worst, edge
