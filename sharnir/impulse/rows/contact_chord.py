@@ -18,6 +18,7 @@ from sharnir.impulse.rows.assembly import displace_point
 from sharnir.impulse.rows.belts import has_belt, measure_belt_travel
 from sharnir.impulse.rows.contact_frame import contact_count, contact_frame_of, contact_velocity
 from sharnir.impulse.rows.fast_spin import is_fast, is_fast_and_free, link_spin
+from sharnir.impulse.rows.flat_contact import travel_of_arm
 from sharnir.impulse.slots import BLOCK_ROWS, Mu, Setting, Status
 from sharnir.kernels.columns import get, get3, get33, get_int, item3, item_int, put, put3
 from sharnir.kernels.types import VEC3, array2, column, real, vec3
@@ -191,7 +192,11 @@ def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
     if has_belt(ctx.layout, ctx.state, c, w):
         travel = travel + measure_belt_travel(ctx.here, ctx.layout, ctx.state, c, normal, w) / dt
     s = contact_velocity(ctx, c, 0, 0, z, w)
-    chord = vec3(wp.dot(travel, normal), wp.dot(travel, t1), wp.dot(travel, t2)) - s
+    along = wp.dot(travel, normal)
+    arm = get3(ctx.work.contact_arm, c, w)
+    if wp.dot(arm, arm) > real(0.0):
+        travel = travel + travel_of_arm(ctx, rolling.a, rolling.b, arm, w) * (sign / dt)
+    chord = vec3(along, wp.dot(travel, t1), wp.dot(travel, t2)) - s
     if get_int(ctx.work.status, Status.FAST_LINKS, w) == 1:
         if is_fast_and_free(ctx, rolling.a, w) or is_fast_and_free(ctx, rolling.b, w):
             chord = tangent_chord(ctx, c, w)
