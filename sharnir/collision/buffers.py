@@ -33,6 +33,7 @@ class Contacts:
     normal: array2  # [3 point] from the first shape to the second, world axes
     point: array2  # [3 point] halfway between the surfaces, m
     gap: array2  # [point] m; negative: they overlap
+    drawn_share: array2  # [point] how far friction acts from there toward the centre of pressure, of the way (M-109)
 
 
 @wp.struct
@@ -55,7 +56,7 @@ def allocate_contacts(capacity: int, worlds: int, device: str) -> Contacts:
     """Allocate zeroed contacts of all worlds."""
     out = Contacts()
     out.capacity = capacity
-    for name, rows in (("normal", 3), ("point", 3), ("gap", 1)):
+    for name, rows in (("normal", 3), ("point", 3), ("gap", 1), ("drawn_share", 1)):
         setattr(out, name, allocate_columns(rows * capacity, worlds, device))
     for name, size in (("count", 2), ("shape", 2 * capacity), ("feature", capacity)):
         setattr(out, name, allocate_columns(size, worlds, device, int))

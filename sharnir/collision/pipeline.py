@@ -15,6 +15,7 @@ from sharnir.collision.contact_model import ContactModel
 from sharnir.collision.convex.narrow_phase import collide_convex
 from sharnir.collision.convex.primitives import collide_capsules, collide_half_space_round, is_round
 from sharnir.collision.convex.separating_axis_cache import is_gjk_pair, is_separated_along
+from sharnir.collision.flat_contacts import measure_flat_contacts
 from sharnir.collision.shapes import NarrowPhaseContext, ShapePose, make_narrow_phase_context
 from sharnir.collision.speculative import cull_speculative, make_collision_context
 from sharnir.collision.surface.convex_vs_surface import collide_shapes
@@ -302,6 +303,8 @@ def _make_kernel(name: str, family: int) -> Any:
                 ctx = make_collision_context(tree, ws, model, scratch, dt[0, 0])
                 needed = cull_speculative(ctx, needed, w)
         export_contacts(scratch, contacts, needed, w)
+        if wp.static(family != ShapeFamily.ROUND):
+            measure_flat_contacts(model, scratch, contacts, w)
 
     collide_kernel.__name__ = collide_kernel.__qualname__ = name
     return wp.kernel(collide_kernel, module="unique", module_options=COLLISION_MODULE_OPTIONS)

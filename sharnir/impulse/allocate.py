@@ -124,10 +124,11 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "contact_gap": layout.max_contacts,
         "contact_mass": ContactMass.SIZE * layout.max_contacts,
     }
-    per_contact_3 = ("contact_target", "impact_velocity", "impact_velocity_gain", "contact_chord")
+    per_contact_3 = ("contact_arm", "contact_target", "impact_velocity", "impact_velocity_gain", "contact_chord")
     sizes |= {
         "restitution_velocity": layout.max_contacts,
         "contact_end_error": layout.max_contacts,
+        "contact_edge_error": layout.max_contacts,
         "contact_tangents": 2 * VEC3 * layout.max_contacts,
         "contact_mu": Mu.SIZE * layout.max_contacts,
         **dict.fromkeys(per_contact_3, VEC3 * layout.max_contacts),

@@ -149,6 +149,8 @@ class Scratch:
     contact_chord_prev: array2  # [6 contact] chord term of the previous step and its difference, m/s, world axes
     contact_chord_known: array2  # [contact] how many of these are known
     contact_end_error: array2  # [contact] distance of its end point from where its rows put it, m
+    contact_arm: array2  # [3 contact] from it to where its friction acts, world axes, m
+    contact_edge_error: array2  # [contact] the same where it rolls on an edge, else 0
     restitution_velocity: array2  # [contact] velocity it leaves with after an impact, 0 for none, m/s
     contact_impulse_change: array2  # [contact] largest change of its impulses in the last sweep, N s
     gpu_dense_rows: array2  # [world, rows · lanes] dense rows for cooperative GPU sweeps

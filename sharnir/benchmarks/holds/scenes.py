@@ -265,7 +265,8 @@ def _ring_segment(k: int, material: Material) -> ConvexHull:
 
 
 def euler_disk(tilt: float = 0.3) -> Scene:
-    """A disc that rolls round on its rim, its centre at rest: a steady motion of the disc without losses.
+    """A disc that rolls round on its rim, the point it touches with at rest: for a thin disc a steady motion, without
+    losses for any.
 
     The steady rate Ω about the vertical of a disc of radius r and tilt α, thin, is Ω² = 4 g/(r sin α).
     """
@@ -281,7 +282,7 @@ def euler_disk(tilt: float = 0.3) -> Scene:
         name="disc", shapes=(Cylinder(radius=radius, length=thickness, density=7850.0, material=rough),),
         position=(0.0, 0.0, height), orientation=about(ACROSS, tilt),
     )  # fmt: skip
-    _free(scene, body, (0.0, 0.0, 0.0, -spin, 0.0, 0.0))
+    _free(scene, body, (0.0, 0.5 * spin * thickness, 0.0, -spin, 0.0, 0.0))
     return scene
 
 

@@ -168,14 +168,16 @@ def apply_normal_impulse(ctx: Context, c: int, direct: int, p: real, z: array2, 
 
 @wp.func
 def contact_impulse_of(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], c: int, w: int):
-    """Impulse (N s) and angular impulse (N m s) of contact c on the second body, world axes."""
+    """Impulse (N s) and angular impulse about the contact point (N m s) of contact c on the second body, world axes."""
     normal, t1, t2 = contact_frame_of(state, work, c, w)
     at = layout.contact_p_start + CONTACT_IMPULSES * c
+    friction = t1 * get(work.p, at + 1, w) + t2 * get(work.p, at + 2, w)
     f = normal * get(work.p, at, w) + t1 * get(work.p, at + 1, w) + t2 * get(work.p, at + 2, w)
     n = (
         normal * get(work.p, at + BLOCK_ROWS, w)
         + t1 * get(work.p, at + BLOCK_ROWS + 1, w)
         + t2 * get(work.p, at + BLOCK_ROWS + 2, w)
+        + wp.cross(get3(work.contact_arm, c, w), friction)
     )
     return f, n
 

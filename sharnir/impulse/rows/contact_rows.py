@@ -18,9 +18,16 @@ from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.belts import find_belt_motion, has_belt, whiten_belt_contact
-from sharnir.impulse.rows.contact_frame import contact_frame_of, contact_velocity, make_tangents, material_pair_of
+from sharnir.impulse.rows.contact_frame import (
+    contact_frame_of,
+    contact_velocity,
+    make_tangents,
+    material_pair_of,
+    shape_pair_of,
+)
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
-from sharnir.impulse.rows.contact_matching import match_contact
+from sharnir.impulse.rows.contact_matching import find_pair_from, match_contact
+from sharnir.impulse.rows.flat_contact import friction_arm
 from sharnir.impulse.rows.whitened_rows import ContactArms, make_row_block, whiten_contact_pair
 from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half, Mu, ReportItem, StatusReal
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put, put3, put_int, set_item
@@ -69,17 +76,19 @@ def assemble_contact(ctx: Context, c: int, match_cursor: int, chord_scale: real,
     times the warm-start factor. chord_scale: factor of the predicted chord term; match_cursor, and returned: see
     `match_contact`."""
     warm_factor = get(ctx.work.status_real, StatusReal.WARM_FACTOR, w)
-    whiten_contact(ctx, c, w)
+    match_cursor = find_pair_from(ctx.state, shape_pair_of(ctx.layout, ctx.state, c, w), match_cursor, w)
+    whiten_contact(ctx, c, match_cursor, w)
     compute_contact_mass(ctx.layout, ctx.state, ctx.work, c, 0, w)
-    match_cursor = match_contact(ctx, c, match_cursor, warm_factor, chord_scale, w)
+    match_contact(ctx, c, match_cursor, warm_factor, chord_scale, w)
     set_contact_targets(ctx, c, ctx.here.z, dt, w)
     return match_cursor
 
 
 @wp.func
-def whiten_contact(ctx: Context, c: int, w: int):
+def whiten_contact(ctx: Context, c: int, first_before: int, w: int):
     """Whiten the rows of contact c in two halves, one per body. Where both bodies belong to one tree the shared
-    ancestors are in the first half only: two halves that cancel would lose digits."""
+    ancestors are in the first half only: two halves that cancel would lose digits. first_before: of its shape pair
+    among the previous contacts."""
     normal = item3(ctx.state.contacts.normal, VEC3 * c, w)
     t1, t2 = make_tangents(normal)
     put3(ctx.work.contact_tangents, 2 * c, w, t1)
@@ -113,7 +122,10 @@ def whiten_contact(ctx: Context, c: int, w: int):
         if belt_a.sprocket >= 0:
             na = ctx.layout.belt_row_length[first]
         nb = whiten_belt_contact(ctx, arms, belt_a, belt_b, make_row_block(start, na, 0, rows), w)
+        put3(ctx.work.contact_arm, c, w, vec3())
     else:
+        arms.drawn = friction_arm(ctx, c, first_before, normal, w)
+        put3(ctx.work.contact_arm, c, w, arms.drawn)
         nb = row_length_of(ctx.layout, b) - row_length_of(ctx.layout, common_ancestor(ctx.tree, a, b))
         whiten_contact_pair(ctx, arms, make_row_block(start, na, nb, rows), w)
     store_contact_half(ctx, 2 * c, first, start, na, w)
