@@ -78,8 +78,9 @@ class StopReason(IntEnum):
 
     UNFINISHED = -1
     CONVERGED = 0
-    CAPPED = 1  # the most sweeps made, or no progress
+    CAPPED = 1  # the most sweeps made
     OUT_OF_TIME = 2
+    STALLED = 3  # no progress
 
 
 class SweepStatus(IntEnum):

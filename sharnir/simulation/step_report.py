@@ -20,8 +20,8 @@ PASS_COUNT, CORRECTION_COUNT = int(ReportItem.PASS_COUNT), int(ReportItem.CORREC
 POSITION_ERROR, STOP_REASON = int(ReportItem.POSITION_ERROR), int(ReportItem.STOP_REASON)
 FALLBACK_USED, STEP_TICKS = int(ReportItem.FALLBACK_USED), int(ReportItem.STEP_TICKS)
 MIN_RELATIVE_PIVOT, CONTACT_POINTS = int(ReportItem.MIN_RELATIVE_PIVOT), int(ReportItem.CONTACT_POINTS)
-CAPPED, OUT_OF_TIME = int(StopReason.CAPPED), int(StopReason.OUT_OF_TIME)
-REASONS = ("converged", "sweeps", "time")
+CAPPED, OUT_OF_TIME, STALLED = int(StopReason.CAPPED), int(StopReason.OUT_OF_TIME), int(StopReason.STALLED)
+REASONS = ("converged", "sweeps", "time", "stalled")
 WARN_PIVOT_RATIO = 1e-2  # pivot ratio of the loop rows, against their past, below which they are about to lose rank
 WARN_POSITION_ERROR = 1e-2  # of the size of the mechanism: position errors worth a warning
 
@@ -33,7 +33,7 @@ class Report(NamedTuple):
     iterations: int  # sweeps and direct solutions of the velocities
     residual: float  # N s, the last change of an impulse
     position_error: float  # m or rad, the largest of joints, couplings and limits at the end
-    reason: str  # why the iterations ended: "converged", "sweeps" (the cap, or no progress) or "time" (the budget)
+    reason: str  # why the iterations ended: "converged", "sweeps" (the cap), "time" (the budget) or "stalled"
     seconds: float  # wall clock
     passes: int  # corrections of the step's momenta and gaps
     guarded: bool  # they did not converge: the step was taken along the tangent, first order
@@ -47,6 +47,7 @@ class Counts:
 
     steps: int = 0
     capped: int = 0  # steps that ended at the cap of sweeps, or without progress
+    stalled: int = 0  # of these, steps whose sweeps made no progress
     out_of_time: int = 0  # steps whose iterations the budget ended
     overruns: int = 0  # steps that took longer than the budget
     late: int = 0  # steps that began later than real time asked for
@@ -68,7 +69,8 @@ def evaluate_reports(sim: Simulation, reports: np.ndarray) -> Report:
     near_rank_loss = (weakest < WARN_PIVOT_RATIO) & (sim.inner.loops > 0) & (sim.settings.method == "default")
     c = sim.counts
     c.steps += len(reports)
-    c.capped += int((worst[:, STOP_REASON] == CAPPED).sum())
+    c.capped += int(np.isin(worst[:, STOP_REASON], (CAPPED, STALLED)).sum())
+    c.stalled += int((worst[:, STOP_REASON] == STALLED).sum())
     c.out_of_time += int((worst[:, STOP_REASON] == OUT_OF_TIME).sum())
     c.overruns += 0 if sim.settings.budget is None else int((seconds > sim.settings.budget).sum())
     c.guarded += int((worst[:, FALLBACK_USED] > 0).sum())
