@@ -33,6 +33,7 @@ class Setting(IntEnum):
     # sweeps go on from there towards ε only while that is quick
     TOL_ACCEPT = 16
     TOL_LOOSE = 17  # N s: change of impulses that ends the sweeps of an iteration another will follow
+    MIN_ROW_K = 18  # 1/kg: W·W of a row that moves nothing
 
 
 class Method(IntEnum):
