@@ -32,6 +32,7 @@ from sharnir.impulse.step.gpu import (
 from sharnir.impulse.step.observe import observe_kernel
 from sharnir.impulse.step.poses import poses_kernel
 from sharnir.impulse.step.reactions import reactions_kernel, wrenches_kernel
+from sharnir.impulse.tolerances import least_row_K
 from sharnir.kernels.columns import allocate_columns
 from sharnir.kernels.launch import Graphs, Launch, RepeatWhile, load_kernel
 from sharnir.kernels.types import MAT33, SPATIAL, VEC3, np_real
@@ -187,6 +188,8 @@ class ImpulseEngine:
         values[Setting.TOL_ACCEPT] = settings.compute_accept_tolerance(self.model, dt)
         values[Setting.TOL_LOOSE] = settings.compute_loose_tolerance(self.model, dt)
         values[Setting.MEAN_MASS] = float(self.model.mass.sum()) / max(1, self.model.nb)
+        moments = np.linalg.eigvalsh(self.model.inertia) if self.model.nb else np.zeros(1)
+        values[Setting.MIN_ROW_K] = least_row_K(max(float(self.model.mass.max(initial=0.0)), float(moments.max())))
         values[Setting.MASS_WEIGHTED_CHANGES] = settings.epsilon is None and default and get_precision() == "double"
         limits = (UNLIMITED_SWEEPS,) * 3 if replay_limits is None else replay_limits
         values |= dict(zip(REPLAY_LIMITS, limits, strict=True))

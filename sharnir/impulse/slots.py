@@ -33,6 +33,7 @@ class Setting(IntEnum):
     # sweeps go on from there towards ε only while that is quick
     TOL_ACCEPT = 16
     TOL_LOOSE = 17  # N s: change of impulses that ends the sweeps of an iteration another will follow
+    MIN_ROW_K = 18  # 1/kg: W·W of a row that moves nothing
 
 
 class Method(IntEnum):
@@ -78,8 +79,9 @@ class StopReason(IntEnum):
 
     UNFINISHED = -1
     CONVERGED = 0
-    CAPPED = 1  # the most sweeps made, or no progress
+    CAPPED = 1  # the most sweeps made
     OUT_OF_TIME = 2
+    STALLED = 3  # no progress
 
 
 class SweepStatus(IntEnum):

@@ -214,8 +214,9 @@ def free_spin(rate: float) -> Scene:
     return scene
 
 
-def sliding_rod(friction: float, speed: float = 3.0) -> Scene:
-    """A rod that slides on its lower end, leaning backward, with much friction (Painlevé's problem)."""
+def sliding_rod(friction: float, speed: float = -3.0) -> Scene:
+    """A rod that slides on its lower end towards the side it leans away from, with much friction: from µ = 1.4 on, at
+    this lean, friction presses it into the ground (Painlevé's problem)."""
     scene = Scene(name="sliding_rod")
     rough = Material(friction=friction)
     scene.add(HalfSpace(material=rough))

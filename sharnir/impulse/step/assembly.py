@@ -90,7 +90,7 @@ def factor_row_blocks(ctx: Context, options: RowOptions, w: int):
         weakest = factor_bilateral(ctx, options.update_history, w)
     direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
     if direct == 0:
-        factor_joints(ctx.loops, ctx.layout, ctx.work, w)
+        factor_joints(ctx.loops, ctx.layout, ctx.work, ctx.state.settings[Setting.MIN_ROW_K, 0], w)
     elif not has_nothing_to_sweep(ctx.layout, ctx.work, direct, w):
         project_rows(ctx, w)
     return weakest

@@ -82,7 +82,8 @@ def measure_errors(ctx: Context, dt: real, w: int):
     if reason != real(StopReason.CONVERGED):
         e.edge_error = real(0.0)
     e.is_loose = get_int(ctx.work.status, Status.LOOSE_ITERATION, w)
-    if contact_count(ctx.work, w) > 0 and reason == real(StopReason.CAPPED):
+    unfinished = reason == real(StopReason.CAPPED) or reason == real(StopReason.STALLED)
+    if contact_count(ctx.work, w) > 0 and unfinished:
         e.contact_sweeps_capped = 1
     put_int(ctx.work.status, Status.END_GAPS_KNOWN, w, gaps_known)
     return e

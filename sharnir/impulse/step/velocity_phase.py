@@ -52,6 +52,7 @@ from sharnir.impulse.step.residuals import (
     twice_kinetic_energy,
     update_joint_chord,
 )
+from sharnir.impulse.step.tree_momentum import restore_tree_momenta
 from sharnir.impulse.tolerances import MAX_CARRIED_RESIDUAL
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.lanes import uses_lanes
@@ -220,6 +221,8 @@ def apply_outcome(ctx: Context, outcome: int, e: IterationErrors, dt: real, w: i
     elif outcome == Outcome.ACCEPT:
         carry_share = wp.where(final_residual2(e) > MAX_CARRIED_RESIDUAL * e.energy, real(0.0), real(1.0))
         store_chord(ctx.layout, ctx.state, ctx.work, carry_share, w)
+        if carry_share == real(0.0) and ctx.layout.all_bodies_free == 0:
+            restore_tree_momenta(ctx, w)
         phase = wp.where(ctx.layout.has_nonlinear_scalars == 1, int(Phase.DONE), int(Phase.END_POSE))
     else:
         set_item(ctx.state.report, ReportItem.PASS_COUNT, w, real(e.passes + 1))
