@@ -13,7 +13,7 @@ import numpy as np
 
 from sharnir import scenes
 from sharnir.benchmarks.harness import row
-from sharnir.child_process import code_command, child_environment
+from sharnir.child_process import child_environment, code_command
 from sharnir.impulse.engine import ticks_per_second
 from sharnir.impulse.slots import ReportItem
 from sharnir.simulation.simulation import Simulation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -13,7 +13,7 @@ import numpy as np
 import sharnir
 from sharnir.checks import number
 from sharnir.compiler import compile
-from sharnir.errors import ModelError, RecordingError, fail
+from sharnir.errors import ModelError, RecordingError, fail, shown
 from sharnir.model.model import Model, Reals
 from sharnir.precision import get_precision
 from sharnir.recording import channels
@@ -23,7 +23,7 @@ from sharnir.recording.read.mcap_file import McapFile, Place
 from sharnir.recording.write.messages import SCENE
 from sharnir.rotations import quat_to_matrix
 from sharnir.spec.file import scene_from
-from sharnir.spec.scene import Scene
+from sharnir.spec.scene import Scene, checked_roots
 
 if TYPE_CHECKING:
     from sharnir.simulation.simulate import Trajectory
@@ -39,19 +39,20 @@ class Difference(NamedTuple):
     t: float  # s, at its end
 
 
-def open_recording(path: str | Path) -> Recording:
-    """A recording, for looking at it and going on from it; a RecordingError says what is wrong with its file."""
+def open_recording(path: str | Path, roots: Sequence[str | Path] = ()) -> Recording:
+    """A recording, for looking at it and going on from it; a RecordingError says what is wrong with its file. roots:
+    folders, besides its own, that meshes which its scene shows may lie in."""
     if not isinstance(path, (str, Path)):
-        raise fail("recording", "not a path", repr(path), "text or a Path")
-    return Recording(Path(path))
+        raise fail("recording", "not a path", shown(path), "text or a Path")
+    return Recording(Path(path), checked_roots(roots))
 
 
 class Recording:
     """What a file that `Simulation.record` wrote holds. Times are s on the clock of the recording: the simulation's
     own, but that goes on where the simulation was reset."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, roots: Sequence[Path] = ()) -> None:
+        self.path, self._roots = path, roots
         self._file = McapFile(path)
         if "sharnir" not in self._file.metadata or SCENE not in self._file.attachments:
             raise self._file.trouble("holds no scene")
@@ -91,7 +92,7 @@ class Recording:
     @cached_property
     def scene(self) -> Scene:
         """What was simulated."""
-        return scene_from(self._file.attachments[SCENE], self.path)
+        return scene_from(self._file.attachments[SCENE], self.path, self._roots)
 
     @cached_property
     def model(self) -> Model:

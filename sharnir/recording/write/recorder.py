@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sharnir.checks import number
-from sharnir.child_process import child_environment, module_command
+from sharnir.child_process import NOWHERE, child_environment, module_command
 from sharnir.errors import RecordingError, SharnirError, fail, one_line
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.recording.write.captures import Capture
@@ -175,7 +174,7 @@ class Recorder:
             self._ring.touch()
             self._process = subprocess.Popen(
                 module_command("sharnir.recording.write.process", memory, capacity),
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[memory], cwd=tempfile.gettempdir(),
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[memory], cwd=NOWHERE,
                 env=child_environment("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"),
             )  # fmt: skip
         finally:

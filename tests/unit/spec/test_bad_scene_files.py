@@ -102,7 +102,7 @@ def test_a_missing_file_is_refused_by_name(tmp_path):
 
 
 def test_a_folder_is_refused_by_name(tmp_path):
-    with refused(f"scene file {tmp_path}", "Is a directory", "allowed"):
+    with refused(f"scene file {tmp_path}", "is a folder", "allowed"):
         Scene.load(tmp_path)
 
 
