@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 from sharnir.errors import ModelError, ModelFileError, one_line
 
@@ -19,12 +20,12 @@ class FileProblemError(Exception):
         self.reason, self.allowed = reason, allowed
 
 
-def read_regular(path: Path, limit: int) -> bytes:
-    """The bytes of a regular file of at most `limit` bytes; never waits on a FIFO or a device."""
+def open_regular(path: Path | str) -> BinaryIO:
+    """A regular file, open for reading; never waits on a FIFO or a device."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, flags)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError) as error:  # ValueError: a zero byte, or what no file name can hold
         if getattr(error, "errno", None) == errno.ENXIO:
             raise FileProblemError("is not a regular file", "a regular file") from None
         why = getattr(error, "strerror", None) or str(error)
@@ -34,16 +35,22 @@ def read_regular(path: Path, limit: int) -> bytes:
         os.close(descriptor)
         kind = "a folder" if stat.S_ISDIR(state.st_mode) else "not a regular file"
         raise FileProblemError(f"is {kind}", "a regular file")
-    with open(descriptor, "rb") as file:
-        if state.st_size > limit:
-            raise FileProblemError(f"has {state.st_size} bytes", f"at most {limit} bytes")
+    return open(descriptor, "rb")
+
+
+def read_regular(path: Path | str, limit: int) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > limit:
+            raise FileProblemError(f"has {size} bytes", f"at most {limit} bytes")
         data = file.read(limit + 1)
     if len(data) > limit:
         raise FileProblemError("grew while it was read", f"at most {limit} bytes")
     return data
 
 
-def read_file(path: Path, limit: int, what: str, allowed: str) -> bytes:
+def read_file(path: Path | str, limit: int, what: str, allowed: str) -> bytes:
     """The same, or a ModelError that calls the file `what`."""
     try:
         return read_regular(path, limit)

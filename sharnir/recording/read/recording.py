@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,12 +13,13 @@ import sharnir
 from sharnir.checks import number
 from sharnir.compiler import compile
 from sharnir.errors import ModelError, RecordingError, fail, shown
+from sharnir.impulse.engine import default_capacity
 from sharnir.model.model import Model, Reals
 from sharnir.precision import get_precision
 from sharnir.recording import channels
 from sharnir.recording.channels import CONTACT, Event, Snapshot, State, Step
-from sharnir.recording.header import opened
-from sharnir.recording.read.mcap_file import McapFile, Place
+from sharnir.recording.header import opened, parsed
+from sharnir.recording.read.mcap_file import McapFile, Place, Places
 from sharnir.recording.write.messages import SCENE
 from sharnir.rotations import quat_to_matrix
 from sharnir.spec.file import scene_from
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
 
 M = TypeVar("M")
+LEAST_ROOM = 2**14  # contacts, or pairs of shapes, that any recording may have room for
+MORE_ROOM = 4  # times as much as is usual for its scene
 
 
 class Difference(NamedTuple):
@@ -149,7 +151,7 @@ class Recording:
         nothing = np.full(len(states), np.nan)
         error = np.column_stack([[s.position_error for s in states], nothing])
         return Trajectory(
-            model=model, solver=self.header["solver"], method=json.loads(self.header["settings"])["method"],
+            model=model, solver=self.header["solver"], method=parsed(self.header["settings"])["method"],
             dt=float(self.header["dt"]), work=nothing, evaluations=self.steps, seconds=np.nan, loop_error=error,
             finished=self.complete, system=None, **columns,
         )  # fmt: skip
@@ -210,13 +212,20 @@ class Recording:
         if h["precision"] != get_precision():
             raise fail(f"recording {self.path}", "has another precision", h["precision"], f"{get_precision()} here")
         try:
-            options: dict[str, Any] = {name: int(h[name]) for name in ("contacts", "pairs") if int(h[name]) > 0}
-            options |= json.loads(h["settings"])
+            options: dict[str, Any] = {name: self._room(name) for name in ("contacts", "pairs") if int(h[name]) > 0}
+            options |= parsed(h["settings"])
             return Simulation(self.model, solver=h["solver"], dt=float(h["dt"]), **options)
         except (ValueError, TypeError) as error:
             if isinstance(error, ModelError):
                 raise
             raise self._file.trouble(f"its header is spoilt: {error}") from None
+
+    def _room(self, name: str) -> int:
+        """For contacts, or pairs of shapes, as the header has it: no more than such a scene may need."""
+        room, usual = int(self.header[name]), max(default_capacity(len(self.model.shape_kind)))
+        if room > max(LEAST_ROOM, MORE_ROOM * usual):
+            raise self._file.trouble(f"its room for {name} is {room}, where {usual} are usual")
+        return room
 
     @cached_property
     def _states(self) -> list[State]:
@@ -232,8 +241,8 @@ class Recording:
     def _nearest(self, t: float) -> int:
         return max(0, int(np.searchsorted(self.times, t + 1e-9, side="right")) - 1)
 
-    def _places(self, topic: str) -> list[Place]:
-        return self._file.messages.get(topic, [])
+    def _places(self, topic: str) -> Places:
+        return self._file.messages.get(topic, Places())
 
     def _read(self, read: Callable[[Any], M], place: Place) -> M:
         try:
