@@ -85,8 +85,8 @@ class Saved:
             present = values.pop("fact_format", np.array(1)).item()
             if present not in range(1, FORMAT + 1):
                 raise ValueError(f"format {shown(present)} is unknown")
-            if [type(facts[name]) for name in HEADER_FIELDS] != [str, str, float, float, int]:
-                raise ValueError("its facts are something else")
+            if not isinstance(facts["solver"], str) or not isinstance(facts["model"], str):
+                raise ValueError("its solver and model are no text")
         except (ValueError, KeyError) as error:
             reason = f"not a saved state: {one_line(str(error))}"
             raise ModelError(f"file {name_of(path)}: {reason}; allowed: {WRITTEN}") from None
