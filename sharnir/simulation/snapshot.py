@@ -78,6 +78,8 @@ class Saved:
     @staticmethod
     def read(path: str | Path) -> Saved:
         """From a file that `write` wrote, of this version or one before."""
+        if not isinstance(path, (str, Path)):
+            raise fail("saved state", "not a path", shown(path), "text or a Path")
         data = read_file(path, MAX_BYTES, "file", WRITTEN)
         try:
             values = read_arrays(data)

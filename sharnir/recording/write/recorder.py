@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sharnir.checks import number
 from sharnir.child_process import NOWHERE, child_environment, module_command
-from sharnir.errors import RecordingError, SharnirError, fail, one_line
+from sharnir.errors import RecordingError, SharnirError, fail, one_line, shown
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.recording.write.captures import Capture
 from sharnir.recording.write.messages import EVENT, HEAD, SNAPSHOT, STEP
@@ -229,8 +229,8 @@ class Recorder:
 def check(sim: Simulation, rate: Any, seed: Any) -> None:
     """Whether a simulation can be recorded."""
     number("record", "rate", rate, above=0)
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-        raise fail("record", "seed is not a whole number", repr(seed), "a whole number, or None")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or abs(seed) >= 2**64):
+        raise fail("record", "seed is not a whole number", shown(seed), "a whole number of at most 64 bits, or None")
     if sim.recorder is not None:
         raise fail("record", "is recorded already", str(sim.recorder.path), "one recording at a time")
     if sim.worlds != 1 or sim.impulses.device != "cpu":
