@@ -6,7 +6,7 @@ import subprocess
 from typing import Any
 
 from sharnir.benchmarks.harness import interleaved, row
-from sharnir.child_process import code_command, child_environment
+from sharnir.child_process import child_environment, code_command
 
 OURS = """
 import sharnir

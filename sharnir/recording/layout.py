@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sharnir.impulse.slots import PrevStep
-from sharnir.recording.header import FIRST
+from sharnir.recording.header import FIRST, parsed
 from sharnir.simulation.state_names import FORMAT_1
 
 # inputs of joints, bodies, motors, actuators, brakes: as a step of a recording names them, as the engine's state does
@@ -149,7 +149,7 @@ def layout_of_file(facts: dict[str, str], present: Layout) -> Layout:
         arrays = [known[name] for name in names if name not in CONTACT_ARRAYS]
         report = replace(known[REPORT], size=FIRST_REPORT)
         return Layout((report, *aligned(arrays)), tuple(known[n] for n in names if n in CONTACT_ARRAYS), ())
-    read = json.loads(facts["layout"])
+    read = parsed(facts["layout"])
     if not isinstance(read, list) or [isinstance(parts, list) for parts in read] != [True, True]:
         raise ValueError("its layout is none")
     fixed, contacts = (tuple(_part(p, known) for p in parts) for parts in read)

@@ -40,10 +40,15 @@ class DCMotorView(ActuatorView):
     @brake.setter
     def brake(self, value: Any) -> None:
         what = f"brake of DC motor {self.name!r}"
-        if not ((np.asarray(value, dtype=float) >= 0) & (np.asarray(value, dtype=float) <= 1)).all():
+        try:
+            share = np.asarray(value, dtype=float)
+            fits = bool(((share >= 0) & (share <= 1)).all()) and np.asarray(value).dtype.kind in "fiub"
+        except (TypeError, ValueError, OverflowError):
+            fits = False
+        if not fits:
             raise fail(what, "is out of range", shown(value), "numbers from 0 to 1, or True and False")
         array = self._simulation.impulses.state.actuator_brake
-        write_input(self._simulation, array, self._number, what, np.asarray(value, dtype=float))
+        write_input(self._simulation, array, self._number, what, share)
 
     @property
     def torque(self) -> Any:

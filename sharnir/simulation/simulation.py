@@ -33,10 +33,14 @@ SOLVERS = ("simgc", "simmc")
 Controller = Callable[["Simulation"], None]
 
 
+MOST = 2**31 - 1  # steps, worlds, contacts: numbers of arrays and kernels
+NO_MEMORY = ("Array shapes", "allocate", "Total size")  # what Warp says of arrays that are too large
+
+
 def require_positive_int(what: str, value: Any) -> int:
-    """Return a whole number ≥ 1, or raise a ModelError."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise fail("simulation", f"{what} is out of range", shown(value), "a whole number ≥ 1")
+    """Return a whole number ≥ 1 that fits into 32 bits, or raise a ModelError."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= MOST:
+        raise fail("simulation", f"{what} is out of range", shown(value), f"a whole number ≥ 1, at most {MOST}")
     return int(value)
 
 
@@ -70,7 +74,13 @@ class Simulation:
             raise fail("simulation", f"has no such steps on {device}", given, "method='default' without a budget")
         room = (("contacts", contacts), ("pairs", pairs))
         asked = {name: require_positive_int(name, value) for name, value in room if value is not None}
-        self.impulses = ImpulseEngine(self.inner, self.worlds, device, **asked)
+        try:
+            self.impulses = ImpulseEngine(self.inner, self.worlds, device, **asked)
+        except (ValueError, RuntimeError, MemoryError) as error:
+            if not any(word in str(error) for word in NO_MEMORY) and not isinstance(error, MemoryError):
+                raise
+            given = ", ".join(f"{value} {name}" for name, value in {"worlds": self.worlds, **asked}.items())
+            raise fail("simulation", "does not fit into memory", given, "fewer of them") from None
         self._size = float(
             max(1e-6, np.abs(self.inner.loop_pos).max(initial=0.0), np.abs(self.inner.part_pos).max(initial=0.0))
         )

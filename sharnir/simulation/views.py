@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sharnir.checks import real_array
 from sharnir.enums import ScalarSource
 from sharnir.errors import fail, nearest, shown
 from sharnir.impulse.row_kinds import SCALAR_IMPULSES, ScalarImpulse
@@ -26,7 +27,7 @@ def write_input(simulation: Simulation, array: Any, rows: Any, what: str, values
     present = simulation._column(array)[rows]
     shape = np.shape(present)
     try:
-        given = np.asarray(values, dtype=float)
+        given = real_array(values)
         given = given if given.shape == shape else np.broadcast_to(given, shape)
     except (TypeError, ValueError):
         allowed = f"a number or {list(shape)}" if shape else "a number"
