@@ -99,6 +99,7 @@ class ImpulseEngine:
         self._steps = wp.zeros((1, 1), dtype=int, device="cpu")
         self._steps_view = self._steps.numpy()
         self._launch_step_view = np.zeros(1) if self._on_gpu else self.state.launch_step.numpy()
+        self._bounces = self.layout.contact_model.has_restitution == 1
         self._detects = self.layout.max_contacts > 0 and self.layout.detects_contacts == 0  # by a kernel of its own
         self._graphs = Graphs(device)
         self._settings = np.zeros((len(Setting), 1), dtype=np_real)
@@ -197,7 +198,7 @@ class ImpulseEngine:
     def kernels_of_step(self) -> list[Launch | RepeatWhile]:
         """What is launched for a step, in its order, with its arguments."""
         if self._on_gpu:
-            after = self._iterated_stages(step_stages(self.model.loops > 0))
+            after = self._iterated_stages(step_stages(self.model.loops > 0, self._bounces))
             return [*self._stages([begin_stage]), *self._collide(), *after]
         predictive = self._settings[METHOD_ITEM] == Method.PREDICTIVE
         kernel = step_kernel if predictive else published_step_kernel
@@ -271,7 +272,7 @@ class ImpulseEngine:
         arguments = [self._context, self.observations["wrench"], self.observations["loop_wrench"]]
         if not self._on_gpu:
             return [*self._collide(), Launch(reactions_kernel, arguments)]
-        before, after = self._stages([pose_stage, begin_stage]), self._iterated_stages(velocity_stages())
+        before, after = self._stages([pose_stage, begin_stage]), self._iterated_stages(velocity_stages(self._bounces))
         return [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
 
     def _set_reaction_settings(self, settings: Settings, dt: float) -> None:

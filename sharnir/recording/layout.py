@@ -24,7 +24,9 @@ INPUTS = {
     "input": "actuator_input",
     "brake": "actuator_brake",
 }
-CONTACT_ARRAYS = ("prev_contact_keys", "prev_contact_impulse", "prev_contact_geometry", "prev_contact_chord")
+CONTACT_ARRAYS = (
+    "prev_contact_keys", "prev_contact_impulse", "prev_contact_geometry", "prev_contact_chord", "prev_contact_impact",
+)  # fmt: skip
 SEEN = ("v", "loop_v", "position", "rotation", "velocity", "energy")
 STEADY = slice(PrevStep.TICKS_TAIL), slice(PrevStep.TICKS_LEFT + 1, None)  # of `prev_step`: between are machine ticks
 ALIGNED = 8  # numbers: arrays that lie behind each other start at multiples
