@@ -146,7 +146,7 @@ class Scratch:
     contact_tangents: array2  # [6 contact] two tangents, world axes
     contact_target: array2  # [3 contact] target velocities: normal, tangents, m/s
     contact_mu: array2  # [3 contact] friction coefficient, torsional (m), rolling (m)
-    impact: array2  # [Impact.SIZE contact] target velocity (3), restitution, threshold, closing speed
+    impact: array2  # [Impact.SIZE contact] target velocity (3), restitution, threshold, closing speed, separation
     p_impact: array2  # [6 contact] impulses of the impacts with restitution, N s, N m s
     impact_member: ints2d  # [contact] 1 for contacts that take part in the present compression
     impact_group: ints2d  # [link] union–find parent of the roots of trees that impacts connect

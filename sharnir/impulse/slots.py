@@ -124,6 +124,7 @@ class Status(IntEnum):
     LU_VALID = 10  # 1 while the LU factors of the last Newton step may be used again
     WARM_STARTED = 11  # 1 once the warm-start impulses are in z
     HAS_POSITION_ERROR = 12  # 1 while positions are to be corrected
+    HAS_SEPARATIONS = 13  # 1 where overlapping contacts with restitution part by themselves (`Impact.SEPARATION`)
 
 
 class StatusReal(IntEnum):
@@ -262,7 +263,8 @@ class Impact(IntEnum):
     RESTITUTION = 3
     THRESHOLD = 4  # m/s, approach that does not count
     CLOSING = 5  # m/s, the contact closes within the step if its normal velocity falls short of minus this
-    SIZE = 6
+    SEPARATION = 6  # m, by which an overlap is less after the step
+    SIZE = 7
 
 
 class ImpactBlend(IntEnum):

@@ -16,8 +16,8 @@ from sharnir.impulse.rows.contact_frame import (
     multiply_contact_rows,
     normal_velocity,
 )
-from sharnir.impulse.slots import BLOCK_ROWS, Impact
-from sharnir.kernels.columns import get, get3, item, item3, put, put3, set_item
+from sharnir.impulse.slots import BLOCK_ROWS, Impact, Status
+from sharnir.kernels.columns import get, get3, get_int, item, item3, put, put3, put_int, set_item
 from sharnir.kernels.types import SPATIAL, VEC3, real, vec3
 
 
@@ -106,3 +106,32 @@ def impact_target(work: wp.ref[Scratch], c: int, w: int):
     """Velocity (normal, tangents, m/s) at which an inelastic impact of contact c ends."""
     at = Impact.SIZE * c
     return vec3(get(work.impact, at, w), get(work.impact, at + 1, w), get(work.impact, at + 2, w))
+
+
+@wp.func
+def measure_separations(ctx: Context, dt: real, w: int):
+    """Measure by how much the step parts contacts with restitution that overlap. They have bounced too late, since one
+    of the bodies was struck within the step and the other one was not near enough to be seen before; what pushed them
+    apart as well would lift what lies on them."""
+    found = int(0)
+    c = int(0)
+    while c < contact_count(ctx.work, w):
+        way = real(0.0)
+        overlaps = get(ctx.work.contact_gap, c, w) < -MAX_TOUCHING_GAP
+        if overlaps and pair_property(ctx, c, MaterialProperty.RESTITUTION, w) > real(0.0):
+            way = dt * wp.max(normal_velocity(ctx.layout, ctx.work, c, 0, ctx.here.z, w), real(0.0))
+        if way > real(0.0):
+            found = 1
+        put(ctx.work.impact, Impact.SIZE * c + Impact.SEPARATION, w, way)
+        c += 1
+    put_int(ctx.work.status, Status.HAS_SEPARATIONS, w, found)
+
+
+@wp.func
+def gap_to_correct(work: wp.ref[Scratch], c: int, w: int):
+    """Gap of contact c that the position phase sees, m: at the start of the step, or what bouncing leaves of an
+    overlap."""
+    gap = get(work.contact_gap, c, w)
+    if get_int(work.status, Status.HAS_SEPARATIONS, w) == 1:
+        gap = gap + get(work.impact, Impact.SIZE * c + Impact.SEPARATION, w)
+    return gap

@@ -15,6 +15,7 @@ from sharnir.impulse.data import Context, State
 from sharnir.impulse.rows.contact_matching import store_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.extrapolation import extrapolation_order_of
+from sharnir.impulse.rows.restitution import measure_separations
 from sharnir.impulse.slots import Phase, PrevStep, ReportItem, Setting, Status, StatusReal
 from sharnir.impulse.solve.pgs_sweep import apply_model_impulses
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, step_row_options
@@ -165,6 +166,8 @@ def store_velocities(ctx: Context, deadline: wp.float64, w: int):
             if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, ReportItem.FALLBACK_USED, w) == real(0.0):
                 store_exact_momenta(ctx, w)
             commit_velocities(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, ScalarVelocity.CHORD, w)
+            if ctx.layout.contact_model.has_restitution == 1:
+                measure_separations(ctx, dt, w)
         put_int(ctx.work.status, Status.HAS_POSITION_ERROR, w, has_position_error(ctx, n, dt, w))
 
 
