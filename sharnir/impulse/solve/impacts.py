@@ -347,8 +347,8 @@ def reflect_once(ctx: Context, compressed: wp.ref[Iterate], x: wp.ref[Iterate], 
 
 @wp.func
 def reflect(ctx: Context, compressed: wp.ref[Iterate], x: wp.ref[Iterate], w: int):
-    """Reflect x, velocities and impulses of impacts with restitution 1, until nothing approaches (M-88). Where that does
-    not end within MAX_REFLECTIONS, as of a ball between two walls, the rest is inelastic and the report warns."""
+    """Reflect x, velocities and impulses of impacts with restitution 1, until nothing approaches (M-88). Where that
+    does not end within MAX_REFLECTIONS, as of a ball between two walls, the rest is inelastic and the report warns."""
     n = int(0)
     count, bouncing = list_impacts(ctx, x.direct, x.z, w)
     while count > 0 and n < MAX_REFLECTIONS:

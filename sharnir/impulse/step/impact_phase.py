@@ -67,8 +67,7 @@ def prepare_impacts(ctx: Context, direct: int, dt: real, w: int):
 
 @wp.func
 def store_impacts(ctx: Context, direct: int, w: int):
-    """Make the impulses p_reflected of impacts part of the step: of its momenta, of the reported forces, and of the work
-    of impulses."""
+    """Make the impulses p_reflected of impacts part of the step: its momenta, reported forces, and work of impulses."""
     work = impact_power(ctx, ctx.work.p_reflected, direct, ctx.work.z_impact, w)
     at_impact = make_iterate(ctx.work.z_impact, ctx.work.p_reflected, direct)
     z = make_iterate(ctx.here.z, ctx.work.p_reflected, 0)
@@ -104,8 +103,8 @@ def store_impacts(ctx: Context, direct: int, w: int):
 
 @wp.func
 def apply_impacts(ctx: Context, extrapolation_ratio: real, w: int):
-    """Impacts with restitution of the step: found by the velocities at the time of q, made at its start. Nothing is done
-    unless a contact that bounces would close within the step. extrapolation_ratio: of the joints' targets."""
+    """Impacts with restitution of the step: found by the velocities at the time of q, made at its start. Nothing is
+    done unless a contact that bounces would close within the step. extrapolation_ratio: of the joints' targets."""
     if ctx.layout.contact_model.has_restitution == 1 and contact_count(ctx.work, w) > 0:
         dt = ctx.state.settings[Setting.DT, 0]
         load_velocity_at_impact(ctx, w)

@@ -22,6 +22,7 @@ from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses,
 from sharnir.impulse.step.commit import ScalarVelocity, commit_positions, commit_velocities
 from sharnir.impulse.step.free_motion import load_free_motion
 from sharnir.impulse.step.impact_phase import apply_impacts
+from sharnir.impulse.step.impulse_work import report_impulse_work
 from sharnir.impulse.step.momentum_ops import predict_momenta
 from sharnir.impulse.step.position_phase import (
     adopt_next_positions,
@@ -166,6 +167,7 @@ def store_velocities(ctx: Context, deadline: wp.float64, w: int):
             if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, ReportItem.FALLBACK_USED, w) == real(0.0):
                 store_exact_momenta(ctx, w)
             commit_velocities(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, ScalarVelocity.CHORD, w)
+            report_impulse_work(ctx, w)
             if ctx.layout.contact_model.has_restitution == 1:
                 measure_separations(ctx, dt, w)
         put_int(ctx.work.status, Status.HAS_POSITION_ERROR, w, has_position_error(ctx, n, dt, w))
