@@ -264,7 +264,8 @@ class Impact(IntEnum):
     THRESHOLD = 4  # m/s, approach that does not count
     CLOSING = 5  # m/s, the contact closes within the step if its normal velocity falls short of minus this
     SEPARATION = 6  # m, by which an overlap is less after the step
-    SIZE = 7
+    IS_STRUCK = 7  # 1: has restitution, and no load in the step before
+    SIZE = 8
 
 
 class ImpactBlend(IntEnum):

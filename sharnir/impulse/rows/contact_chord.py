@@ -16,7 +16,7 @@ from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.assembly import displace_point
 from sharnir.impulse.rows.belts import has_belt, measure_belt_travel
 from sharnir.impulse.rows.contact_frame import contact_count, contact_frame_of, contact_velocity
-from sharnir.impulse.slots import BLOCK_ROWS, Mu
+from sharnir.impulse.slots import BLOCK_ROWS, Impact, Mu
 from sharnir.kernels.columns import get, get3, get33, item3, item_int, put, put3
 from sharnir.kernels.types import VEC3, array2, column, real, vec3
 
@@ -113,6 +113,8 @@ def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
             get(ctx.work.contact_target, BLOCK_ROWS * c + k, w) - change[k],
         )
         k += 1
+    if ctx.layout.contact_model.has_restitution == 1:
+        limit_struck_target(ctx.work, c, dt, w)
     at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
     end_error = real(0.0)
     if get(ctx.work.p, at, w) > real(0.0):
@@ -124,6 +126,17 @@ def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
             change = vec3(change[0], real(0.0), real(0.0))
         end_error = dt * wp.length(change)
     put(ctx.work.contact_end_error, c, w, end_error)
+
+
+@wp.func
+def limit_struck_target(work: wp.ref[Scratch], c: int, dt: real, w: int):
+    """Keep the target of a contact that strikes from pushing for the sake of its path: that it turns into the other
+    body is for the next step. Such a push would add energy (of an edge that turns by a radian in the step, more than it
+    has)."""
+    if get(work.impact, Impact.SIZE * c + Impact.IS_STRUCK, w) == real(1.0):
+        closing = wp.max(get(work.contact_gap, c, w), real(0.0)) / dt
+        chord = get(work.contact_chord, BLOCK_ROWS * c, w)
+        put(work.contact_target, BLOCK_ROWS * c, w, wp.min(-closing - chord, real(0.0)))
 
 
 @wp.func

@@ -22,7 +22,7 @@ from sharnir.impulse.rows.contact_frame import contact_frame_of, contact_velocit
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
 from sharnir.impulse.rows.contact_matching import match_contact
 from sharnir.impulse.rows.whitened_rows import ContactArms, make_row_block, whiten_contact_pair
-from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half, Mu, ReportItem, StatusReal
+from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half, Impact, Mu, ReportItem, StatusReal
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put, put3, put_int, set_item
 from sharnir.kernels.types import VEC3, real, vec3
 
@@ -178,6 +178,10 @@ def set_contact_targets(ctx: Context, c: int, dt: real, w: int):
         get(ctx.work.p, ctx.layout.contact_p_start + CONTACT_IMPULSES * c, w) > real(0.0), MAX_RESTING_GAP, real(0.0)
     )
     put(ctx.work.contact_target, BLOCK_ROWS * c, w, -wp.max(gap - resting_gap, real(0.0)) / dt - chord[0])
+    if ctx.layout.contact_model.has_restitution == 1:
+        bounces = ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.RESTITUTION] > real(0.0)
+        struck = wp.where(bounces and resting_gap == real(0.0), real(1.0), real(0.0))
+        put(ctx.work.impact, Impact.SIZE * c + Impact.IS_STRUCK, w, struck)
     put(ctx.work.contact_target, BLOCK_ROWS * c + 1, w, wp.dot(surface_velocity, t1) - chord[1])
     put(ctx.work.contact_target, BLOCK_ROWS * c + 2, w, wp.dot(surface_velocity, t2) - chord[2])
     mu = ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.SLIDING_FRICTION]
