@@ -103,6 +103,8 @@ EVOLVES = (
     "actuator_force_end",
     "actuator_rates",
 )
+# arrays that files of before do not have: zero there; saved only where the model needs them
+LATER_ARRAYS = ("prev_contact_impact",)
 STATE_SAVED = (*EVOLVES, "control", "f_ext", "motor_target", "actuator_input", "actuator_brake")
 
 

@@ -15,7 +15,7 @@ from sharnir.collision.pipeline import collide_all_kernel, collide_convex_kernel
 from sharnir.dynamics.loop_joints import upload_loop_joints
 from sharnir.dynamics.tree import allocate_workspace, upload_tree
 from sharnir.impulse.allocate import allocate_scratch, allocate_state
-from sharnir.impulse.data import EVOLVES, STATE_SAVED, StepContext
+from sharnir.impulse.data import EVOLVES, LATER_ARRAYS, STATE_SAVED, StepContext
 from sharnir.impulse.layout.layout import upload_layout
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.impulse.slots import REPORT_SIZE, Method, Setting, StatusReal
@@ -306,10 +306,14 @@ class ImpulseEngine:
 
     def saved(self) -> dict[str, Any]:
         """Copies of what evolves, and of the inputs."""
-        return {name: getattr(self.state, name).numpy().copy() for name in STATE_SAVED}
+        arrays = {name: getattr(self.state, name) for name in STATE_SAVED}
+        return {name: x.numpy().copy() for name, x in arrays.items() if x.size or name not in LATER_ARRAYS}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on from what `saved` returned."""
         for name in STATE_SAVED:
-            getattr(self.state, name).assign(saved[name])
+            if name in saved:
+                getattr(self.state, name).assign(saved[name])
+            else:
+                getattr(self.state, name).zero_()
         self.state.contacts.count.zero_()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sharnir.errors import ModelError, fail
+from sharnir.impulse.data import LATER_ARRAYS
 from sharnir.sensors.samples import SENSOR_PREFIX
 from sharnir.simulation.state_names import FORMAT, with_present_names
 
@@ -42,7 +43,8 @@ class Saved:
             raise fail(where, "belongs to another solver", repr(self.solver), repr(solver))
         if self.model != model:
             raise fail(where, "belongs to another model", self.model, model)
-        if {name for name in self.arrays if not name.startswith(SENSOR_PREFIX)} != set(shapes):
+        there = {name for name in self.arrays if not name.startswith(SENSOR_PREFIX)}
+        if there - set(shapes) or set(shapes) - there - set(LATER_ARRAYS):
             raise fail(where, "is not complete", ", ".join(self.arrays), ", ".join(shapes))
         for name, values in self.arrays.items():
             if not name.startswith(SENSOR_PREFIX) and shapes[name] != np.shape(values):
