@@ -15,7 +15,7 @@ from sharnir.collision.pipeline import collide_all_kernel, collide_convex_kernel
 from sharnir.dynamics.loop_joints import upload_loop_joints
 from sharnir.dynamics.tree import allocate_workspace, upload_tree
 from sharnir.impulse.allocate import allocate_scratch, allocate_state
-from sharnir.impulse.data import EVOLVES, STATE_SAVED, StepContext
+from sharnir.impulse.data import EVOLVES, LATER_ARRAYS, STATE_SAVED, StepContext
 from sharnir.impulse.layout.layout import upload_layout
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.impulse.slots import REPORT_SIZE, Method, Setting, StatusReal
@@ -100,6 +100,7 @@ class ImpulseEngine:
         self._steps = wp.zeros((1, 1), dtype=int, device="cpu")
         self._steps_view = self._steps.numpy()
         self._launch_step_view = np.zeros(1) if self._on_gpu else self.state.launch_step.numpy()
+        self._bounces = self.layout.contact_model.has_restitution == 1
         self._detects = self.layout.max_contacts > 0 and self.layout.detects_contacts == 0  # by a kernel of its own
         self._graphs = Graphs(device)
         self._settings = np.zeros((len(Setting), 1), dtype=np_real)
@@ -222,7 +223,7 @@ class ImpulseEngine:
     def kernels_of_step(self) -> list[Launch | RepeatWhile]:
         """What is launched for a step, in its order, with its arguments."""
         if self._on_gpu:
-            after = self._iterated_stages(step_stages(self.model.loops > 0))
+            after = self._iterated_stages(step_stages(self.model.loops > 0, self._bounces))
             return [*self._stages([begin_stage]), *self._collide(), *after]
         predictive = self._settings[METHOD_ITEM] == Method.PREDICTIVE
         kernel = step_kernel if predictive else published_step_kernel
@@ -296,7 +297,7 @@ class ImpulseEngine:
         arguments = [self._context, self.observations["wrench"], self.observations["loop_wrench"]]
         if not self._on_gpu:
             return [*self._collide(), Launch(reactions_kernel, arguments)]
-        before, after = self._stages([pose_stage, begin_stage]), self._iterated_stages(velocity_stages())
+        before, after = self._stages([pose_stage, begin_stage]), self._iterated_stages(velocity_stages(self._bounces))
         return [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
 
     def _set_reaction_settings(self, settings: Settings, dt: float) -> None:
@@ -330,10 +331,14 @@ class ImpulseEngine:
 
     def saved(self) -> dict[str, Any]:
         """Copies of what evolves, and of the inputs."""
-        return {name: getattr(self.state, name).numpy().copy() for name in STATE_SAVED}
+        arrays = {name: getattr(self.state, name) for name in STATE_SAVED}
+        return {name: x.numpy().copy() for name, x in arrays.items() if x.size or name not in LATER_ARRAYS}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on from what `saved` returned."""
         for name in STATE_SAVED:
-            getattr(self.state, name).assign(saved[name])
+            if name in saved:
+                getattr(self.state, name).assign(saved[name])
+            else:
+                getattr(self.state, name).zero_()
         self.state.contacts.count.zero_()

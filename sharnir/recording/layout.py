@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sharnir.impulse.data import LATER_ARRAYS
 from sharnir.impulse.slots import PrevStep
 from sharnir.recording.header import FIRST, parsed
 from sharnir.simulation.state_names import FORMAT_1
@@ -24,7 +25,9 @@ INPUTS = {
     "input": "actuator_input",
     "brake": "actuator_brake",
 }
-CONTACT_ARRAYS = ("prev_contact_keys", "prev_contact_impulse", "prev_contact_geometry", "prev_contact_chord")
+CONTACT_ARRAYS = (
+    "prev_contact_keys", "prev_contact_impulse", "prev_contact_geometry", "prev_contact_chord", "prev_contact_impact",
+)  # fmt: skip
 SEEN = ("v", "loop_v", "position", "rotation", "velocity", "energy")
 STEADY = slice(PrevStep.TICKS_TAIL), slice(PrevStep.TICKS_LEFT + 1, None)  # of `prev_step`: between are machine ticks
 ALIGNED = 8  # numbers: arrays that lie behind each other start at multiples
@@ -154,7 +157,7 @@ def layout_of_file(facts: dict[str, str], present: Layout) -> Layout:
         raise ValueError("its layout is none")
     fixed, contacts = (tuple(_part(p, known) for p in parts) for parts in read)
     for mine, its in ((present.fixed, fixed), (present.contacts, contacts)):
-        if sorted(_named(mine)) != sorted(_named(its)):
+        if sorted({*_named(mine)} - {*LATER_ARRAYS}) != sorted({*_named(its)} - {*LATER_ARRAYS}):
             raise ValueError(f"its states have the arrays {', '.join(_named(its))}, here {', '.join(_named(mine))}")
     if contacts[0] != present.contacts[0]:
         raise ValueError("its layout has no number of contacts")

@@ -10,6 +10,7 @@ import numpy as np
 
 from sharnir.checks import number
 from sharnir.errors import ModelError, fail, one_line, shown
+from sharnir.impulse.data import LATER_ARRAYS
 from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey
 from sharnir.model.model import check_index
 from sharnir.regular_files import name_of, read_file
@@ -51,7 +52,8 @@ class Saved:
             raise fail(where, "belongs to another solver", repr(self.solver), repr(solver))
         if self.model != model:
             raise fail(where, "belongs to another model", self.model, model)
-        if {name for name in self.arrays if not name.startswith(SENSOR_PREFIX)} != set(shapes):
+        there = {name for name in self.arrays if not name.startswith(SENSOR_PREFIX)}
+        if there - set(shapes) or set(shapes) - there - set(LATER_ARRAYS):
             raise fail(where, "is not complete", ", ".join(self.arrays), ", ".join(shapes))
         for name, values in self.arrays.items():
             if not name.startswith(SENSOR_PREFIX) and shapes[name] != np.shape(values):

@@ -19,7 +19,7 @@ from sharnir.impulse.rows.belts import has_belt, measure_belt_travel
 from sharnir.impulse.rows.contact_frame import contact_count, contact_frame_of, contact_velocity
 from sharnir.impulse.rows.fast_spin import is_fast, is_fast_and_free, link_spin
 from sharnir.impulse.rows.flat_contact import travel_of_arm
-from sharnir.impulse.slots import BLOCK_ROWS, Mu, Setting, Status
+from sharnir.impulse.slots import BLOCK_ROWS, Impact, Mu, Setting, Status
 from sharnir.kernels.columns import get, get3, get33, get_int, item3, item_int, put, put3
 from sharnir.kernels.types import VEC3, array2, column, real, vec3
 
@@ -215,6 +215,8 @@ def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
             get(ctx.work.contact_target, BLOCK_ROWS * c + k, w) - change[k],
         )
         k += 1
+    if ctx.layout.contact_model.has_restitution == 1:
+        limit_struck_target(ctx.work, c, dt, w)
     at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
     end_error = real(0.0)
     if get(ctx.work.p, at, w) > real(0.0):
@@ -228,6 +230,17 @@ def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
     put(ctx.work.contact_end_error, c, w, end_error)
     on_edge = wp.length_sq(rolling.axis) > real(0.0)
     put(ctx.work.contact_edge_error, c, w, wp.where(on_edge, end_error, real(0.0)))
+
+
+@wp.func
+def limit_struck_target(work: wp.ref[Scratch], c: int, dt: real, w: int):
+    """Keep the target of a contact that strikes from pushing for the sake of its path: that it turns into the other
+    body is for the next step. Such a push would add energy (of an edge that turns by a radian in the step, more than it
+    has)."""
+    if get(work.impact, Impact.SIZE * c + Impact.IS_STRUCK, w) == real(1.0):
+        closing = wp.max(get(work.contact_gap, c, w), real(0.0)) / dt
+        chord = get(work.contact_chord, BLOCK_ROWS * c, w)
+        put(work.contact_target, BLOCK_ROWS * c, w, wp.min(-closing - chord, real(0.0)))
 
 
 @wp.func

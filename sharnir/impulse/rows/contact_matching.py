@@ -9,9 +9,15 @@ from sharnir.collision.buffers import ContactCount
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.rows.contact_frame import contact_count, contact_frame_of, contact_impulse_of, shape_pair_of
+from sharnir.impulse.rows.contact_frame import (
+    contact_count,
+    contact_frame_of,
+    contact_impulse_of,
+    impact_impulse_of,
+    shape_pair_of,
+)
 from sharnir.impulse.rows.extrapolation import extrapolation_order_of
-from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_KEY_SIZE, JOINT_ROWS, ContactKey, PrevChord, PrevContact
+from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_KEY_SIZE, JOINT_ROWS, ContactKey, PrevChord, PrevContact, Status
 from sharnir.kernels.columns import (
     get,
     get3,
@@ -197,6 +203,9 @@ def match_contact(ctx: Context, c: int, match_cursor: int, warm_factor: real, ch
         normal_before = item3(ctx.state.prev_contact_geometry, PrevContact.SIZE * found + PrevContact.NORMAL, w)
         linear = item3(ctx.state.prev_contact_impulse, SPATIAL * found, w) * warm_factor
         angular = item3(ctx.state.prev_contact_impulse, SPATIAL * found + VEC3, w) * warm_factor
+        if ctx.layout.contact_model.has_restitution == 1:
+            linear = linear - item3(ctx.state.prev_contact_impact, SPATIAL * found, w) * warm_factor
+            angular = angular - item3(ctx.state.prev_contact_impact, SPATIAL * found + VEC3, w) * warm_factor
         friction_moment = wp.dot(wp.cross(get3(ctx.work.contact_arm, c, w), linear), normal)
         angular = angular - normal * friction_moment
         chord = rotate_with_normal(
@@ -253,6 +262,13 @@ def store_contact(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scr
     linear, angular = contact_impulse_of(layout, state, work, c, w)
     set_item3(state.prev_contact_impulse, SPATIAL * c, w, linear)
     set_item3(state.prev_contact_impulse, SPATIAL * c + VEC3, w, angular)
+    if layout.contact_model.has_restitution == 1:
+        impact_linear = vec3()
+        impact_angular = vec3()
+        if get_int(work.status, Status.HAS_IMPACTS, w) == 1:
+            impact_linear, impact_angular = impact_impulse_of(state, work, c, w)
+        set_item3(state.prev_contact_impact, SPATIAL * c, w, impact_linear)
+        set_item3(state.prev_contact_impact, SPATIAL * c + VEC3, w, impact_angular)
     set_item3(state.prev_contact_geometry, PrevContact.SIZE * c, w, item3(state.contacts.point, VEC3 * c, w))
     normal, t1, t2 = contact_frame_of(state, work, c, w)
     chord = get3(work.contact_chord, c, w)

@@ -1,4 +1,4 @@
-"""Contact rows: whitened Jacobians, target velocities and friction coefficients (M-54..M-58).
+"""Contact rows: whitened Jacobians, target velocities and friction coefficients (M-54..M-57).
 
 A contact has a normal row, two tangential rows and, where its materials ask for it, a torsional row about the normal
 and two rolling rows about the tangents.
@@ -29,9 +29,9 @@ from sharnir.impulse.rows.contact_mass import compute_contact_mass
 from sharnir.impulse.rows.contact_matching import find_pair_from, match_contact
 from sharnir.impulse.rows.flat_contact import friction_arm
 from sharnir.impulse.rows.whitened_rows import ContactArms, make_row_block, whiten_contact_pair
-from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half, Mu, ReportItem, StatusReal
+from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half, Impact, Mu, ReportItem, StatusReal
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put, put3, put_int, set_item
-from sharnir.kernels.types import VEC3, array2, real, vec3
+from sharnir.kernels.types import VEC3, real, vec3
 
 # m: wider gaps are closed; loaded contacts with less stay as they are
 MAX_RESTING_GAP = wp.constant(real(1.0e-6))
@@ -80,7 +80,7 @@ def assemble_contact(ctx: Context, c: int, match_cursor: int, chord_scale: real,
     whiten_contact(ctx, c, match_cursor, w)
     compute_contact_mass(ctx.layout, ctx.state, ctx.work, c, 0, w)
     match_contact(ctx, c, match_cursor, warm_factor, chord_scale, w)
-    set_contact_targets(ctx, c, ctx.here.z, dt, w)
+    set_contact_targets(ctx, c, dt, w)
     return match_cursor
 
 
@@ -169,27 +169,11 @@ def common_ancestor(tree: wp.ref[Tree], a: int, b: int):
 
 
 @wp.func
-def set_contact_targets(ctx: Context, c: int, z_free: array2, dt: real, w: int):
-    """Set the target velocities and friction coefficients of contact c.
-
-    A point that would be reached within the step without impulses (velocities of z_free) and approaches faster than the
-    material's threshold leaves with −e times its present velocity (M-58), the mean of those before and after the step's
-    forces. Any other one may close its gap, no more. Static friction applies below MAX_STICK_SPEED.
-    """
+def set_contact_targets(ctx: Context, c: int, dt: real, w: int):
+    """Set the target velocities and friction coefficients of contact c: it may close its gap, no more. Static friction
+    applies below MAX_STICK_SPEED."""
     pair = material_pair_of(ctx.layout, ctx.state, c, w)
     gap = item(ctx.state.contacts.gap, c, w)
-    restitution = real(0.0)
-    e = ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.RESTITUTION]
-    if e > real(0.0):
-        before = contact_velocity(ctx, c, 0, 0, ctx.work.z_before, w)
-        velocity_after = contact_velocity(ctx, c, 0, 0, z_free, w)
-        velocity_now = (before + velocity_after) * real(0.5)
-        if velocity_now[0] < -ctx.layout.contact_model.material_pair_table[
-            pair + MaterialProperty.RESTITUTION_THRESHOLD
-        ] and gap + dt * velocity_after[0] < real(0.0):
-            restitution = -e * velocity_now[0]
-        put3(ctx.work.impact_velocity, c, w, velocity_now)
-        put3(ctx.work.impact_velocity_gain, c, w, velocity_after - velocity_now)
     surface_velocity = vec3()
     side = int(0)
     while side < SIDES:
@@ -201,12 +185,15 @@ def set_contact_targets(ctx: Context, c: int, z_free: array2, dt: real, w: int):
         side += 1
     normal, t1, t2 = contact_frame_of(ctx.state, ctx.work, c, w)
     put(ctx.work.contact_gap, c, w, gap)
-    put(ctx.work.restitution_velocity, c, w, restitution)
     chord = get3(ctx.work.contact_chord, c, w)
     resting_gap = wp.where(
         get(ctx.work.p, ctx.layout.contact_p_start + CONTACT_IMPULSES * c, w) > real(0.0), MAX_RESTING_GAP, real(0.0)
     )
     put(ctx.work.contact_target, BLOCK_ROWS * c, w, -wp.max(gap - resting_gap, real(0.0)) / dt - chord[0])
+    if ctx.layout.contact_model.has_restitution == 1:
+        bounces = ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.RESTITUTION] > real(0.0)
+        struck = wp.where(bounces and resting_gap == real(0.0), real(1.0), real(0.0))
+        put(ctx.work.impact, Impact.SIZE * c + Impact.IS_STRUCK, w, struck)
     put(ctx.work.contact_target, BLOCK_ROWS * c + 1, w, wp.dot(surface_velocity, t1) - chord[1])
     put(ctx.work.contact_target, BLOCK_ROWS * c + 2, w, wp.dot(surface_velocity, t2) - chord[2])
     mu = ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.SLIDING_FRICTION]

@@ -50,6 +50,8 @@ def assemble_model_rows(ctx: Context, options: RowOptions, w: int):
     before the step where restitution needs them."""
     put(ctx.work.status_real, StatusReal.SWEEP_TOLERANCE, w, ctx.state.settings[Setting.EPSILON, 0])
     put_int(ctx.work.status, Status.DELASSUS, w, DelassusState.STALE)
+    put_int(ctx.work.status, Status.HAS_IMPACTS, w, 0)
+    put_int(ctx.work.status, Status.HAS_SEPARATIONS, w, 0)
     whiten_joints(ctx, options.at_new_poses, w)
     assemble_scalars(ctx, options, w)
     model = ctx.layout.contact_model

@@ -36,6 +36,7 @@ from sharnir.impulse.step.step import (
     begin_step,
     compute_free_motion,
     end_step,
+    solve_impacts,
     solve_positions,
     start_velocity_phase,
     store_velocities,
@@ -179,6 +180,7 @@ begin_stage = _world_stage("begin_stage", begin_step_with_rows)
 free_motion_stage = _world_stage("free_motion_stage", free_motion_with_rows)
 contact_stage = _contact_stage("contact_stage", assemble_one_contact)
 factor_stage = _world_stage("factor_stage", factor_blocks)
+impact_stage = _world_stage("impact_stage", solve_impacts)
 solve_stage = _world_stage("solve_stage", solve_impulses, LANES, 96)
 motion_stage = _world_stage("motion_stage", evaluate_motion_unless_end)
 chord_stage = _contact_stage("chord_stage", update_one_contact_chord, 96)
@@ -219,17 +221,18 @@ class Stages(NamedTuple):
     last: list[Any]
 
 
-def step_stages(corrected: bool) -> Stages:
+def step_stages(corrected: bool, bounces: bool) -> Stages:
     """Kernels of one step after contact detection. corrected: loop joints exist, whose positions may be corrected
-    several times."""
+    several times; bounces: some materials have restitution."""
     correction = [position_stage, correction_stage]
     again = [free_motion_stage, factor_stage, commit_stage, *correction] * (MAX_CORRECTIONS if corrected else 0)
-    to_velocities = velocity_stages()
+    to_velocities = velocity_stages(bounces)
     after = [commit_stage, store_contact_stage, *correction, *again, end_stage]
     return to_velocities._replace(last=[*to_velocities.last, *after])
 
 
-def velocity_stages() -> Stages:
-    """Kernels from contact detection to the velocities of a step."""
+def velocity_stages(bounces: bool) -> Stages:
+    """Kernels from contact detection to the velocities of a step. bounces: some materials have restitution."""
     a_pass = [solve_stage, motion_stage, chord_stage, phase_stage]
-    return Stages([contact_stage, factor_stage, *a_pass], a_pass, [end_pose_stage])
+    impacts = [impact_stage] if bounces else []
+    return Stages([contact_stage, factor_stage, *impacts, *a_pass], a_pass, [end_pose_stage])
