@@ -350,9 +350,9 @@ class Model:
         return self.joint_names[int(np.searchsorted(self.dof_start, coordinate, side="right")) - 1]
 
     def checked(self, what: str, value: Any, size: int) -> Reals:
-        """Positions, velocities or forces as a finite float array [size] or [size, worlds]."""
+        """Positions, velocities or forces as a finite float array [size] or [size, worlds] of its own."""
         try:
-            array = np.zeros(0) if value is None else real_array(value)
+            array = np.zeros(0) if value is None else np.array(real_array(value))
         except (TypeError, ValueError):
             raise fail(f"model {self.name!r}", f"{what} is not made of numbers", shown(value), f"[{size}]") from None
         if value is None:

@@ -164,6 +164,20 @@ def test_quaternions_of_any_length_become_unit(solver):
         sim.set_state(q)
 
 
+def test_arrays_that_are_given_stay_the_users():
+    """Neither changed nor made read-only."""
+    sim = sh.Simulation(scenes.make("free_box"))
+    q, v = sim.state()
+    q[3:7] *= 2.0
+    given = q.copy(), v.copy()
+    sim.set_state(q, v)
+    close_loops(sim.model, q)
+    np.testing.assert_array_equal(q, given[0])
+    np.testing.assert_array_equal(v, given[1])
+    assert q.flags.writeable and v.flags.writeable
+    assert sim.model.checked("q", q, len(q)) is not q
+
+
 def test_inputs_time_and_samples():
     """Inputs and time stay, what actuators store and what sensors sampled does not."""
     scene = scenes.make("pendulum")

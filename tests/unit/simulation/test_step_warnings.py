@@ -18,6 +18,7 @@ BITS = {str(bit.name).lower(): (ReportItem.WARNINGS, float(bit)) for bit in Step
 SLOTS = BITS | {
     "guarded": (ReportItem.FALLBACK_USED, 1.0),
     "capped": (ReportItem.STOP_REASON, float(StopReason.CAPPED)),
+    "stalled": (ReportItem.STOP_REASON, float(StopReason.STALLED)),
     "position_error": (ReportItem.POSITION_ERROR, 0.5),
     "near_fold": (ReportItem.MIN_RELATIVE_PIVOT, 1e-3),
 }
@@ -72,9 +73,11 @@ def test_a_step_that_is_not_right_says_so(sim, told, kind):
     assert (warning.kind, warning.steps, warning.of) == (kind, 1, 1) and warning.text
     assert str(warning).startswith(f"1 of 1 steps {KINDS[kind].words}: ")
     assert getattr(sim.counts, kind) == 1
-    assert sim.counts.warned == (kind not in ("guarded", "capped"))
-    assert [w.message.kind for w in told] == [kind] * (kind not in ("guarded", "capped"))
-    assert reports[3].guarded == (kind == "guarded") and (reports[3].reason == "sweeps") == (kind == "capped")
+    often = ("guarded", "capped", "stalled")
+    assert sim.counts.warned == (kind not in often)
+    assert [w.message.kind for w in told] == [kind] * (kind not in often)
+    assert reports[3].guarded == (kind == "guarded")
+    assert reports[3].reason == {"capped": "sweeps", "stalled": "stalled"}.get(kind, "converged")
 
 
 def test_all_steps_of_a_call_and_all_worlds_count(model, told):
