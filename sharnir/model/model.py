@@ -352,7 +352,7 @@ class Model:
     def checked(self, what: str, value: Any, size: int) -> Reals:
         """Positions, velocities or forces as a finite float array [size] or [size, worlds] of its own."""
         try:
-            array = np.zeros(0) if value is None else np.array(real_array(value))
+            array: Reals = np.zeros(0) if value is None else np.array(real_array(value))
         except (TypeError, ValueError):
             raise fail(f"model {self.name!r}", f"{what} is not made of numbers", shown(value), f"[{size}]") from None
         if value is None:
