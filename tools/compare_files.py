@@ -1,6 +1,6 @@
 """Robot files of others in simgc and in MuJoCo, from the same start and with the same inputs.
 
-    python tools/compare_files.py OUT.json NAME=FOLDER [NAME=FOLDER …] [--only TEXT] [--again] [--installed]
+    python tools/compare_files.py [--only TEXT] [--again] [--installed] OUT.json [NAME=FOLDER …]
 
 Every URDF and MJCF file below the folders that can be read by itself and holds something that moves is stepped by
 simgc at 2 ms for 200 steps, and by MuJoCo for the first 0.05 s at an eighth of the file's step, or a 64th where that

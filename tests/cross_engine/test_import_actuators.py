@@ -91,3 +91,16 @@ def test_what_an_actuator_cannot_be_is_reported(tmp_path):
         <general name="rocket" site="s"/></actuator></mujoco>"""))  # fmt: skip
     lost = {(entry.element, entry.name) for entry in scene.import_report.lost}
     assert lost == {("actuator", "biceps"), ("actuator", "rocket")} and scene.actuators == []
+
+
+def test_what_plugins_drive_and_what_deforms_is_listed(tmp_path):
+    """None of them is a traceback, nor does an actuator become a motor that a plugin drives."""
+    driven = """<mujoco><extension><plugin plugin="mujoco.pid"><instance name="p"><config key="kp" value="1"/>
+      </instance></plugin></extension><worldbody><body><joint name="j"/><geom size=".1"/></body></worldbody><actuator>
+      <plugin name="a" joint="j" plugin="mujoco.pid" instance="p" actdim="0"/></actuator></mujoco>"""
+    scene = scene_of(parsed(tmp_path, driven))
+    assert [(e.element, e.name) for e in scene.import_report.lost] == [("plugin", "p"), ("actuator", "a")]
+    assert scene.actuators == []
+    soft = """<mujoco><worldbody><flexcomp name="c" type="grid" count="2 2 2" spacing=".1 .1 .1" radius=".01" dim="3"
+      mass="1"/></worldbody></mujoco>"""
+    assert ("flex", "c") in [(e.element, e.name) for e in scene_of(parsed(tmp_path, soft)).import_report.lost]

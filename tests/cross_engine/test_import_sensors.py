@@ -28,7 +28,7 @@ SENSED = """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size
 def test_sensors_show_what_mujoco_shows(tmp_path, solver):
     p = parsed(tmp_path, SENSED)
     scene = scene_of(p)
-    assert not list(scene.import_report)
+    assert [(e.element, e.name) for e in scene.import_report] == [("bodies", "world and ball")]  # the ball overlaps
     sim = sh.Simulation(scene, dt=0.002, solver=solver)
     sim.actuator("m").input = 0.01
     sim.run(0.2)

@@ -82,7 +82,7 @@ def test_a_base_fixed_to_the_world_that_does_not_touch_its_links_is_reported(tmp
     file = tmp_path / "r.urdf"
     file.write_text(URDF)
     [entry] = sh.load(file).import_report
-    assert (entry.element, entry.name, entry.effect) == ("links", "base and arm", "changed")
+    assert (entry.element, entry.name, entry.effect) == ("links", "base and arm", "unseen")
     assert "fixed to the world" in entry.reason
     assert list(sh.load(file, floating=True).import_report) == []
     assert said(sh.load(file, exclude_overlapping=False)) == [

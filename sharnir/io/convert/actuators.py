@@ -47,6 +47,8 @@ def _unknown(source: Source, a: int) -> str | None:
     m = source.model
     if m.actuator_delay[a] > 0:
         return "a delay is not known"
+    if m.actuator_plugin[a] >= 0:
+        return "a plugin drives it, which is not known"
     if (m.opt.disableactuator >> int(m.actuator_group[a])) & 1:
         return "its group is switched off"
     if is_dc_motor(source, a):

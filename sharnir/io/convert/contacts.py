@@ -16,7 +16,7 @@ from sharnir.io.convert.overlaps import Bools, Pair, overlapping_links
 from sharnir.io.convert.source import Source
 from sharnir.rotations import Array
 from sharnir.spec.elements import Material, Shape
-from sharnir.spec.import_report import CHANGED
+from sharnir.spec.import_report import UNSEEN
 from sharnir.spec.pairs import ContactPair, MaterialPair
 from sharnir.spec.scene import WORLD
 
@@ -185,7 +185,7 @@ def _report_bases(source: Source, only_there: Bools) -> None:
     for ends in sorted(pairs, key=sorted):
         name = " and ".join(source.body_names[b] for b in sorted(ends))
         reason = "do not touch, since a joint connects them; in MuJoCo they do, since one of them is fixed to the world"
-        source.report.add("links", name, reason, CHANGED)
+        source.report.add("links", name, reason, UNSEEN)  # the file says nothing of that
 
 
 def _between(source: Source, links: set[Pair]) -> Bools:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sharnir.io.convert.source import CORRECTED, Source
 from sharnir.rotations import Array
-from sharnir.spec.import_report import CHANGED
+from sharnir.spec.import_report import CHANGED, UNSEEN
 
 DEPTH = 1e-6  # m: what overlaps less is in touch
 
@@ -53,7 +53,8 @@ def report_overlaps(source: Source, qpos: Array, keyframe: str = "") -> None:
         reason = f"bodies {names[0]!r} overlap by {found[0][1]:.2g} m{others}: {CORRECTED}"
         source.report.add("keyframe", keyframe, reason, CHANGED)
     for name, (_, depth) in zip(names, found, strict=True) if not keyframe else ():
-        source.report.add("bodies", name, f"overlap by {depth:.2g} m at the start: {CORRECTED}", CHANGED)
+        effect = CHANGED if source.format == "mjcf" else UNSEEN  # a URDF says nothing of a start
+        source.report.add("bodies", name, f"overlap by {depth:.2g} m at the start: {CORRECTED}", effect)
 
 
 def _overlaps(source: Source, qpos: Array) -> dict[Pair, float]:

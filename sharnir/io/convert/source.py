@@ -55,7 +55,10 @@ class Source:
 
     def name(self, kind: str, number: int) -> str:
         """Name of an element, made up from its number where it has none."""
-        return str(getattr(self.model, kind)(number).name or f"{kind}{number}")
+        letters = {"keyframe": "key"}.get(kind, kind).upper()
+        return (
+            mujoco.mj_id2name(self.model, int(getattr(mujoco.mjtObj, f"mjOBJ_{letters}")), number) or f"{kind}{number}"
+        )
 
     @property
     def driven_names(self) -> list[str]:
