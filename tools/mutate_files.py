@@ -263,22 +263,34 @@ def run(numbers: list[int]) -> Iterator[dict[str, Any]]:
     while numbers:
         command = [sys.executable, "-P", str(Path(__file__).resolve()), "--work"]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        with subprocess.Popen(command, env=child_environment(), text=True, bufsize=1, **pipes) as worker:
+        with subprocess.Popen(command, env=child_environment(), bufsize=0, **pipes) as worker:
             try:
-                worker.stdin.write(json.dumps(numbers) + "\n")
+                worker.stdin.write(json.dumps(numbers).encode() + b"\n")
                 worker.stdin.close()
-                while numbers:
-                    heard = select.select([worker.stdout], [], [], LONGEST)[0]
-                    line = worker.stdout.readline() if heard else ""
-                    failed = {"file": numbers[0], "kind": KINDS[numbers[0] % len(KINDS)]}
-                    if not line:
-                        failed["outcome"] = "crash" if heard else "hang"
-                    yield json.loads(line) if line else failed
+                for line in lines_of(worker.stdout):
+                    failed = {"file": numbers[0], "kind": KINDS[numbers[0] % len(KINDS)], "outcome": line}
+                    yield failed if isinstance(line, str) else json.loads(line)
                     numbers = numbers[1:]
-                    if not line:
+                    if not numbers:
                         break
             finally:
                 worker.kill()
+
+
+def lines_of(pipe: Any) -> Iterator[bytes | str]:
+    """What a worker says, line by line, and last "crash" or "hang"."""
+    rest = b""
+    while True:
+        *whole, rest = rest.split(b"\n")
+        yield from whole
+        if not select.select([pipe], [], [], LONGEST)[0]:
+            yield "hang"
+            return
+        more = os.read(pipe.fileno(), 2**16)
+        if not more:
+            yield "crash"
+            return
+        rest += more
 
 
 def main() -> int:
