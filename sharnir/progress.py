@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from sharnir.errors import one_line
+
 
 @contextmanager
 def bar(title: str, total: float, show: bool) -> Iterator[Callable[[float], None]]:
@@ -16,9 +18,9 @@ def bar(title: str, total: float, show: bool) -> Iterator[Callable[[float], None
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"),
+        TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:3.0f} %"),
         TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
     )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(title, total=total)
+        task = progress.add_task(one_line(title), total=total)
         yield lambda done: progress.update(task, completed=done)

@@ -28,8 +28,7 @@ def open_regular(path: Path | str) -> BinaryIO:
     except (OSError, ValueError) as error:  # ValueError: a zero byte, or what no file name can hold
         if getattr(error, "errno", None) == errno.ENXIO:
             raise FileProblemError("is not a regular file", "a regular file") from None
-        why = getattr(error, "strerror", None) or str(error)
-        raise FileProblemError(f"cannot be read: {why}", "a readable file") from None
+        raise FileProblemError(f"cannot be read: {why(error)}", "a readable file") from None
     state = os.fstat(descriptor)
     if not stat.S_ISREG(state.st_mode):
         os.close(descriptor)
@@ -70,6 +69,11 @@ def real_folders(roots: Iterable[Path | str], of: Path) -> list[Path]:
             raise ModelFileError(str(of), f"root {one_line(str(root))} is not a folder", "folders that exist")
         out.append(real)
     return out
+
+
+def why(error: OSError | ValueError) -> str:
+    """What the system says, without the path; ValueError: a zero byte in it, or what no file name can hold."""
+    return getattr(error, "strerror", None) or one_line(str(error))
 
 
 def name_of(path: Path | str) -> str:

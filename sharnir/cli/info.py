@@ -7,6 +7,7 @@ from collections import Counter
 from rich.table import Table
 
 from sharnir.compiler import compile
+from sharnir.errors import one_line
 from sharnir.spec.scene import Scene
 
 
@@ -18,7 +19,7 @@ def counted(words: list[str]) -> str:
 def scene_table(scene: Scene) -> Table:
     """Bodies, joints, loops, mass, degrees of freedom, drives, shapes."""
     model = compile(scene)
-    table = Table("what", "found", title=model.name)
+    table = Table("what", "found", title=one_line(model.name))
     loops = [kind for kind in model.joint_types[model.nb :]]
     rows = {
         "bodies": str(model.nb),
@@ -40,7 +41,7 @@ def scene_table(scene: Scene) -> Table:
         "time step": "not stated" if scene.timestep is None else f"{scene.timestep:g} s",
     }
     for name, value in rows.items():
-        table.add_row(name, value)
+        table.add_row(name, one_line(value))
     return table
 
 
@@ -54,5 +55,5 @@ def report_table(scene: Scene) -> Table | None:
         groups.setdefault((entry.element, entry.reason, entry.effect), []).append(entry.name)
     for (element, reason, effect), names in groups.items():
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        table.add_row(element, names[0] + more, reason, effect)
+        table.add_row(*map(one_line, (element, names[0] + more, reason, effect)))
     return table

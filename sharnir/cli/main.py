@@ -18,7 +18,7 @@ from sharnir.child_process import SAFE
 from sharnir.errors import ModelError, SharnirError
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, invoke_without_command=True)
-out = Console()
+out = Console(markup=False, emoji=False)  # names of others are text, whatever brackets they have
 ALL = "all"
 HERE = "127.0.0.1"
 SCENE_HELP = "A named scene, a scene file (.toml), a robot (.urdf, .xml)"

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from sharnir.errors import one_line
 from sharnir.progress import bar
 from sharnir.recording.read.recording import Recording
 
@@ -38,7 +39,7 @@ def written(recording: Recording, html: Path | None, folder: Path | None, out: C
 def facts_table(recording: Recording) -> Table:
     """Of a recording as a whole."""
     h = recording.header
-    table = Table("what", "recorded", title=recording.path.name)
+    table = Table("what", "recorded", title=one_line(recording.path.name))
     rows = {
         "model": h["model"],
         "time": f"{recording.start:g} to {recording.end:g} s, {recording.steps} steps, {len(recording.times)} states",
@@ -50,7 +51,7 @@ def facts_table(recording: Recording) -> Table:
         "end": "closed" if recording.complete else "cut off: whoever wrote it was killed, or had no room",
     }
     for name, value in rows.items():
-        table.add_row(name, value)
+        table.add_row(name, one_line(value))
     return table
 
 
@@ -60,7 +61,7 @@ def events_table(recording: Recording) -> Table:
     title = f"{count} events" + (f", the first {LISTED} of them" if count > LISTED else "")
     table = Table("t, s", "event", "of", title=title)
     for event in recording.events[:LISTED]:
-        table.add_row(f"{event.t:.4g}", event.kind if event.begins else f"{event.kind} ends", event.what)
+        table.add_row(f"{event.t:.4g}", one_line(event.kind + ("" if event.begins else " ends")), one_line(event.what))
     return table
 
 

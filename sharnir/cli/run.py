@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sharnir import scenes
-from sharnir.errors import ModelError, unknown
+from sharnir.errors import ModelError, one_line, unknown
 from sharnir.spec.import_report import UNSEEN
 from sharnir.spec.scene import Scene
 
@@ -115,7 +115,7 @@ def summary(trajectory: Trajectory) -> list[str]:
     error = change / (trajectory.energy_scale or 1.0)
     held = trajectory.model.loops > 0 or not exact
     return [
-        trajectory.model.name, f"{trajectory.t[-1]:g}", f"{trajectory.seconds:.2f}",
+        one_line(trajectory.model.name), f"{trajectory.t[-1]:g}", f"{trajectory.seconds:.2f}",
         str(trajectory.evaluations), f"{1e6 * trajectory.seconds / trajectory.evaluations:.1f}", f"{error:.1e}",
         f"{trajectory.loop_error[:, 0].max():.1e}" if held else "–",
     ]  # fmt: skip

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from sharnir.errors import ModelError, fail
 from sharnir.model.model import Model
+from sharnir.regular_files import name_of, why
 from sharnir.simulation.simulate import Trajectory
 
 POSITION_COMPONENTS = {
@@ -48,7 +51,7 @@ def prepare_folder(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except (OSError, ValueError) as error:
-        raise fail(f"folder {folder}", "cannot be written to", str(error), "a folder that can") from None
+        raise fail(f"folder {name_of(folder)}", "cannot be written to", why(error), "a folder that can") from None
 
 
 def require_matplotlib() -> None:
@@ -69,10 +72,19 @@ def write_csv(trajectory: Trajectory, path: Path) -> None:
     header += ["kinetic [J]", "potential [J]", "work [J]", "loop position error", "loop velocity error"]
     energies = np.column_stack([trajectory.kinetic, trajectory.potential, trajectory.work, trajectory.loop_error])
     table = np.column_stack([trajectory.t, trajectory.q, trajectory.v, energies])
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with written(path), path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(header)
         writer.writerows([[repr(float(x)) for x in line] for line in table])
+
+
+@contextmanager
+def written(path: Path) -> Iterator[None]:
+    """A ModelError where a file cannot be written meanwhile."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise fail(f"file {name_of(path)}", "cannot be written", why(error), "a writable file") from None
 
 
 def write_plot(trajectory: Trajectory, path: Path) -> None:
@@ -98,5 +110,6 @@ def write_plot(trajectory: Trajectory, path: Path) -> None:
     axes[2].set_ylabel("energy error [J]" if known else "energy change [J]")
     axes[2].set_xlabel("t [s]")
     axes[2].grid(alpha=0.3)
-    figure.savefig(path, dpi=110)
+    with written(path):
+        figure.savefig(path, dpi=110)
     plt.close(figure)

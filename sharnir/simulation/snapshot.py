@@ -13,7 +13,7 @@ from sharnir.errors import ModelError, fail, one_line, shown
 from sharnir.impulse.data import LATER_ARRAYS
 from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey
 from sharnir.model.model import check_index
-from sharnir.regular_files import name_of, read_file
+from sharnir.regular_files import name_of, read_file, why
 from sharnir.sensors.samples import SENSOR_PREFIX
 from sharnir.simulation.npz_file import MAX_BYTES, read_arrays
 from sharnir.simulation.state_names import FORMAT, with_present_names
@@ -75,7 +75,7 @@ class Saved:
                 values: dict[str, Any] = {f"fact_{k}": np.array(v) for k, v in (facts | {"format": FORMAT}).items()}
                 np.savez(file, **values, **self.arrays)
         except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
-            raise fail(f"file {name_of(path)}", "cannot be written", str(error), "a writable file") from None
+            raise fail(f"file {name_of(path)}", "cannot be written", why(error), "a writable file") from None
 
     @staticmethod
     def read(path: str | Path) -> Saved:

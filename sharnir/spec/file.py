@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sharnir.errors import ModelError, described, fail, shown, unknown
-from sharnir.regular_files import name_of, read_file, real_folders
+from sharnir.regular_files import name_of, read_file, real_folders, why
 from sharnir.spec.actuators import Actuator, Coupling, Motor
 from sharnir.spec.belts import Belt
 from sharnir.spec.dc_motors import DCMotor
@@ -123,7 +123,7 @@ def write_scene(scene: Scene, path: Path) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise fail(f"scene file {path}", "cannot be written", str(error), "a writable file") from None
+        raise fail(f"scene file {name_of(path)}", "cannot be written", why(error), "a writable file") from None
 
 
 def scene_text(scene: Scene) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sharnir.errors import SimulationError
+from sharnir.errors import SimulationError, one_line
 from sharnir.simulation.simulation import Simulation
 from sharnir.viewer.channel import Channel
 from sharnir.viewer.commands import judged
@@ -43,7 +43,7 @@ def show(
     try:
         if address.host not in LOOPBACK and address.certificate is None:
             announce("warning: without TLS, all between here and a browser can read the token and all it gives")
-        announce(f"{source.model.name}: {player.url} (Ctrl-C ends)")
+        announce(f"{one_line(source.model.name)}: {player.url} (Ctrl-C ends)")
         player.run()
         raise SimulationError(player.last_words())
     except KeyboardInterrupt:

@@ -14,7 +14,7 @@ from sharnir.drawing.pieces import Poses
 from sharnir.errors import fail
 from sharnir.model.model import Ints, Reals
 from sharnir.recording.read.recording import Recording
-from sharnir.regular_files import name_of
+from sharnir.regular_files import name_of, why
 
 FRAMES = 6000  # states, at most; more are thinned
 EVENTS = 2000
@@ -29,7 +29,7 @@ def write_page(recording: Recording, path: Path) -> list[str]:
     try:
         path.write_text(page_of(data), encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise fail(f"page {name_of(path)}", "cannot be written", str(error), "a writable file") from None
+        raise fail(f"page {name_of(path)}", "cannot be written", why(error), "a writable file") from None
     return notes
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from sharnir.recording.write.messages import Messages
 from sharnir.recording.write.ring_buffer import Ring
+from sharnir.regular_files import why
 
 PAUSE = 0.01  # s, between two looks at the queue
 START = 0.001  # s, the same while the first record is awaited
@@ -82,9 +83,9 @@ def main() -> None:
         start(ring, messages)
         follow(ring, messages)
         out.close()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
         ring.give_up()
-        say(failed=error.strerror or str(error))
+        say(failed=why(error))
         sys.exit(1)
 
 

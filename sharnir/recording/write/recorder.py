@@ -18,6 +18,7 @@ from sharnir.recording.write.captures import Capture
 from sharnir.recording.write.messages import EVENT, HEAD, SNAPSHOT, STEP
 from sharnir.recording.write.ring_buffer import CONTROL, WORD, Ring, shared_file
 from sharnir.recording.write.task import task_of
+from sharnir.regular_files import name_of
 
 if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
@@ -208,8 +209,9 @@ class Recorder:
         return json.loads(line) if line else {}
 
     def _overflow(self, at: float) -> RecordingError:
+        where = f"recording {name_of(self.path)}"
         return RecordingError(
-            f"recording {self.path}: ends at t = {at:.6g} s, where {self._ring.capacity >> 20} MiB of steps waited for "
+            f"{where}: ends at t = {at:.6g} s, where {self._ring.capacity >> 20} MiB of steps waited for "
             "the disk; allowed: a faster disk, Simulation.run, or Recorder.catch_up between steps"
         )
 
@@ -223,7 +225,9 @@ class Recorder:
 
     def _trouble(self, reason: str) -> RecordingError:
         until = f"ends at t = {self.t:.6g} s or before it" if self.steps else "cannot be written"
-        return RecordingError(f"recording {self.path}: {until}: {reason}; allowed: a new file on a disk with room")
+        return RecordingError(
+            f"recording {name_of(self.path)}: {until}: {reason}; allowed: a new file on a disk with room"
+        )
 
 
 def check(sim: Simulation, rate: Any, seed: Any) -> None:

@@ -234,6 +234,6 @@ def tls_of(address: Address) -> ssl.SSLContext | None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(address.certificate, address.key)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise fail("view", "certificate cannot be used", str(error), "files of a certificate and its key") from None
     return context
