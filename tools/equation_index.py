@@ -27,7 +27,11 @@ BEGIN = "<!-- equation index: written by tools/equation_index.py -->"
 END = "<!-- end of equation index -->"
 WIDTH = 120  # columns
 
-NOT_USED = {29: "never given to an equation"}
+NOT_USED = {
+    29: "never given to an equation",
+    58: "restitution as target velocities, which created energy",
+    59: "the same, lowered where its work was positive",
+}
 NOT_CITED = {  # defined, but cited by no docstring of the package: why
     81: "closed form that tests compare the engine with",
 }

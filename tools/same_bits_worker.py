@@ -42,7 +42,8 @@ class Layout(NamedTuple):
 def layout_of() -> Layout:
     """Of the package on the path."""
     data = importlib.import_module(next(name for name in DATA_MODULES if _exists(name)))
-    evolves = tuple(name for name in data.EVOLVES if name not in TICK_ARRAYS)
+    left_out = TICK_ARRAYS | set(getattr(data, "LATER_ARRAYS", ()))  # these are not there in older versions
+    evolves = tuple(name for name in data.EVOLVES if name not in left_out)
     if len(evolves) != EVOLVING:
         raise SystemExit(f"same_bits_worker: {len(evolves)} arrays evolve, not {EVOLVING}: `layout_of` is out of date")
     if _exists(SLOTS_MODULE):

@@ -269,7 +269,9 @@ def test_as_many_balls_leave_a_cradle_as_come(solver, pulled, gap, dt):
     sim.run(0.65)
     rates = np.array([float(sim.joint(f"hinge{k}").velocity[0]) for k in range(5)])
     assert rates[-1] < -1.3  # towards +x, as what came
-    np.testing.assert_allclose(rates / rates[-1], [0.0] * (5 - pulled) + [1.0] * pulled, atol=0.05)  # they part a little
+    np.testing.assert_allclose(
+        rates / rates[-1], [0.0] * (5 - pulled) + [1.0] * pulled, atol=0.05
+    )  # they part a little
 
 
 def row_of_balls(x, v, masses, mirror=1.0, e=1.0, mu=0.0):

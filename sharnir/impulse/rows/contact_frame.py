@@ -1,4 +1,4 @@
-"""Contact frame, velocity W·z and impulse Wᵀp of contacts (M-54..M-58).
+"""Contact frame, velocity W·z and impulse Wᵀp of contacts (M-54..M-57).
 
 A contact row is two halves, one per body, each whitened over the ancestors of that body; the world has none.
 """

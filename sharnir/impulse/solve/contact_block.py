@@ -1,5 +1,5 @@
 """One contact block of a Gauss–Seidel sweep: normal and circular friction cone, torsional and rolling friction
-(M-56..M-58)."""
+(M-56, M-57)."""
 
 from __future__ import annotations
 

@@ -112,6 +112,17 @@ def list_impacts(ctx: Context, direct: int, z: array2, w: int):
 
 
 @wp.func
+def list_closing(ctx: Context, direct: int, z: array2, w: int):
+    """Mark all contacts that would close within the step at the velocities z."""
+    c = int(0)
+    while c < contact_count(ctx.work, w):
+        s = normal_velocity(ctx.layout, ctx.work, c, direct, z, w)
+        closes = s + get(ctx.work.impact, Impact.SIZE * c + Impact.CLOSING, w) < real(0.0)
+        put_int(ctx.work.impact_member, c, w, wp.where(closes, 1, 0))
+        c += 1
+
+
+@wp.func
 def sweep_impact(ctx: Context, c: int, x: wp.ref[Iterate], w: int):
     """Gauss–Seidel update of contact c in an inelastic impact (M-82); returns the change of its velocity, m/s."""
     at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
@@ -351,18 +362,14 @@ def reflect(ctx: Context, compressed: wp.ref[Iterate], x: wp.ref[Iterate], w: in
     does not end within MAX_REFLECTIONS, as of a ball between two walls, the rest is inelastic and the report warns."""
     n = int(0)
     count, bouncing = list_impacts(ctx, x.direct, x.z, w)
-    while count > 0 and n < MAX_REFLECTIONS:
-        n += 1
-        if reflect_once(ctx, compressed, x, 1, w) == 1:
+    while count > 0 and n <= MAX_REFLECTIONS:
+        last = n == MAX_REFLECTIONS
+        if last:
+            list_closing(ctx, x.direct, x.z, w)
+            warn_of(ctx.state, StepWarning.IMPACTS_LIMITED, w)
+        moved = reflect_once(ctx, compressed, x, wp.where(last, 0, 1), w)
+        if moved == 1 and not last:
             count, bouncing = list_impacts(ctx, x.direct, x.z, w)
         else:
             count = 0
-    if count > 0:
-        c = int(0)
-        while c < contact_count(ctx.work, w):
-            s = normal_velocity(ctx.layout, ctx.work, c, x.direct, x.z, w)
-            closes = s + get(ctx.work.impact, Impact.SIZE * c + Impact.CLOSING, w) < real(0.0)
-            put_int(ctx.work.impact_member, c, w, wp.where(closes, 1, 0))
-            c += 1
-        reflect_once(ctx, compressed, x, 0, w)
-        warn_of(ctx.state, StepWarning.IMPACTS_LIMITED, w)
+        n += 1

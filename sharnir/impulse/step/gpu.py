@@ -21,6 +21,7 @@ from sharnir.impulse.rows.contact_frame import shape_pair_of
 from sharnir.impulse.rows.contact_matching import find_pair_start, store_contact
 from sharnir.impulse.rows.contact_rows import found_contact_count
 from sharnir.impulse.slots import Phase, Setting, Status
+from sharnir.impulse.solve.impacts import reflect, reflect_once
 from sharnir.impulse.solve.strategy import solve_and_report, solve_rows, sweep_rows
 from sharnir.impulse.step.assembly import (
     assemble_contact_rows,
@@ -29,6 +30,7 @@ from sharnir.impulse.step.assembly import (
     step_row_options,
 )
 from sharnir.impulse.step.cpu import begin_report, store_report
+from sharnir.impulse.step.impact_phase import apply_impacts, prepare_impacts
 from sharnir.impulse.step.residuals import evaluate_end_pose
 from sharnir.impulse.step.step import (
     MAX_CORRECTIONS,
@@ -199,6 +201,8 @@ def inline_for_cuda() -> None:
     thread. Processes that use no GPU go without, since hints change the order of inlining: steps on the CPU take 1.03
     to 1.65 times as long."""
     for function in (sweep_rows, solve_rows, solve_and_report, solve_impulses):
+        function.inline_hint = "forceinline"
+    for function in (reflect_once, reflect, prepare_impacts, apply_impacts, solve_impacts):
         function.inline_hint = "forceinline"
     for function in (activate_scalars, next_phase, choose_phase, collide_convex, collide_solids, collide_shapes):
         function.inline_hint = "forceinline"

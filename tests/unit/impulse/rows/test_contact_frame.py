@@ -1,4 +1,4 @@
-"""Frames of contacts, their velocities W·z and impulses Wᵀp (M-54..M-58), against dense rows in numpy."""
+"""Frames of contacts, their velocities W·z and impulses Wᵀp (M-54..M-57), against dense rows in numpy."""
 
 from __future__ import annotations
 

@@ -83,7 +83,9 @@ def test_elastic_impacts_are_reflections(seed):
     after = read(rows.ctx.work.z_reflected)[: rows.nv]
     np.testing.assert_allclose(after, reflections(normals(rows), z), atol=1e-9)
     assert after @ after == pytest.approx(z @ z, rel=1e-14)
-    np.testing.assert_allclose(z + rows.velocity_change(read(rows.ctx.work.p_reflected)[: rows.ctx.layout.impulses]), after, atol=1e-12)
+    np.testing.assert_allclose(
+        z + rows.velocity_change(read(rows.ctx.work.p_reflected)[: rows.ctx.layout.impulses]), after, atol=1e-12
+    )
     approaching = (normals(rows) @ z < 0).sum()
     assert read(out)[:2].tolist() == [approaching, approaching]
     assert abs(read(out)[2:].sum()) < 1e-12  # the work of the impulses
@@ -116,7 +118,10 @@ def test_lower_restitution_is_a_mean_and_takes_energy(seed, mu):
     rows, shares = problem(seed, e, mu), column(np.zeros(3))
     z = read(rows.ctx.work.z_impact)
     run(reflect_kernel, rows.ctx, column(np.zeros(4)))
-    elastic, pressed = read(rows.ctx.work.z_reflected)[: rows.nv], read(rows.ctx.work.p_reflected)[: rows.ctx.layout.impulses]
+    elastic, pressed = (
+        read(rows.ctx.work.z_reflected)[: rows.nv],
+        read(rows.ctx.work.p_reflected)[: rows.ctx.layout.impulses],
+    )
     run(blend_kernel, rows.ctx, shares)
     p = read(rows.ctx.work.p_reflected)[: rows.ctx.layout.impulses]
     after = z + rows.velocity_change(p)
