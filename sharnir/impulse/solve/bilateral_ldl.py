@@ -12,9 +12,11 @@ import warp as wp
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BilateralKind
-from sharnir.impulse.slots import Setting
+from sharnir.impulse.rows.warn import warn_of
+from sharnir.impulse.slots import Setting, StepWarning
 from sharnir.impulse.tolerances import (
     DEAD_END_RATIO,
+    FOLD_RATIO,
     MIN_PIVOT_RATIO,
     MIN_STORED_RATIO,
     PIVOT_DAMPING,
@@ -87,6 +89,8 @@ def factor_bilateral(ctx: Context, update_history: int, w: int):
             pivot = eliminate_row(ctx, b, rank, diagonal, w)
             weakest = wp.min(weakest, track_pivot_ratio(ctx, b, diagonal, pivot, update_history, w))
             inverse = inverse_pivot(ctx.layout, ctx.state, b, diagonal, pivot, w)
+            if ctx.layout.bilateral_kind[b] == BilateralKind.MOTOR and weakest < FOLD_RATIO:
+                slow_motor(ctx, b, pivot / diagonal, w)
         if inverse > real(0.0):
             put(ctx.work.L_inverse_pivot, rank, w, inverse)
             put_int(ctx.work.active_bilateral, rank, w, b)
@@ -104,6 +108,18 @@ def factor_bilateral(ctx: Context, update_history: int, w: int):
         b += 1
     put_int(ctx.work.rank_before, ctx.layout.bilaterals, w, rank)
     return weakest
+
+
+@wp.func
+def slow_motor(ctx: Context, b: int, ratio: real, w: int):
+    """Lower the target velocity of the motor without bound of row b in front of a dead end, from all of it at FOLD_RATIO
+    of the pivot ratio it lately had to 0 at DEAD_END_RATIO (M-103). ratio: its present pivot ratio."""
+    remembered = item(ctx.state.pivot_ratio, b, w)
+    if remembered > real(0.0) and ratio < FOLD_RATIO * remembered:
+        l = ctx.layout.bilateral_source[b]
+        share = wp.max((ratio / remembered - DEAD_END_RATIO) / (FOLD_RATIO - DEAD_END_RATIO), real(0.0))
+        put(ctx.work.motor_velocity, l, w, share * get(ctx.work.motor_velocity, l, w))
+        warn_of(ctx.state, StepWarning.MOTOR_SLOWED, w)
 
 
 @wp.func
@@ -166,7 +182,9 @@ def track_pivot_ratio(ctx: Context, b: int, diagonal: real, pivot: real, update_
     if free_diagonal > real(0.0):
         ratio = wp.max(pivot, real(0.0)) / free_diagonal
         if update_history == 1:
-            set_item(ctx.state.pivot_ratio, b, w, filter_pivot_ratio(ratio, item(ctx.state.pivot_ratio, b, w)))
+            previous = item(ctx.state.pivot_ratio, b, w)
+            if previous <= real(0.0) or ratio >= FOLD_RATIO * previous:  # near a fold nothing is forgotten
+                set_item(ctx.state.pivot_ratio, b, w, filter_pivot_ratio(ratio, previous))
         remembered = item(ctx.state.pivot_ratio, b, w)
         if remembered > MIN_PIVOT_RATIO and ctx.layout.bilateral_kind[b] == BilateralKind.JOINT:
             relative = ratio / remembered

@@ -22,7 +22,9 @@ from sharnir.kernels.vector_ops import row_dot, row_row_dot
 
 MAX_MOTOR_TRIES = 8  # limits to which motors may yield in a solution, one after the other
 MIN_LIMIT_EXCESS = wp.constant(real(1.0e-9))  # m/s or rad/s, by which motors may drive a limit
-MIN_MOTOR_RATIO2 = wp.constant(real(1.0e-6))  # squared velocity of a row per velocity of motors: below, they do not drive it
+MIN_MOTOR_RATIO2 = wp.constant(
+    real(1.0e-6)
+)  # squared velocity of a row per velocity of motors: below, they do not drive it
 
 
 @wp.func

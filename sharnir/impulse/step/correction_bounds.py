@@ -215,9 +215,7 @@ def sum_corrections(ctx: Context, dt: real, w: int):
     while l < ctx.layout.scalars:
         mechanism = mechanism_of_scalar(ctx.layout, ctx.work, l, w)
         if (ctx.layout.scalar_row_kinds[l] & RowKind.BOUND) != 0 and mechanism >= 0:
-            removed = wp.max(
-                get(ctx.work.pseudo_velocity_lower, l, w), -get(ctx.work.pseudo_velocity_upper, l, w)
-            )
+            removed = wp.max(get(ctx.work.pseudo_velocity_lower, l, w), -get(ctx.work.pseudo_velocity_upper, l, w))
             if removed > real(0.0):
                 add_correction(ctx.work, mechanism, dt * removed * scalar_lever(ctx, l, mechanism, w), w)
         l += 1

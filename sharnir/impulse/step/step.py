@@ -30,14 +30,13 @@ from sharnir.impulse.step.position_phase import (
 )
 from sharnir.impulse.step.residuals import predict_joint_targets
 from sharnir.impulse.step.velocity_phase import (
-    FOLD_RELATIVE_PIVOT,
     evaluate,
     reset_chord,
     set_first_phase,
     solve_impulses,
     store_exact_momenta,
 )
-from sharnir.impulse.tolerances import CORRECT_AGAIN_ABOVE
+from sharnir.impulse.tolerances import CORRECT_AGAIN_ABOVE, FOLD_RATIO
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.types import array2, read_ticks, real
 
@@ -95,7 +94,7 @@ def start_velocity_phase(ctx: Context, z: array2, relative_pivot: real, w: int):
     dt = ctx.state.settings[Setting.DT, 0]
     set_item(ctx.state.report, ReportItem.MIN_RELATIVE_PIVOT, w, relative_pivot)
     ratio = real(0.0)
-    if item(ctx.state.prev_step, PrevStep.FORCE_TIME, w) > real(0.0) and relative_pivot >= FOLD_RELATIVE_PIVOT:
+    if item(ctx.state.prev_step, PrevStep.FORCE_TIME, w) > real(0.0) and relative_pivot >= FOLD_RATIO:
         ratio = dt / item(ctx.state.prev_step, PrevStep.DT, w)
     if ctx.state.settings[Setting.MAX_PASSES, 0] == real(0.0):
         ratio = real(0.0)
