@@ -48,6 +48,10 @@ MIN_STORED_RATIO = _by_precision(1e-30, 1e-30)  # least magnitude of a stored ra
 DEAD_END_RATIO = _by_precision(1e-2, 1e-2)
 # pivot ratio of a joint's row over the remembered one below which a fold is near
 FOLD_RATIO = _by_precision(0.1, 0.1)
+# of the remembered pivot ratio of an unbounded motor: there it only creeps towards a dead end
+CREEP_RATIO = _by_precision(2e-2, 2e-2)
+# of its target velocity, with which it creeps: its sign tells when it turns round
+MIN_MOTOR_SHARE = _by_precision(1e-8, 1e-3)
 PIVOT_RATIO_DECAY = _by_precision(0.999, 0.999)  # factor by which the remembered pivot ratio decays in a step
 MAX_SPEED_GAIN = _by_precision(5.0, 5.0)  # rad/s or m/s by which a coordinate near a limit may become faster in a step
 MAX_POSITION = 1.0e12  # m or rad: positions beyond count as diverged

@@ -15,8 +15,10 @@ from sharnir.impulse.row_kinds import BilateralKind
 from sharnir.impulse.rows.warn import warn_of
 from sharnir.impulse.slots import Setting, StepWarning
 from sharnir.impulse.tolerances import (
+    CREEP_RATIO,
     DEAD_END_RATIO,
     FOLD_RATIO,
+    MIN_MOTOR_SHARE,
     MIN_PIVOT_RATIO,
     MIN_STORED_RATIO,
     PIVOT_DAMPING,
@@ -112,13 +114,16 @@ def factor_bilateral(ctx: Context, update_history: int, w: int):
 
 @wp.func
 def slow_motor(ctx: Context, b: int, ratio: real, w: int):
-    """Lower the target velocity of the motor without bound of row b in front of a dead end, from all of it at FOLD_RATIO
-    of the pivot ratio it lately had to 0 at DEAD_END_RATIO (M-103). ratio: its present pivot ratio."""
+    """Lower the target velocity of the motor without bound of row b in front of a dead end, from all of it at
+    FOLD_RATIO of the pivot ratio it lately had to next to nothing at CREEP_RATIO (M-103). A motor that turns round
+    leaves with a step at its full speed, which takes it out of where it creeps. ratio: its present pivot ratio."""
     remembered = item(ctx.state.pivot_ratio, b, w)
-    if remembered > real(0.0) and ratio < FOLD_RATIO * remembered:
-        l = ctx.layout.bilateral_source[b]
-        share = wp.max((ratio / remembered - DEAD_END_RATIO) / (FOLD_RATIO - DEAD_END_RATIO), real(0.0))
-        put(ctx.work.motor_velocity, l, w, share * get(ctx.work.motor_velocity, l, w))
+    l = ctx.layout.bilateral_source[b]
+    target = get(ctx.work.motor_velocity, l, w)
+    turns_round = target * item(ctx.state.scalar_velocity, l, w) < real(-0.5) * MIN_MOTOR_SHARE * target * target
+    if remembered > real(0.0) and ratio < FOLD_RATIO * remembered and not turns_round:
+        share = wp.max((ratio / remembered - CREEP_RATIO) / (FOLD_RATIO - CREEP_RATIO), MIN_MOTOR_SHARE)
+        put(ctx.work.motor_velocity, l, w, share * target)
         warn_of(ctx.state, StepWarning.MOTOR_SLOWED, w)
 
 

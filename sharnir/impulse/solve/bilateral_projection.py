@@ -212,8 +212,8 @@ def lower_motor_targets(ctx: Context, l: int, change: real, w: int):
 
 @wp.func
 def driven_excess(ctx: Context, l: int, z: array2, w: int):
-    """Change of the velocity of scalar row l that its limit needs, m/s or rad/s, where the bilateral rows, at velocities
-    z, leave it no freedom; else 0."""
+    """Change of the velocity of scalar row l that its limit needs, m/s or rad/s, where the bilateral rows, at
+    velocities z, leave it no freedom; else 0."""
     change = real(0.0)
     if (ctx.layout.scalar_bounded_kinds[l] & RowKind.BOUND) != 0 and get(ctx.work.scalar_K, l, w) > real(0.0):
         if get(ctx.work.scalar_K_projected, l, w) == real(0.0):

@@ -248,8 +248,8 @@ def scale_mechanism(ctx: Context, mechanism: int, share: real, with_velocity: in
 
 @wp.func
 def bound_shifts(ctx: Context, dt: real, w: int):
-    """Scale the pseudo-velocities `v_advance` of every mechanism so that its points move by no more than the errors that
-    are removed in its island and CORRECTION_SLACK (M-99)."""
+    """Scale the pseudo-velocities `v_advance` of every mechanism so that its points move by no more than the errors
+    that are removed in its island and CORRECTION_SLACK (M-99)."""
     largest = real(0.0)
     i = int(0)
     while i < ctx.layout.links:
@@ -299,8 +299,8 @@ def share_within_limits(ctx: Context, l: int, w: int):
 
 @wp.func
 def bound_by_limits(ctx: Context, with_velocity: int, w: int):
-    """Scale the pseudo-velocities in `v_advance` of mechanisms that the correction, at the poses in the workspace, moved
-    out of a limit; returns 1 if there are any. Limits that were too far away to have a row are bounded here only.
+    """Scale the pseudo-velocities in `v_advance` of mechanisms that the correction, at the poses in the workspace,
+    moved out of a limit; returns 1 if there are any. Limits that were too far away to have a row are bounded here only.
     with_velocity: see `scale_mechanism`."""
     limits = int(0)
     l = int(0)
