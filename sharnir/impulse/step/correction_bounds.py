@@ -45,7 +45,7 @@ def leave_immovable_contacts(ctx: Context, w: int):
         at = ContactMass.SIZE * c + ContactMass.NORMAL
         inverse = get(ctx.work.contact_mass, at, w)  # kg
         free = free_mobility(ctx, c, 0, w) + free_mobility(ctx, c, 1, w)
-        if inverse * free * MIN_CONTACT_MOBILITY > real(1.0):
+        if inverse * free * MIN_CONTACT_MOBILITY > real(1.0) or (inverse == real(0.0) and free > real(0.0)):
             put(ctx.work.contact_mass, at, w, real(0.0))
             if get(ctx.work.contact_gap, c, w) < -CORRECTION_SLACK:
                 warn_of(ctx.state, StepWarning.CORRECTION_LIMITED, w)
