@@ -20,6 +20,8 @@ from sharnir.simulation.step_report import evaluate_reports
 
 LOADED = 1e-3  # of the mean force of the points that touch: with less a point carries no load
 
+UNCONVERGED = (StopReason.CAPPED, StopReason.STALLED)
+
 
 def place(sim: Simulation, q: Reals) -> None:
     """Start anew at rest at positions q [nq] of the scene's model."""
@@ -166,7 +168,7 @@ class Ours(Runner):
         return {
             "sweeps_mean": float(r[:, ReportItem.SWEEP_COUNT].mean()),
             "sweeps_max": int(r[:, ReportItem.SWEEP_COUNT].max()),
-            "capped": float(np.isin(r[:, ReportItem.STOP_REASON], (StopReason.CAPPED, StopReason.STALLED)).mean()), "residual": residual,
+            "capped": float(np.isin(r[:, ReportItem.STOP_REASON], UNCONVERGED).mean()), "residual": residual,
             "residual_of_weight": residual / (self.weight * self.dt), "search_us": search,
             "step_p99.9": float(np.percentile(steps, 99.9)) + search,
         }  # fmt: skip

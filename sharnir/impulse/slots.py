@@ -72,6 +72,7 @@ class StepWarning(IntFlag):
     FAST_SPIN = 4  # a body turns too far in a step for its friction or its rotation to be resolved
     LINKS_STIFFENED = 8  # loads on light links oscillate faster than the step resolves: damped
     ENERGY_LIMITED = 16  # momenta were scaled down, since the step would have added energy
+    MOTOR_SLOWED = 32  # a motor without bound was slowed down in front of a dead end of its linkage
 
 
 class StopReason(IntEnum):

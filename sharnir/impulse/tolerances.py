@@ -21,6 +21,8 @@ TOL_GAP_GROWTH = _by_precision(3e-5, 3e-5)
 MIN_TOL_GAP_GROWTH = _by_precision(1e-14, 1e-6)  # m or rad, where that is less
 # 1/s²: residual of a step relative to its kinetic energy and over dt² that counts as converged
 TOL_RESIDUAL = _by_precision(1e-8, 1e-8)
+# m/s: speed of rounding. Residuals are compared with the energy of bodies that move by it where they move by less
+REST_SPEED = _by_precision(1e-9, 1e-5)
 MIN_TOL_RESIDUAL = _by_precision(1e-26, 1e-11)  # of the kinetic energy, where that is less
 # of the kinetic energy: residual below which one linear correction finishes (Phase.FINAL_LINEAR)
 FINAL_LINEAR_RESIDUAL = _by_precision(1e-8, 1e-8)
@@ -44,6 +46,12 @@ PIVOT_DAMPING = _by_precision(1e-6, 1e-4)
 MIN_STORED_RATIO = _by_precision(1e-30, 1e-30)  # least magnitude of a stored ratio, so that its sign survives
 # of the remembered pivot ratio of an unbounded motor: below, loops are in a dead end and its row is dropped
 DEAD_END_RATIO = _by_precision(1e-2, 1e-2)
+# pivot ratio of a joint's row over the remembered one below which a fold is near
+FOLD_RATIO = _by_precision(0.1, 0.1)
+# of the remembered pivot ratio of an unbounded motor: there it only creeps towards a dead end
+CREEP_RATIO = _by_precision(2e-2, 2e-2)
+# of its target velocity, with which it creeps: its sign tells when it turns round
+MIN_MOTOR_SHARE = _by_precision(1e-8, 1e-3)
 PIVOT_RATIO_DECAY = _by_precision(0.999, 0.999)  # factor by which the remembered pivot ratio decays in a step
 # of the largest change of velocity in an inelastic impact: change in a sweep over it that ends these
 TOL_IMPACT_SPEED = _by_precision(1e-13, 1e-5)

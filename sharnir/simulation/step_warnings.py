@@ -52,6 +52,7 @@ KINDS = {
         "with stiffened links", "loads on light links oscillate faster than steps resolve and were damped"
     ),
     "energy_limited": Kind("with limited energy", "momenta were scaled down, since the step would have added energy"),
+    "motor_slowed": Kind("with a slowed motor", "a motor without bound was slowed down in front of a dead end"),
 }
 BITS = tuple((int(bit), str(bit.name).lower()) for bit in StepWarning)
 
@@ -87,6 +88,7 @@ class Counts:
     fast_spin: int = 0
     links_stiffened: int = 0
     energy_limited: int = 0
+    motor_slowed: int = 0
 
     @property
     def warnings(self) -> tuple[ReportWarning, ...]:

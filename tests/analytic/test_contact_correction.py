@@ -8,6 +8,8 @@ from contact_scenes import ground, put, stuff
 from measures import both
 
 import sharnir as sh
+from sharnir.benchmarks.holds import scenes
+from sharnir.impulse.slots import ReportItem, StepWarning
 from sharnir.impulse.solve.split_impulse import MAX_PUSH_SPEED, SLOP
 
 RADIUS = 0.5  # m
@@ -57,3 +59,62 @@ def test_deep_overlap_is_undone_no_faster_than_the_largest_push(solver, dt):
     assert capped[0] and capped.sum() >= 10
     moved = left[:-1] - left[1:]
     np.testing.assert_allclose(moved, np.where(capped, FASTEST * dt, erp * (left[:-1] - ALONE)), rtol=1e-6)
+
+
+def slid(tilt: float, solver: str, dt: float, steps: int = 60) -> tuple[np.ndarray, int]:
+    """Positions (m) of a box on a slide of ±4 cm, weightless, that starts 10 mm inside another box whose face is tilted
+    against the slide, and the warnings raised."""
+    sim = sh.Simulation(scenes.overlapping_slide(tilt), solver=solver, dt=dt)
+    ways, warnings = [0.0], 0
+    for _ in range(steps):
+        sim.step()
+        ways.append(float(sim.joint("slide").position[0]))
+        warnings |= int(sim.impulses.reports(1)[0, ReportItem.WARNINGS, 0])
+    return np.array(ways), warnings
+
+
+@both
+@pytest.mark.parametrize("dt", [0.01, 0.001])
+def test_a_correction_moves_a_slide_by_no_more_than_it_mends_and_not_out_of_its_limit(solver, dt):
+    """A tilt of 0.01 asks for 0.21 m in the first step. ERP of 10 mm and 1 mm more are allowed; the slide ends
+    at its limit, where the overlap stays."""
+    ways, warnings = slid(1e-2, solver, dt)
+    assert np.abs(np.diff(ways)).max() <= 0.2 * 0.0105 + 1e-3
+    assert np.abs(ways).max() <= 0.04 + 2e-6
+    assert abs(ways[-1]) > 0.0399
+    assert warnings == StepWarning.CORRECTION_LIMITED
+
+
+@both
+@pytest.mark.parametrize("tilt", [1e-4, 1e-7])
+def test_an_overlap_that_a_slide_can_hardly_undo_is_left(solver, tilt):
+    """It asked for 20 m and 20 km in the first step of 2 ms."""
+    ways, _ = slid(tilt, solver, 0.002)
+    assert np.abs(ways).max() < 1e-9
+
+
+@both
+def test_a_limit_out_of_reach_bounds_a_correction_too(solver):
+    """Boxes that overlap by 30 mm; the slide of one ends 0.6 mm on, which is too far for its limit to have a row."""
+    scene = sh.Scene(gravity=(0.0, 0.0, 0.0))
+    scene.add(sh.Box(size=(0.1, 0.1, 0.1), position=(-0.05, 0.0, 0.0)))
+    scene.add(sh.Body(name="box", shapes=[sh.Box(size=(0.1, 0.1, 0.1))], position=(0.02, 0.0, 0.0)))
+    scene.add(sh.Prismatic(name="slide", parent="world", child="box", axis=(1.0, 0.0, 0.0), limits=(-6e-4, 6e-4)))
+    sim = sh.Simulation(scene, solver=solver, dt=1e-4, erp=1.0)
+    sim.run(0.01)
+    assert 5e-4 < float(sim.joint("slide").position[0]) <= 6e-4 + 2e-6
+
+
+@both
+@pytest.mark.parametrize("height", [1, 8])
+def test_a_pile_of_overlaps_is_undone_as_a_whole(solver, height):
+    """Boxes that overlap by 5 mm each: the top moves by the sum of what is removed, in one step, and nothing is
+    limited."""
+    scene = ground(stuff(0.0), gravity=0.0)
+    for k in range(height):
+        put(scene, f"box{k}", sh.Box(size=(0.1, 0.1, 0.1)), (0.0, 0.0, 0.05 - 5e-3 + k * 0.095), mass=1.0)
+    sim = sh.Simulation(scene, solver=solver, dt=0.01)
+    before = float(sim.body(f"box{height - 1}").position[2])
+    sim.step()
+    assert float(sim.body(f"box{height - 1}").position[2]) - before == pytest.approx(0.2 * 5e-3 * height, rel=1e-3)
+    assert sim.impulses.reports(1)[0, ReportItem.WARNINGS, 0] == 0

@@ -11,6 +11,7 @@ from measures import both
 from shrinking_errors import STEPS, shrinking
 
 import sharnir as sh
+from sharnir.benchmarks.holds import scenes
 from sharnir.scenes.parts import about
 
 CLOSED = references()["closed_forms"]
@@ -307,3 +308,20 @@ def test_a_box_on_an_incline_tips_or_slides(solver, slender, share):
         normal = np.array([sin(angle), 0.0, cos(angle)])
         edge = body.position + body.rotation @ [w / 2, 0.0, -h / 2]
         assert tilt > 0.002 and abs(edge @ normal) < 1e-5 and abs(edge @ down(angle) - w / 2) < 1e-4
+
+
+@both
+@pytest.mark.parametrize("friction", [1.4, 2.0, 4.0])
+def test_a_rod_that_friction_presses_into_the_ground_jams_at_once(solver, friction):
+    """Painlevé's rod: for µ > (1 + 3 cos²θ)/(3 sin θ cos θ) = 1.375 at θ = 1 rad no force of a sliding contact keeps it
+    out of the ground. It sticks in the first step, whatever µ: impulse K⁻¹ (3 m/s along the ground)
+    in the half step that forces act at the start."""
+    sim = sh.Simulation(scenes.sliding_rod(friction), solver=solver, dt=0.001)
+    sim.step()
+    [contact] = sim.contacts()
+    lever = 3 / 1.0  # l²/I of a rod with l = 0.5 m, per kg
+    K = np.array([[1 + lever * cos(1.0) ** 2, -lever * sin(1.0) * cos(1.0)],
+                  [-lever * sin(1.0) * cos(1.0), 1 + lever * sin(1.0) ** 2]])  # fmt: skip
+    jam = np.linalg.norm(np.linalg.solve(K, [0.0, 3.0])) / 0.0005
+    assert np.linalg.norm(contact.force) == pytest.approx(jam, rel=0.03)
+    assert sim.energy[0] < 9 / 2

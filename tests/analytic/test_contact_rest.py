@@ -10,6 +10,7 @@ from contact_scenes import Contacts, G, box_on, down, ground, put, stack, stuff
 from measures import both
 
 import sharnir as sh
+from sharnir.benchmarks.holds import scenes
 from sharnir.scenes.parts import about
 
 
@@ -143,3 +144,14 @@ def test_what_slides_is_not_lifted_by_the_solution_of_an_island(solver):
     assert force[2] == pytest.approx(10001 * G, rel=1e-3)
     assert force[0] == pytest.approx(0.2 * 10001 * G, rel=1e-3)
     assert sim.body("b1").velocity[0] == pytest.approx(0.2 * G * 0.1, rel=1e-2)
+
+
+@both
+@pytest.mark.parametrize("edge", [1e-3, 1e4, 1e6])
+def test_boxes_of_a_millimetre_and_of_a_thousand_kilometres_rest(solver, edge):
+    """1 mg and 1e21 kg: what moves nothing is judged by the heaviest body."""
+    sim = sh.Simulation(scenes.large_box(edge), solver=solver, dt=0.01)
+    sim.run(1.0)
+    assert abs(float(sim.body("box").position[2]) - edge / 2) < 1e-9 * max(edge, 1.0)
+    forces = sum(contact.force for contact in sim.contacts())
+    assert abs(forces[2]) == pytest.approx(1000 * edge**3 * G, rel=1e-6)

@@ -161,3 +161,37 @@ def test_a_motor_works_against_friction_and_stalls_at_a_limit(solver, against, s
     else:
         np.testing.assert_allclose(sim.joint("hinge").position[0], 0.0, atol=1e-9)
         np.testing.assert_allclose(sim.motor("motor").force, 2.0, atol=left / dt)
+
+
+def driven_gears() -> sh.Scene:
+    """A motor turns one arm, whose gears turn another up to its limit of 0.5 rad."""
+    scene = sh.Scene(name="gears")
+    for name, x in (("a", 0.0), ("b", 1.0)):
+        scene.add(sh.Body(name=name, mass=MASS, inertia=(ABOUT,) * 3, position=(x + ARM, 0.0, 0.0)))
+        limits = (-0.5, 0.5) if name == "b" else None
+        scene.add(
+            sh.Revolute(
+                name=f"{name}_hinge", parent="world", child=name, anchor=(x, 0, 0), axis=(0, -1, 0), limits=limits
+            )
+        )
+    scene.add(sh.Coupling(name="gears", leader="a_hinge", follower="b_hinge", ratio=0.5))
+    scene.add(sh.Motor(name="motor", joint="a_hinge", velocity=1.0))
+    return scene
+
+
+@both
+@pytest.mark.parametrize("dt", [0.01, 0.001])
+@pytest.mark.parametrize("through", ["own", "gears"])
+def test_limits_hold_over_motors_without_bound(solver, dt, through):
+    """In maximal coordinates, and with gears, motors without bound are solved with the joints: none may pass a limit,
+    of its own hinge or of one that it drives (M-101). Turned round it leaves at once."""
+    scene = driven_gears() if through == "gears" else arm(motor={"velocity": 1.0}, limits=(-0.5, 0.5))
+    sim = sh.Simulation(scene, solver=solver, dt=dt)
+    hinge = "b_hinge" if through == "gears" else "hinge"
+    for target in (1.0, -1.0):
+        sim.motor("motor").target = target
+        farthest = 0.0
+        for _ in range(round(2.5 / dt)):
+            sim.step()
+            farthest = max(farthest, target * float(sim.joint(hinge).position[0]))
+        assert 0.5 - 1e-6 < farthest < 0.5 + 1e-9

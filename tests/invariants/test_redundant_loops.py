@@ -10,6 +10,7 @@ from measures import all_four, both, direct_only, end_of, flat_four_bar, gaps
 
 import sharnir as sh
 from sharnir import scenes
+from sharnir.impulse.slots import ReportItem, StepWarning
 
 REDUNDANT = {
     "peaucellier": {"r": 0.2},
@@ -187,24 +188,25 @@ def test_a_motor_of_limited_torque_stops_where_the_linkage_jams(solver, bilatera
 
 
 @direct_only
-def test_a_motor_without_bound_does_not_tear_a_jammed_linkage_apart_silently(solver, bilateral):
-    """It asks for what cannot be. The run may end with an error or warn and hold; the state stays finite and closed to
-    what a user would see. In maximal coordinates it may be torn, by metres, but not without a warning in that step."""
-    sim = sh.Simulation(scenes.make("peaucellier"), solver=solver, bilateral=bilateral)
-    before = sh.Simulation(scenes.make("peaucellier"), solver=solver, bilateral=bilateral)
-    before.step(100)
-    moving = before.energy[0]
-    try:
-        for _ in range(500):
-            report = sim.step()
-            assert np.isfinite(sim.q).all()
-            torn, fast = gaps(sim).apart, sim.energy[0] / moving
-            told = solver == "simmc" and bool(report.warnings)
-            assert (torn < 0.05 and fast < 1000) or told, (report.time, torn, fast)
-    except sh.SimulationError as error:
-        assert "t = " in str(error)
-    else:
-        assert sim.counts.warned > 0
+@pytest.mark.parametrize("dt", [0.01, 0.001])
+def test_a_motor_without_bound_stops_in_front_of_a_dead_end_and_says_so(solver, bilateral, dt):
+    """It asks for what cannot be: Peaucellier with r = 0.2 ends at 82.82°. The motor slows down (M-103), the linkage
+    stays closed and on its line for a minute, and can be driven back."""
+    sim = sh.Simulation(scenes.make("peaucellier"), solver=solver, bilateral=bilateral, dt=dt)
+    line, said = 0.21 / 0.4, 0
+    for _ in range(600 if dt == 0.01 else 100):
+        sim.step(10)
+        said |= int(sim.impulses.reports(10)[-1, ReportItem.WARNINGS, 0])
+    for _ in range(54 if dt == 0.01 else 59):
+        sim.run(1.0)
+        said |= int(sim.impulses.reports(1)[-1, ReportItem.WARNINGS, 0])
+        assert abs(end_of(sim, "side_at", 0.1)[0] - line) < 1e-4 and gaps(sim).apart < 1e-5
+    assert math.radians(82.0) < float(sim.joint("joint1").position[0]) < math.radians(82.83)
+    assert said & StepWarning.MOTOR_SLOWED
+    assert sim.counts.guarded < 0.01 * sim.counts.steps
+    sim.motor("motor").target = -1.0
+    sim.run(3.0)
+    assert float(sim.joint("joint1").position[0]) < 0.0
 
 
 # --- folds -----------------------------------------------------------------------------------------------------------
@@ -228,6 +230,24 @@ def test_a_parallelogram_passes_its_flat_poses(solver, bilateral, dt):
     assert abs(angle) > 0.9 * 60 or left
     assert not left or sim.counts.warned > 0
     assert sim.counts.capped < 0.02 * sim.counts.steps
+
+
+@all_four
+@pytest.mark.parametrize("start", [math.pi, 1e-6, 1e-3])
+@pytest.mark.parametrize("dt", [0.01, 0.005, 0.002])
+def test_fast_folds_give_no_energy_and_move_nothing_away(solver, bilateral, start, dt):
+    """20 rad/s from a fold or next to it, under gravity: guarded steps there used to keep impulses that rows which give
+    way could not take back (up to 5e19 J), and corrections moved bodies by 6.7e10 m."""
+    parallelogram = {"crank": 0.1, "coupler": 0.2, "rocker": 0.1, "ground": 0.2}
+    sim = sh.Simulation(
+        scenes.make("four_bar", **parallelogram, spin=20.0, gravity=True, start=start),
+        solver=solver, bilateral=bilateral, dt=dt,
+    )  # fmt: skip
+    first = sum(sim.energy)
+    for _ in range(round(3 / dt) // 5):
+        sim.step(5)
+        assert sum(sim.energy) < 1.01 * first + 0.01 * abs(first)
+        assert max(float(np.abs(sim.body(name).position).max()) for name in sim.model.body_names) < 0.35
 
 
 def straightness(sim, r: float, most: float, speed: float, steps: int, iterations=None):
@@ -272,14 +292,10 @@ def test_peaucellier_takes_few_sweeps_as_published(solver):
 @all_four
 @pytest.mark.parametrize("speed", [1.0, 0.37, 3.0])
 @pytest.mark.parametrize("r", [0.227, 0.24])
-def test_peaucellier_near_and_through_its_fold(solver, bilateral, r, speed, request):
+def test_peaucellier_near_and_through_its_fold(solver, bilateral, r, speed):
     """P meets T where OP² = L² − s²: never for r = 0.227 (by 4 mm), at ±34.5° for r = 0.24. There an error g of hinges
     moves T by up to √(2 s g), 2 cm for the 1 mm allowed here; on the other branch T goes round with P, up to 4 cm off
     its line: that must not happen without a warning."""
-    if (solver, bilateral, r, speed) == ("simgc", "sweep", 0.24, 3.0):
-        request.applymarker(
-            pytest.mark.xfail(reason="swept joints open where a fast motor without bound meets the fold")
-        )
     sim = sh.Simulation(scenes.make("peaucellier", r=r, speed=speed), solver=solver, bilateral=bilateral, epsilon=1e-6)
     line, sign = 0.21 / (2 * r), 1.0
     for _ in range(900):

@@ -176,9 +176,9 @@ def factor_joints(loops: wp.ref[LoopJoints], layout: wp.ref[Layout], work: wp.re
                 put(work.joint_factor, at + JOINT_ROWS * i + j, w, scaled)
                 j += 1
             inverse = real(0.0)
-            if pivot_i > TOL_REDUNDANT * row_K + least and get(
-                work.joint_row_dropped, JOINT_ROWS * k + i, w
-            ) == real(0.0):
+            if pivot_i > TOL_REDUNDANT * row_K + least and get(work.joint_row_dropped, JOINT_ROWS * k + i, w) == real(
+                0.0
+            ):
                 inverse = real(1.0) / pivot_i
             put(work.joint_factor, at + (JOINT_ROWS + 1) * i, w, inverse)
             i += 1

@@ -72,7 +72,12 @@ def compute_contact_mass(
         put(work.contact_mass, at + i, w, inverse[i / VEC3, i % VEC3])
         i += 1
     put(work.contact_mass, at + ContactMass.NORMAL, w, inverse_or_zero(normal, least))
-    put(work.contact_mass, at + ContactMass.TANGENT, w, inverse_or_zero(largest_eigenvalue(k[1], k[SYM_YZ], k[2]), least))
+    put(
+        work.contact_mass,
+        at + ContactMass.TANGENT,
+        w,
+        inverse_or_zero(largest_eigenvalue(k[1], k[SYM_YZ], k[2]), least),
+    )
     put(work.contact_mass, at + ContactMass.K_NT1, w, k[SYM_XY])
     put(work.contact_mass, at + ContactMass.K_NT2, w, k[SYM_XZ])
     lightness = state.settings[Setting.MEAN_MASS, 0] * k[0]
@@ -86,7 +91,12 @@ def compute_contact_mass(
     if get_int(work.contact_row_count, c, w) == CONTACT_IMPULSES:
         t = contact_gram(layout, work, c, BLOCK_ROWS, direct, w)
         put(work.contact_mass, at + ContactMass.SPIN, w, inverse_or_zero(t[0], least))
-        put(work.contact_mass, at + ContactMass.ROLL, w, inverse_or_zero(largest_eigenvalue(t[1], t[SYM_YZ], t[2]), least))
+        put(
+            work.contact_mass,
+            at + ContactMass.ROLL,
+            w,
+            inverse_or_zero(largest_eigenvalue(t[1], t[SYM_YZ], t[2]), least),
+        )
 
 
 @wp.func

@@ -12,9 +12,13 @@ import warp as wp
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BilateralKind
-from sharnir.impulse.slots import Setting
+from sharnir.impulse.rows.warn import warn_of
+from sharnir.impulse.slots import Setting, StepWarning
 from sharnir.impulse.tolerances import (
+    CREEP_RATIO,
     DEAD_END_RATIO,
+    FOLD_RATIO,
+    MIN_MOTOR_SHARE,
     MIN_PIVOT_RATIO,
     MIN_STORED_RATIO,
     PIVOT_DAMPING,
@@ -87,6 +91,8 @@ def factor_bilateral(ctx: Context, update_history: int, w: int):
             pivot = eliminate_row(ctx, b, rank, diagonal, w)
             weakest = wp.min(weakest, track_pivot_ratio(ctx, b, diagonal, pivot, update_history, w))
             inverse = inverse_pivot(ctx.layout, ctx.state, b, diagonal, pivot, w)
+            if ctx.layout.bilateral_kind[b] == BilateralKind.MOTOR and weakest < FOLD_RATIO:
+                slow_motor(ctx, b, pivot / diagonal, w)
         if inverse > real(0.0):
             put(ctx.work.L_inverse_pivot, rank, w, inverse)
             put_int(ctx.work.active_bilateral, rank, w, b)
@@ -104,6 +110,21 @@ def factor_bilateral(ctx: Context, update_history: int, w: int):
         b += 1
     put_int(ctx.work.rank_before, ctx.layout.bilaterals, w, rank)
     return weakest
+
+
+@wp.func
+def slow_motor(ctx: Context, b: int, ratio: real, w: int):
+    """Lower the target velocity of the motor without bound of row b in front of a dead end, from all of it at
+    FOLD_RATIO of the pivot ratio it lately had to next to nothing at CREEP_RATIO (M-103). A motor that turns round
+    leaves with a step at its full speed, which takes it out of where it creeps. ratio: its present pivot ratio."""
+    remembered = item(ctx.state.pivot_ratio, b, w)
+    l = ctx.layout.bilateral_source[b]
+    target = get(ctx.work.motor_velocity, l, w)
+    turns_round = target * item(ctx.state.scalar_velocity, l, w) < real(-0.5) * MIN_MOTOR_SHARE * target * target
+    if remembered > real(0.0) and ratio < FOLD_RATIO * remembered and not turns_round:
+        share = wp.max((ratio / remembered - CREEP_RATIO) / (FOLD_RATIO - CREEP_RATIO), MIN_MOTOR_SHARE)
+        put(ctx.work.motor_velocity, l, w, share * target)
+        warn_of(ctx.state, StepWarning.MOTOR_SLOWED, w)
 
 
 @wp.func
@@ -166,7 +187,9 @@ def track_pivot_ratio(ctx: Context, b: int, diagonal: real, pivot: real, update_
     if free_diagonal > real(0.0):
         ratio = wp.max(pivot, real(0.0)) / free_diagonal
         if update_history == 1:
-            set_item(ctx.state.pivot_ratio, b, w, filter_pivot_ratio(ratio, item(ctx.state.pivot_ratio, b, w)))
+            previous = item(ctx.state.pivot_ratio, b, w)
+            if previous <= real(0.0) or ratio >= FOLD_RATIO * previous:  # near a fold nothing is forgotten
+                set_item(ctx.state.pivot_ratio, b, w, filter_pivot_ratio(ratio, previous))
         remembered = item(ctx.state.pivot_ratio, b, w)
         if remembered > MIN_PIVOT_RATIO and ctx.layout.bilateral_kind[b] == BilateralKind.JOINT:
             relative = ratio / remembered

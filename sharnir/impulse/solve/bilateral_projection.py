@@ -22,7 +22,9 @@ from sharnir.kernels.vector_ops import row_dot, row_row_dot
 
 MAX_MOTOR_TRIES = 8  # limits to which motors may yield in a solution, one after the other
 MIN_LIMIT_EXCESS = wp.constant(real(1.0e-9))  # m/s or rad/s, by which motors may drive a limit
-MIN_MOTOR_RATIO2 = wp.constant(real(1.0e-6))  # squared velocity of a row per velocity of motors: below, they do not drive it
+MIN_MOTOR_RATIO2 = wp.constant(
+    real(1.0e-6)
+)  # squared velocity of a row per velocity of motors: below, they do not drive it
 
 
 @wp.func
@@ -210,8 +212,8 @@ def lower_motor_targets(ctx: Context, l: int, change: real, w: int):
 
 @wp.func
 def driven_excess(ctx: Context, l: int, z: array2, w: int):
-    """Change of the velocity of scalar row l that its limit needs, m/s or rad/s, where the bilateral rows, at velocities
-    z, leave it no freedom; else 0."""
+    """Change of the velocity of scalar row l that its limit needs, m/s or rad/s, where the bilateral rows, at
+    velocities z, leave it no freedom; else 0."""
     change = real(0.0)
     if (ctx.layout.scalar_bounded_kinds[l] & RowKind.BOUND) != 0 and get(ctx.work.scalar_K, l, w) > real(0.0):
         if get(ctx.work.scalar_K_projected, l, w) == real(0.0):

@@ -45,7 +45,7 @@ def leave_immovable_contacts(ctx: Context, w: int):
         at = ContactMass.SIZE * c + ContactMass.NORMAL
         inverse = get(ctx.work.contact_mass, at, w)  # kg
         free = free_mobility(ctx, c, 0, w) + free_mobility(ctx, c, 1, w)
-        if inverse * free * MIN_CONTACT_MOBILITY > real(1.0):
+        if inverse * free * MIN_CONTACT_MOBILITY > real(1.0) or (inverse == real(0.0) and free > real(0.0)):
             put(ctx.work.contact_mass, at, w, real(0.0))
             if get(ctx.work.contact_gap, c, w) < -CORRECTION_SLACK:
                 warn_of(ctx.state, StepWarning.CORRECTION_LIMITED, w)
@@ -215,9 +215,7 @@ def sum_corrections(ctx: Context, dt: real, w: int):
     while l < ctx.layout.scalars:
         mechanism = mechanism_of_scalar(ctx.layout, ctx.work, l, w)
         if (ctx.layout.scalar_row_kinds[l] & RowKind.BOUND) != 0 and mechanism >= 0:
-            removed = wp.max(
-                get(ctx.work.pseudo_velocity_lower, l, w), -get(ctx.work.pseudo_velocity_upper, l, w)
-            )
+            removed = wp.max(get(ctx.work.pseudo_velocity_lower, l, w), -get(ctx.work.pseudo_velocity_upper, l, w))
             if removed > real(0.0):
                 add_correction(ctx.work, mechanism, dt * removed * scalar_lever(ctx, l, mechanism, w), w)
         l += 1
@@ -250,8 +248,8 @@ def scale_mechanism(ctx: Context, mechanism: int, share: real, with_velocity: in
 
 @wp.func
 def bound_shifts(ctx: Context, dt: real, w: int):
-    """Scale the pseudo-velocities `v_advance` of every mechanism so that its points move by no more than the errors that
-    are removed in its island and CORRECTION_SLACK (M-99)."""
+    """Scale the pseudo-velocities `v_advance` of every mechanism so that its points move by no more than the errors
+    that are removed in its island and CORRECTION_SLACK (M-99)."""
     largest = real(0.0)
     i = int(0)
     while i < ctx.layout.links:
@@ -301,8 +299,8 @@ def share_within_limits(ctx: Context, l: int, w: int):
 
 @wp.func
 def bound_by_limits(ctx: Context, with_velocity: int, w: int):
-    """Scale the pseudo-velocities in `v_advance` of mechanisms that the correction, at the poses in the workspace, moved
-    out of a limit; returns 1 if there are any. Limits that were too far away to have a row are bounded here only.
+    """Scale the pseudo-velocities in `v_advance` of mechanisms that the correction, at the poses in the workspace,
+    moved out of a limit; returns 1 if there are any. Limits that were too far away to have a row are bounded here only.
     with_velocity: see `scale_mechanism`."""
     limits = int(0)
     l = int(0)

@@ -33,14 +33,13 @@ from sharnir.impulse.step.position_phase import (
 )
 from sharnir.impulse.step.residuals import predict_joint_targets
 from sharnir.impulse.step.velocity_phase import (
-    FOLD_RELATIVE_PIVOT,
     evaluate,
     reset_chord,
     set_first_phase,
     solve_impulses,
     store_exact_momenta,
 )
-from sharnir.impulse.tolerances import CORRECT_AGAIN_ABOVE
+from sharnir.impulse.tolerances import CORRECT_AGAIN_ABOVE, FOLD_RATIO
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.types import array2, read_ticks, real
 
@@ -96,7 +95,7 @@ def extrapolation_ratio(state: wp.ref[State], w: int):
     ratio = real(0.0)
     if (
         item(state.prev_step, PrevStep.FORCE_TIME, w) > real(0.0)
-        and item(state.report, ReportItem.MIN_RELATIVE_PIVOT, w) >= FOLD_RELATIVE_PIVOT
+        and item(state.report, ReportItem.MIN_RELATIVE_PIVOT, w) >= FOLD_RATIO
         and state.settings[Setting.MAX_PASSES, 0] > real(0.0)
     ):
         ratio = state.settings[Setting.DT, 0] / item(state.prev_step, PrevStep.DT, w)

@@ -1,7 +1,7 @@
 """Momentum of floating trees where an outer iteration ends before it has converged (M-102).
 
-The residual of the momentum balance that a step leaves (M-33) is carried to the next one only while it is small. What is
-larger is left out, but for its sum over the bodies of a tree that floats: otherwise momentum would get lost in an
+The residual of the momentum balance that a step leaves (M-33) is carried to the next one only while it is small. What
+is larger is left out, but for its sum over the bodies of a tree that floats: otherwise momentum would get lost in an
 impact that the passes of a step do not resolve.
 """
 

@@ -51,7 +51,7 @@ from sharnir.impulse.step.residuals import (
     update_joint_chord,
 )
 from sharnir.impulse.step.tree_momentum import restore_tree_momenta
-from sharnir.impulse.tolerances import MAX_CARRIED_RESIDUAL
+from sharnir.impulse.tolerances import FOLD_RATIO, MAX_CARRIED_RESIDUAL, REST_SPEED
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.lanes import uses_lanes
 from sharnir.kernels.types import array2, real
@@ -60,8 +60,6 @@ from sharnir.kernels.vector_ops import clear, column_add, copy
 # m/s: where bodies move faster on average, sweeps may stop at TOL_ACCEPT
 QUIET_SPEED = wp.constant(real(1.0e-2))
 JOINT_CHORD_SIZE = SERIES_TERMS * JOINT_ROWS  # of a joint in `State.joint_chord`
-# pivot of loops relative to its past below which a singular pose (fold) is near
-FOLD_RELATIVE_PIVOT = wp.constant(real(0.1))
 MAX_LATE_ACTIVATIONS = 3  # times scalars are activated late within a step
 
 
@@ -203,6 +201,7 @@ def next_phase(ctx: Context, dt: real, deadline: wp.float64, w: int):
             set_joint_targets(ctx, ctx.here.z, dt, w)
         n = ctx.layout.dofs
         e.energy = twice_kinetic_energy(ctx.here.z, n, w) + twice_kinetic_energy(ctx.work.z_momentum, n, w)
+        e.energy = wp.max(e.energy, ctx.state.settings[Setting.MEAN_MASS, 0] * REST_SPEED * REST_SPEED)
         e.out_of_time = wp.where(is_out_of_time(ctx.state, real(0.0), deadline, w), 1, 0)
         put_int(ctx.work.status, Status.LOOSE_ITERATION, w, 0)
         phase = apply_outcome(ctx, decide_outcome(e), e, dt, w)
@@ -305,7 +304,7 @@ def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
     """Revert to the linearised step at its start: first order; it loses energy, but may gain some where a load hangs on
     light links and the step is long. Near a fold it starts from no impulses: rows that give way there (M-47) would not
     take back those that the iteration made."""
-    if item(ctx.state.report, ReportItem.MIN_RELATIVE_PIVOT, w) < FOLD_RELATIVE_PIVOT:
+    if item(ctx.state.report, ReportItem.MIN_RELATIVE_PIVOT, w) < FOLD_RATIO:
         copy(ctx.work.z_base, z, ctx.layout.dofs, w)
         clear(ctx.work.p, impulse_count(ctx.layout, ctx.work, w), w)
     d = int(0)

@@ -201,7 +201,9 @@ def test_a_double_pendulum_moves_the_same():
 
 
 def test_a_point_mass_is_refused():
-    with refused("body 'bob'", "has no rotational inertia", "moments 0, 0, 0 kg m²", "or solver 'simgc'"):
+    with refused(
+        "body 'bob'", "has no rotational inertia", "moments 0, 0, 0 kg m²", "merge_fixed=True", "or solver 'simgc'"
+    ):
         maximal(compile(scenes.make("pendulum")))
 
 
@@ -213,7 +215,7 @@ def test_a_thin_rod_is_refused():
 def test_a_body_without_mass_is_refused():
     scene = Scene(bodies=[Body(name="rotor", mass=0.0, inertia=MOMENTS)])
     scene.add(Revolute(name="axle", parent="world", child="rotor"))
-    with refused("body 'rotor'", "has no mass", "0 kg", "or solver 'simgc'"):
+    with refused("body 'rotor'", "has no mass", "0 kg", "merge_fixed=True", "or solver 'simgc'"):
         maximal(compile(scene))
 
 
