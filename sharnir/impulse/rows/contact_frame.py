@@ -178,8 +178,10 @@ def contact_impulse_of(layout: wp.ref[Layout], state: wp.ref[State], work: wp.re
         normal * get(work.p, at + BLOCK_ROWS, w)
         + t1 * get(work.p, at + BLOCK_ROWS + 1, w)
         + t2 * get(work.p, at + BLOCK_ROWS + 2, w)
-        + wp.cross(get3(work.contact_arm, c, w), friction)
     )
+    arm = get3(work.contact_arm, c, w)
+    if wp.dot(arm, arm) > real(0.0):
+        n = n + wp.cross(arm, friction)
     if get_int(work.status, Status.HAS_IMPACTS, w) == 1:
         impact_f, impact_n = impact_impulse_of(state, work, c, w)
         f = f + impact_f

@@ -206,8 +206,9 @@ def match_contact(ctx: Context, c: int, match_cursor: int, warm_factor: real, ch
         if ctx.layout.contact_model.has_restitution == 1:
             linear = linear - item3(ctx.state.prev_contact_impact, SPATIAL * found, w) * warm_factor
             angular = angular - item3(ctx.state.prev_contact_impact, SPATIAL * found + VEC3, w) * warm_factor
-        friction_moment = wp.dot(wp.cross(get3(ctx.work.contact_arm, c, w), linear), normal)
-        angular = angular - normal * friction_moment
+        arm = get3(ctx.work.contact_arm, c, w)
+        if wp.dot(arm, arm) > real(0.0):
+            angular = angular - normal * wp.dot(wp.cross(arm, linear), normal)
         chord = rotate_with_normal(
             normal_before,
             normal,
@@ -217,8 +218,8 @@ def match_contact(ctx: Context, c: int, match_cursor: int, warm_factor: real, ch
     put(ctx.work.p, at, w, wp.max(wp.dot(linear, normal), real(0.0)))
     put(ctx.work.p, at + 1, w, wp.dot(linear, t1))
     put(ctx.work.p, at + 2, w, wp.dot(linear, t2))
-    if get_int(ctx.work.contact_row_count, c, w) == BLOCK_ROWS:
-        angular = vec3()
+    if get_int(ctx.work.contact_row_count, c, w) == BLOCK_ROWS and wp.dot(angular, angular) > real(0.0):
+        angular = vec3()  # what friction of a flat contact made
     put(ctx.work.p, at + BLOCK_ROWS, w, wp.dot(angular, normal))
     put(ctx.work.p, at + BLOCK_ROWS + 1, w, wp.dot(angular, t1))
     put(ctx.work.p, at + BLOCK_ROWS + 2, w, wp.dot(angular, t2))
