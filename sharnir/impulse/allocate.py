@@ -20,6 +20,7 @@ from sharnir.impulse.slots import (
     ContactMass,
     Half,
     IslandVelocity,
+    LinkLoad,
     Load,
     Mu,
     PrevChord,
@@ -28,6 +29,7 @@ from sharnir.impulse.slots import (
     Setting,
     Status,
     StatusReal,
+    WorldLoad,
 )
 from sharnir.kernels.columns import LANES, allocate_columns, allocate_contiguous
 from sharnir.kernels.lanes import MAX_LANE_ROWS
@@ -63,6 +65,7 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
         "pivot_ratio": layout.bilaterals,
         **dict.fromkeys(("actuator_activation", "actuator_force", "actuator_force_end"), actuators),
         "actuator_rates": ActuatorRate.SIZE * actuators,
+        "link_load": LinkLoad.SIZE * model.nb + WorldLoad.SIZE,
     }
     sizes = {
         "report": REPORT_SIZE,
@@ -167,6 +170,7 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "compliant_velocity",
     )
     sizes |= dict.fromkeys((*per_scalar, "compliant_velocity_linear", "compliant_gamma"), scalars)
+    sizes |= dict.fromkeys(("joint_load", "first_joint_load"), SPATIAL * model.nb) | {"kept_L": VEC3 * model.nb, "added_torque": VEC3 * model.nb}
     sizes |= {"status_real": len(StatusReal), "contact_impulse_change": layout.max_contacts}
     chord_contacts = layout.max_contacts if layout.joints else 0
     sizes |= {"contact_chord_prev": 2 * VEC3 * chord_contacts, "contact_chord_known": chord_contacts}

@@ -125,6 +125,8 @@ class Status(IntEnum):
     LU_VALID = 11  # 1 while the LU factors of the last Newton step may be used again
     WARM_STARTED = 12  # 1 once the warm-start impulses are in z
     HAS_POSITION_ERROR = 13  # 1 while positions are to be corrected
+    STIFFENED = 14  # links whose inertia is raised in this step (M-93)
+    LOADS_KNOWN = 15  # 1 once the joint loads of the step are measured
 
 
 class StatusReal(IntEnum):
@@ -136,6 +138,7 @@ class StatusReal(IntEnum):
     RESTITUTION_SHARE = 3  # of the restitution that is sought
     SWEEP_TOLERANCE = 4  # N s, ε of the present solve
     RESIDUAL2 = 5  # of the momentum balance, whitened, squared
+    JOINT_WORK = 6  # J, that joints did in the step by being stiff, and pushes against gravity
 
 
 class Phase(IntEnum):
@@ -263,6 +266,27 @@ class IslandVelocity(IntEnum):
     DIRECTION = 3  # its change along the search direction
     LIFT = 6  # De Saxcé term μ|v_t|
     SIZE = 7
+
+
+class LinkLoad(IntEnum):
+    """Slots of a link in `State.link_load`."""
+
+    K = 0  # N m, geometric stiffness (M-91): diagonal, then yz, xz, xy; principal axes of the link
+    K_OFF = 3
+    RATE = 6  # rad/s, angular velocity of the last step, world axes
+    DAMPER = 9  # rad/s, y of (M-94) in the last step, world axes
+    DAMPER_BEFORE = 12  # and in the one before
+    TRACE = 15  # N m s, trace of B of the last step over the time its forces acted; 0: none
+    SIZE = 16
+
+
+class WorldLoad(IntEnum):
+    """Slots of `State.link_load` behind those of the links."""
+
+    ACTIVE = 0  # links that have K
+    RESERVE = 1  # J, what joints took in the last steps and may give back (M-98)
+    KINETIC = 2  # J, largest kinetic energy, slowly forgotten
+    SIZE = 3
 
 
 class Load(IntEnum):

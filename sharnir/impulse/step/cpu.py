@@ -103,7 +103,7 @@ def initialise_kernel(ctx: StepContext):
         put(ctx.here.hk, d, w, real(0.0))
         set_item(ctx.state.tau, d, w, real(0.0))
         d += 1
-    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, ExternalForces.NONE, w)
+    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, ExternalForces.NONE, 0, w)
     whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.here.z, w)
     tangent_momenta(ctx.tree, ctx.here, w)
     assemble_scalars(ctx, make_row_options(real(1.0), real(1.0), real(1.0), LimitRule.PREDICTED), w)

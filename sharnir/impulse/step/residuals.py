@@ -21,8 +21,10 @@ from sharnir.impulse.rows.assembly import (
 )
 from sharnir.impulse.rows.extrapolation import predict_value, update_series
 from sharnir.impulse.rows.scalar_rows import measure_scalar
+from sharnir.impulse.slots import Status
 from sharnir.impulse.step.momentum_ops import compute_momentum_residual
-from sharnir.kernels.columns import get, item, put, set_item
+from sharnir.impulse.step.stiffening import add_raised_momenta, drop_raised_momenta
+from sharnir.kernels.columns import get, get_int, item, put, set_item
 from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import row_dot
 from sharnir.model.joint_rows import JOINT_ROWS
@@ -150,7 +152,12 @@ def compute_chord_residual(ctx: Context, dt: real, w: int):
     while d < ctx.layout.dofs:
         set_item(ctx.state.joint_momentum, d, w, get(ctx.here.E, d, w) * item(ctx.state.v_next, d, w))
         d += 1
+    raised = get_int(ctx.work.status, Status.STIFFENED, w) > 0
+    if raised:
+        add_raised_momenta(ctx, w)
     whitened_momentum(ctx.tree, ctx.here, ctx.state.joint_momentum, ctx.work.z_residual, w)
+    if raised:
+        drop_raised_momenta(ctx, w)
     return compute_momentum_residual(
         ctx.work.z_momentum, ctx.here.z, ctx.work.z_base, ctx.work.z_residual, ctx.layout.dofs, w
     )

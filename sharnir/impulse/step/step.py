@@ -20,6 +20,7 @@ from sharnir.impulse.solve.pgs_sweep import apply_model_impulses
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, step_row_options
 from sharnir.impulse.step.commit import ScalarVelocity, commit_positions, commit_velocities
 from sharnir.impulse.step.free_motion import load_free_motion
+from sharnir.impulse.step.joint_loads import follow_joint_loads, follow_pushes, is_loaded, limit_joint_work
 from sharnir.impulse.step.momentum_ops import predict_momenta
 from sharnir.impulse.step.position_phase import (
     adopt_next_positions,
@@ -29,6 +30,7 @@ from sharnir.impulse.step.position_phase import (
     run_split_impulses,
 )
 from sharnir.impulse.step.residuals import predict_joint_targets
+from sharnir.impulse.step.stiffening import load_stiffening
 from sharnir.impulse.step.velocity_phase import (
     evaluate,
     reset_chord,
@@ -79,12 +81,16 @@ def compute_free_motion(ctx: Context, deadline: wp.float64, w: int):
             load_free_motion(
                 ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), ctx.state.settings[Setting.DT, 0], w
             )
+            load_stiffening(
+                ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), ctx.state.settings[Setting.DT, 0], w
+            )
             load_previous_impulses(
                 ctx.layout, ctx.state, ctx.work, get(ctx.work.status_real, StatusReal.WARM_FACTOR, w), w
             )
         else:
             adopt_next_positions(ctx.layout, ctx.here, ctx.state, w)
-        inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, forces, w)
+        stiffened = get_int(ctx.work.status, Status.STIFFENED, w)
+        inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, forces, stiffened, w)
 
 
 @wp.func
@@ -144,6 +150,7 @@ def store_velocities(ctx: Context, deadline: wp.float64, w: int):
         if n == 0:
             if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, ReportItem.FALLBACK_USED, w) == real(0.0):
                 store_exact_momenta(ctx, w)
+            follow_joint_loads(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, w)
             commit_velocities(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, ScalarVelocity.CHORD, w)
         put_int(ctx.work.status, Status.HAS_POSITION_ERROR, w, has_position_error(ctx, n, dt, w))
 
@@ -187,9 +194,14 @@ def end_step(ctx: Context, deadline: wp.float64, w: int):
     """End the step: positions, poses, angular momentum of floating groups, report."""
     set_item(ctx.state.report, ReportItem.CORRECTION_COUNT, w, real(get_int(ctx.work.status, Status.CORRECTION, w)))
     positions_moved = get_int(ctx.work.status, Status.POSITIONS_MOVED, w)
+    loaded = is_loaded(ctx, w)
     if positions_moved == 1:
+        if loaded == 1:
+            follow_pushes(ctx, w)
         restore_angular_momentum(ctx, w)
     commit_positions(ctx, positions_moved, w)
+    if loaded == 1:
+        limit_joint_work(ctx, w)
 
 
 @wp.func

@@ -42,6 +42,7 @@ from sharnir.impulse.step.iteration_errors import (
     final_residual2,
     measure_errors,
 )
+from sharnir.impulse.step.joint_loads import note_first_loads
 from sharnir.impulse.step.momentum_ops import store_momentum_chord
 from sharnir.impulse.step.residuals import (
     compute_chord_residual,
@@ -50,6 +51,7 @@ from sharnir.impulse.step.residuals import (
     twice_kinetic_energy,
     update_joint_chord,
 )
+from sharnir.impulse.step.stiffening import add_raised_momenta, forget_rates
 from sharnir.impulse.tolerances import MAX_CARRIED_RESIDUAL
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.lanes import uses_lanes
@@ -182,6 +184,7 @@ def evaluate_motion(ctx: Context, deadline: wp.float64, w: int):
             evaluate_end_pose(ctx, 1 - gaps_known, dt, w)
         if phase == Phase.ITERATE:
             put(ctx.work.status_real, StatusReal.RESIDUAL2, w, compute_chord_residual(ctx, dt, w))
+            note_first_loads(ctx, w)
 
 
 @wp.func
@@ -299,16 +302,26 @@ def apply_last_change(ctx: Context, w: int):
 
 @wp.func
 def store_exact_momenta(ctx: Context, w: int):
-    """C ← P⁺ + Σ Jᵀp for free bodies: their momentum is exact whatever residual the iteration left."""
+    """C ← P⁺ + Σ Jᵀp for free bodies: their momentum is exact whatever residual the iteration left. Raised inertias
+    would cost digits there: where links have them, C takes the residual instead."""
     n = ctx.layout.dofs
-    copy(ctx.here.z, ctx.work.z_saved, n, w)
+    raised = get_int(ctx.work.status, Status.STIFFENED, w) > 0
     d = int(0)
     while d < n:
-        put(ctx.here.z, d, w, get(ctx.work.z_momentum, d, w) + get(ctx.here.z, d, w) - get(ctx.work.z_base, d, w))
+        z = get(ctx.here.z, d, w)
+        exact = get(ctx.work.z_residual, d, w)
+        if not raised:
+            exact = get(ctx.work.z_momentum, d, w) + z - get(ctx.work.z_base, d, w)
+        put(ctx.here.z, d, w, exact)
+        put(ctx.work.z_saved, d, w, z)
         set_item(ctx.state.residual_carry, d, w, real(0.0))
         d += 1
     outward(ctx.tree, ctx.here, ctx.state.v_exact, w)
-    tangent_momenta(ctx.tree, ctx.here, w)
+    if raised:
+        add_tangent_momenta(ctx.tree, ctx.here, w)
+        add_raised_momenta(ctx, w)
+    else:
+        tangent_momenta(ctx.tree, ctx.here, w)
     copy(ctx.work.z_saved, ctx.here.z, n, w)
 
 
@@ -341,6 +354,8 @@ def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
     while d < ctx.layout.dofs:
         put(z, d, w, get(z, d, w) - get(ctx.work.z_base, d, w) + get(ctx.work.z_momentum, d, w))
         d += 1
+    if get_int(ctx.work.status, Status.STIFFENED, w) > 0:
+        forget_rates(ctx, w)
     reset_chord(ctx.layout, ctx.state, w)
     r = int(0)
     while r < JOINT_ROWS * ctx.layout.joints:

@@ -1,0 +1,309 @@
+"""Forces of the joints in a step, the geometric stiffness they give the links (M-91), the work that joints did by being
+stiff (M-97), and the bound on it (M-98)."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, evaluate_row, loop_frames_of
+from sharnir.enums import ScalarSource
+from sharnir.impulse.data import Context
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.rows.contact_frame import contact_count
+from sharnir.impulse.rows.warn import warn_of
+from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, ReportItem, Setting, Status, StatusReal, StepWarning, WorldLoad
+from sharnir.impulse.step.row_wrenches import (
+    scalar_impulse_of,
+    subtract_contact_impulses,
+    subtract_impulse,
+    subtract_spring_impulses,
+)
+from sharnir.impulse.step.stiffening import ACTIVE_FROM, principal_frame, stiffness_of, update_link_loads, world_load_slot
+from sharnir.kernels.columns import get, get3, get6, get33, get_int, item, item3, put, put3, put6, put_int, set_item, set_item3
+from sharnir.kernels.types import SPATIAL, VEC3, max_abs3, real, vec3, vec6
+from sharnir.kernels.vector_ops import copy, row_dot
+
+GIVEN_BACK = wp.constant(real(0.01))  # of the largest kinetic energy: losses of the last steps that a step may gain
+KINETIC_DECAY = wp.constant(real(0.999))  # of that energy, in a step
+ROUNDING = wp.constant(real(1.0e-9))  # of the kinetic energy: gains that are none
+
+
+@wp.func
+def sum_abs3(a: vec3):
+    """Sum of the absolute components."""
+    return wp.abs(a[0]) + wp.abs(a[1]) + wp.abs(a[2])
+
+
+@wp.func
+def has_heavy_joints(ctx: Context, h: real, dt: real, w: int):
+    """1 unless no joint can pull so much that y of (M-92) passes ACTIVE_FROM: a bound from sums of all impulses and the
+    longest arms, which costs little."""
+    impulse = real(0.0)
+    heaviest = real(0.0)
+    k = int(0)
+    while k < ctx.loops.count:
+        along = real(0.0)
+        j = int(0)
+        while j < ctx.layout.joint_force_rows[k]:
+            along += wp.abs(get(ctx.work.p, JOINT_ROWS * k + j, w))
+            j += 1
+        impulse += along
+        heaviest = wp.max(heaviest, along * ctx.layout.joint_lever[k])
+        k += 1
+    if ctx.layout.tree_lever > real(0.0):
+        i = int(0)
+        while i < ctx.tree.links:
+            impulse += sum_abs3(get3(ctx.here.C, 2 * i, w) - get3(ctx.here.F, 2 * i, w))
+            i += 1
+        c = int(0)
+        while c < contact_count(ctx.work, w):
+            j = int(0)
+            while j < BLOCK_ROWS:
+                impulse += wp.abs(get(ctx.work.p, ctx.layout.contact_p_start + CONTACT_IMPULSES * c + j, w))
+                j += 1
+            c += 1
+        heaviest = wp.max(heaviest, impulse * ctx.layout.tree_lever)
+    return wp.where(real(0.25) * dt * dt * heaviest > ACTIVE_FROM * h, 1, 0)
+
+
+@wp.func
+def add_joint_load(ctx: Context, i: int, f: vec3, r: vec3, w: int):
+    """K of link i += what a force f (N) at r (m from the centre of mass) gives: (f·r)(1 − r̂r̂ᵀ) where it pulls."""
+    pull = wp.dot(f, r)
+    if pull > real(0.0):
+        u = wp.transpose(principal_frame(ctx, i, w)) * r
+        s = pull / wp.dot(r, r)
+        load = vec6(
+            pull - s * u[0] * u[0], pull - s * u[1] * u[1], pull - s * u[2] * u[2],
+            -s * u[1] * u[2], -s * u[0] * u[2], -s * u[0] * u[1],
+        )  # fmt: skip
+        put6(ctx.work.joint_load, i, w, get6(ctx.work.joint_load, i, w) + load)
+
+
+@wp.func
+def measure_joint_loads(ctx: Context, h: real, w: int):
+    """`Scratch.joint_load` ← K of all links from the joint forces of the step; ws.p ← impulses of the tree's joints on
+    their links, as wrenches about the pivot. Returns the work (J) of all joints on the links."""
+    load_link_gains(ctx, w)
+    subtract_spring_impulses(ctx, w)
+    subtract_contact_impulses(ctx, w)
+    work = work_on_links(ctx, w)
+    subtract_loop_joints(ctx, h, w)
+    if ctx.layout.tree_lever > real(0.0):
+        sum_tree_joints(ctx, h, w)
+    return work
+
+
+@wp.func
+def load_link_gains(ctx: Context, w: int):
+    """ws.p ← what the links' momenta gain in the step beyond known forces; K ← 0."""
+    i = int(0)
+    while i < ctx.tree.links:
+        p = get3(ctx.here.C, 2 * i, w)
+        r = get3(ctx.here.com, i, w)
+        L = get3(ctx.here.C, 2 * i + 1, w) + wp.cross(r, p)
+        if get_int(ctx.work.status, Status.STIFFENED, w) > 0:
+            L = L + get3(ctx.work.added_torque, i, w)
+        put3(ctx.here.p, 2 * i, w, p - get3(ctx.here.F, 2 * i, w))
+        put3(ctx.here.p, 2 * i + 1, w, L - get3(ctx.here.F, 2 * i + 1, w))
+        put6(ctx.work.joint_load, i, w, vec6())
+        i += 1
+
+
+@wp.func
+def subtract_loop_joints(ctx: Context, h: real, w: int):
+    """Subtract the impulses of the constraint rows of loop joints from ws.p; add what their forces give to K."""
+    k = int(0)
+    while k < ctx.loops.count:
+        s = loop_frames_of(ctx.tree, ctx.here, ctx.loops, k, w)
+        force = vec3()
+        torque = vec3()
+        kind = ctx.loops.kind[k]
+        j = int(0)
+        while j < ctx.loops.constraint_count[kind]:
+            g, f, n = evaluate_row(ctx.loops, s, k, (JOINT_ROWS * kind + j) * ROW_TABLE_ENTRY)
+            p = get(ctx.work.p, JOINT_ROWS * k + j, w)
+            force = force + f * p
+            torque = torque + n * p
+            j += 1
+        subtract_impulse(ctx.here, s.a, s.ra, -force, -torque, w)
+        subtract_impulse(ctx.here, s.b, s.rb, force, torque, w)
+        if s.a >= 0:
+            add_joint_load(ctx, s.a, -force / h, s.ra - get3(ctx.here.com, s.a, w), w)
+        if s.b >= 0:
+            add_joint_load(ctx, s.b, force / h, s.rb - get3(ctx.here.com, s.b, w), w)
+        k += 1
+
+
+@wp.func
+def sum_tree_joints(ctx: Context, h: real, w: int):
+    """ws.p ← impulses of the tree's joints on their links, from the tips to the roots; add what they give to K."""
+    i = ctx.tree.links - 1
+    while i >= 0:
+        up = ctx.tree.parent[i]
+        f = get3(ctx.here.p, 2 * i, w)
+        x = get3(ctx.here.x, i, w)
+        add_joint_load(ctx, i, f / h, x - get3(ctx.here.com, i, w), w)
+        if up >= 0:
+            add_joint_load(ctx, up, -f / h, x - get3(ctx.here.com, up, w), w)
+            put3(ctx.here.p, 2 * up, w, get3(ctx.here.p, 2 * up, w) + f)
+            put3(ctx.here.p, 2 * up + 1, w, get3(ctx.here.p, 2 * up + 1, w) + get3(ctx.here.p, 2 * i + 1, w))
+        i -= 1
+
+
+@wp.func
+def rate_of_momentum(ctx: Context, i: int, L: vec3, w: int):
+    """Angular velocity of link i with angular momentum L about its centre of mass; none about axes without inertia."""
+    axes = principal_frame(ctx, i, w)
+    I = ctx.layout.link_moments[i]
+    y = wp.transpose(axes) * L
+    zero = real(0.0)
+    return axes * vec3(
+        wp.where(I[0] > zero, y[0] / I[0], zero),
+        wp.where(I[1] > zero, y[1] / I[1], zero),
+        wp.where(I[2] > zero, y[2] / I[2], zero),
+    )
+
+
+@wp.func
+def work_on_links(ctx: Context, w: int):
+    """Work (J) of the impulses ws.p on the links at the mean of their velocities over the step before and this one."""
+    work = real(0.0)
+    half = real(0.5)
+    i = int(0)
+    while i < ctx.tree.links:
+        f = get3(ctx.here.p, 2 * i, w)
+        n = get3(ctx.here.p, 2 * i + 1, w) - wp.cross(get3(ctx.here.com, i, w), f)
+        p = get3(ctx.here.C, 2 * i, w) + item3(ctx.state.P, SPATIAL * i, w)
+        L = get3(ctx.here.C, 2 * i + 1, w) + item3(ctx.state.P, SPATIAL * i + VEC3, w)
+        work += half * (wp.dot(f, p) / ctx.tree.mass[i] + wp.dot(n, rate_of_momentum(ctx, i, L, w)))
+        i += 1
+    return work
+
+
+@wp.func
+def work_on_coordinates(ctx: Context, w: int):
+    """Work (J) that joints did along their coordinates: springs, dampers, motors, limits, friction. The impulses of the
+    tree's joints are in ws.p; scalar rows act on loop joints."""
+    work = real(0.0)
+    half = real(0.5)
+    if ctx.layout.tree_lever > real(0.0):
+        i = int(0)
+        while i < ctx.tree.links:
+            d = ctx.tree.dof[i]
+            while d < ctx.tree.dof[i + 1]:
+                along = wp.dot(get3(ctx.here.S, 2 * d, w), get3(ctx.here.p, 2 * i, w))
+                along += wp.dot(get3(ctx.here.S, 2 * d + 1, w), get3(ctx.here.p, 2 * i + 1, w))
+                work += half * along * (item(ctx.state.v, d, w) + item(ctx.state.v_next, d, w))
+                d += 1
+            i += 1
+    l = int(0)
+    while l < ctx.layout.scalars:
+        source = ctx.layout.scalar_source_kind[l]
+        acts_on_links = source != ScalarSource.SPRING and ctx.layout.tree_lever == real(0.0)
+        if get(ctx.work.scalar_K, l, w) > real(0.0) and (acts_on_links or source == ScalarSource.LOOP_DOF):
+            rate = row_dot(
+                ctx.work.W,
+                ctx.layout.scalar_W_start[l],
+                ctx.layout.scalar_row_length[l],
+                ctx.layout.index,
+                ctx.layout.scalar_index_start[l],
+                ctx.here.z,
+                w,
+            )
+            work += half * scalar_impulse_of(ctx.layout, ctx.work, l, w) * (
+                rate + item(ctx.state.scalar_velocity, l, w)
+            )
+        l += 1
+    return work
+
+
+@wp.func
+def note_first_loads(ctx: Context, w: int):
+    """Keep the loads after the first correction: should the step become a linearised one, whose joints know nothing of
+    curved paths, these are what the next step goes by."""
+    if get_int(ctx.work.status, Status.STIFFENED, w) > 0 and item(ctx.state.report, ReportItem.PASS_COUNT, w) == real(
+        1.0
+    ):
+        measure_joint_loads(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), w)
+        copy(ctx.work.joint_load, ctx.work.first_joint_load, SPATIAL * ctx.tree.links, w)
+        put_int(ctx.work.status, Status.LOADS_KNOWN, w, 1)
+
+
+@wp.func
+def follow_joint_loads(ctx: Context, h: real, dt: real, w: int):
+    """At the end of the velocity phase: loads of joints on light links for the next step, and the work of joints in
+    this one, where any link is stiffened or may come to be."""
+    if get_int(ctx.work.status, Status.STIFFENED, w) > 0 or has_heavy_joints(ctx, h, dt, w) == 1:
+        links_work = measure_joint_loads(ctx, h, w)
+        put(ctx.work.status_real, StatusReal.JOINT_WORK, w, links_work - work_on_coordinates(ctx, w))
+        guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
+        if guarded and get_int(ctx.work.status, Status.LOADS_KNOWN, w) == 1:
+            copy(ctx.work.first_joint_load, ctx.work.joint_load, SPATIAL * ctx.tree.links, w)
+        update_link_loads(ctx, h, dt, w)
+
+
+@wp.func
+def is_loaded(ctx: Context, w: int):
+    """1 if links were stiffened in this step or will be in the next."""
+    slot = world_load_slot(ctx, int(WorldLoad.ACTIVE))
+    active = item(ctx.state.link_load, slot, w) > real(0.0)
+    return wp.where(active or get_int(ctx.work.status, Status.STIFFENED, w) > 0, 1, 0)
+
+
+@wp.func
+def follow_pushes(ctx: Context, w: int):
+    """Momenta turn with the links that pseudo-velocities have turned; JOINT_WORK += what the pushes did against
+    gravity (M-97)."""
+    work = real(0.0)
+    i = int(0)
+    while i < ctx.tree.links:
+        R = get33(ctx.here.R, i, w)
+        R_before = get33(ctx.there.R, i, w)
+        root = ctx.tree.root[i]
+        push = get3(ctx.here.O, root, w) + get3(ctx.here.x, i, w) + R * ctx.tree.com[i]
+        push = push - get3(ctx.there.O, root, w) - get3(ctx.there.x, i, w) - R_before * ctx.tree.com[i]
+        work = work - ctx.tree.mass[i] * wp.dot(ctx.tree.gravity, push)
+        L = item3(ctx.state.P, SPATIAL * i + VEC3, w)
+        set_item3(ctx.state.P, SPATIAL * i + VEC3, w, R * (wp.transpose(R_before) * L))
+        i += 1
+    put(ctx.work.status_real, StatusReal.JOINT_WORK, w, get(ctx.work.status_real, StatusReal.JOINT_WORK, w) + work)
+
+
+@wp.func
+def kinetic_energy_of_momenta(ctx: Context, w: int):
+    """Kinetic energy (J) of the links' momenta."""
+    energy = real(0.0)
+    i = int(0)
+    while i < ctx.tree.links:
+        p = item3(ctx.state.P, SPATIAL * i, w)
+        L = item3(ctx.state.P, SPATIAL * i + VEC3, w)
+        energy += real(0.5) * (wp.dot(p, p) / ctx.tree.mass[i] + wp.dot(L, rate_of_momentum(ctx, i, L, w)))
+        i += 1
+    return energy
+
+
+@wp.func
+def limit_joint_work(ctx: Context, w: int):
+    """Joints give back at most what they took in the steps before: momenta shrink where they would do more work
+    (M-98)."""
+    reserve_slot = world_load_slot(ctx, int(WorldLoad.RESERVE))
+    kinetic_slot = world_load_slot(ctx, int(WorldLoad.KINETIC))
+    kinetic = kinetic_energy_of_momenta(ctx, w)
+    largest = wp.max(kinetic, KINETIC_DECAY * item(ctx.state.link_load, kinetic_slot, w))
+    reserve = item(ctx.state.link_load, reserve_slot, w) - get(ctx.work.status_real, StatusReal.JOINT_WORK, w)
+    if reserve < -ROUNDING * kinetic:
+        share = wp.sqrt(wp.max(real(1.0) + reserve / kinetic, real(0.0)))
+        i = int(0)
+        while i < 2 * ctx.tree.links:
+            set_item3(ctx.state.P, VEC3 * i, w, item3(ctx.state.P, VEC3 * i, w) * share)
+            i += 1
+        d = int(0)
+        while d < ctx.layout.dofs:
+            set_item(ctx.state.v, d, w, item(ctx.state.v, d, w) * share)
+            d += 1
+        warn_of(ctx.state, int(StepWarning.ENERGY_LIMITED), w)
+    set_item(ctx.state.link_load, kinetic_slot, w, largest)
+    set_item(
+        ctx.state.link_load, reserve_slot, w, wp.clamp(reserve, real(0.0), GIVEN_BACK * largest)
+    )
