@@ -126,7 +126,10 @@ class Status(IntEnum):
     WARM_STARTED = 12  # 1 once the warm-start impulses are in z
     HAS_POSITION_ERROR = 13  # 1 while positions are to be corrected
     STIFFENED = 14  # links whose inertia is raised in this step (M-93)
-    LOADS_KNOWN = 15  # 1 once the joint loads of the step are measured
+    LOADS_KNOWN = 15  # 1 once the joint loads after the first correction are known
+    LOADED = 16  # 1 where joint loads were measured in this step
+    TRIES = 17  # times this step was made again
+    AGAIN = 18  # 1 while it is being made again
 
 
 class StatusReal(IntEnum):

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import warp as wp
 
+from sharnir.dynamics.momenta import link_velocities
 from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, evaluate_row, loop_frames_of
+from sharnir.dynamics.tree import Workspace
 from sharnir.enums import ScalarSource
 from sharnir.impulse.data import Context
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
@@ -18,13 +20,14 @@ from sharnir.impulse.step.row_wrenches import (
     subtract_impulse,
     subtract_spring_impulses,
 )
-from sharnir.impulse.step.stiffening import ACTIVE_FROM, principal_frame, stiffness_of, update_link_loads, world_load_slot
+from sharnir.impulse.step.stiffening import ACTIVE_FROM, principal_frame, raise_stiffness, world_load_slot
 from sharnir.kernels.columns import get, get3, get6, get33, get_int, item, item3, put, put3, put6, put_int, set_item, set_item3
-from sharnir.kernels.types import SPATIAL, VEC3, max_abs3, real, vec3, vec6
+from sharnir.kernels.types import SPATIAL, VEC3, real, sym_mul, vec3, vec6
 from sharnir.kernels.vector_ops import copy, row_dot
 
 GIVEN_BACK = wp.constant(real(0.01))  # of the largest kinetic energy: losses of the last steps that a step may gain
 KINETIC_DECAY = wp.constant(real(0.999))  # of that energy, in a step
+MOST_TRIES = 2  # times that a step is made again with more inertia
 ROUNDING = wp.constant(real(1.0e-9))  # of the kinetic energy: gains that are none
 
 
@@ -88,6 +91,8 @@ def measure_joint_loads(ctx: Context, h: real, w: int):
     subtract_spring_impulses(ctx, w)
     subtract_contact_impulses(ctx, w)
     work = work_on_links(ctx, w)
+    if get_int(ctx.work.status, Status.STIFFENED, w) > 0:
+        drop_raised_torques(ctx, w)
     subtract_loop_joints(ctx, h, w)
     if ctx.layout.tree_lever > real(0.0):
         sum_tree_joints(ctx, h, w)
@@ -107,6 +112,17 @@ def load_link_gains(ctx: Context, w: int):
         put3(ctx.here.p, 2 * i, w, p - get3(ctx.here.F, 2 * i, w))
         put3(ctx.here.p, 2 * i + 1, w, L - get3(ctx.here.F, 2 * i + 1, w))
         put6(ctx.work.joint_load, i, w, vec6())
+        i += 1
+
+
+@wp.func
+def drop_raised_torques(ctx: Context, w: int):
+    """Take from ws.p what raised inertias did, so that what joints did is left."""
+    link_velocities(ctx.tree, ctx.here, ctx.state.v_next, w)
+    i = int(0)
+    while i < ctx.tree.links:
+        torque = get3(ctx.work.added_torque, i, w) - sym_mul(get6(ctx.here.B, i, w), get3(ctx.here.a, 2 * i + 1, w))
+        put3(ctx.here.p, 2 * i + 1, w, get3(ctx.here.p, 2 * i + 1, w) - torque)
         i += 1
 
 
@@ -231,24 +247,52 @@ def note_first_loads(ctx: Context, w: int):
 
 
 @wp.func
-def follow_joint_loads(ctx: Context, h: real, dt: real, w: int):
-    """At the end of the velocity phase: loads of joints on light links for the next step, and the work of joints in
-    this one, where any link is stiffened or may come to be."""
+def must_step_again(ctx: Context, h: real, dt: real, w: int):
+    """Loads of joints on light links in the step just solved, where any link is stiffened or may come to be. 1 if they
+    call for so much more inertia than the step had that it is to be made again with it (M-95)."""
+    again = int(0)
+    put_int(ctx.work.status, Status.LOADED, w, 0)
     if get_int(ctx.work.status, Status.STIFFENED, w) > 0 or has_heavy_joints(ctx, h, dt, w) == 1:
+        put_int(ctx.work.status, Status.LOADED, w, 1)
         links_work = measure_joint_loads(ctx, h, w)
-        put(ctx.work.status_real, StatusReal.JOINT_WORK, w, links_work - work_on_coordinates(ctx, w))
+        work = links_work - work_on_coordinates(ctx, w) - work_of_curvature(ctx, dt, w)
+        put(ctx.work.status_real, StatusReal.JOINT_WORK, w, work)
         guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
         if guarded and get_int(ctx.work.status, Status.LOADS_KNOWN, w) == 1:
             copy(ctx.work.first_joint_load, ctx.work.joint_load, SPATIAL * ctx.tree.links, w)
-        update_link_loads(ctx, h, dt, w)
+        tries = get_int(ctx.work.status, Status.TRIES, w)
+        if tries < MOST_TRIES and raise_stiffness(ctx, dt, w) == 1:
+            again = 1
+            put_int(ctx.work.status, Status.TRIES, w, tries + 1)
+            set_item(ctx.state.report, ReportItem.FALLBACK_USED, w, real(0.0))
+    return again
 
 
 @wp.func
-def is_loaded(ctx: Context, w: int):
-    """1 if links were stiffened in this step or will be in the next."""
-    slot = world_load_slot(ctx, int(WorldLoad.ACTIVE))
-    active = item(ctx.state.link_load, slot, w) > real(0.0)
-    return wp.where(active or get_int(ctx.work.status, Status.STIFFENED, w) > 0, 1, 0)
+def work_of_curvature(ctx: Context, dt: real, w: int):
+    """Work (J) of gravity along what the links' paths in a step have beyond their momenta: those of a linearised step
+    are tangents."""
+    work = real(0.0)
+    i = int(0)
+    while i < ctx.tree.links:
+        way = centre_of(ctx, ctx.there, i, w) - centre_of(ctx, ctx.here, i, w)
+        work += wp.dot(ctx.tree.gravity, way * ctx.tree.mass[i] - get3(ctx.here.C, 2 * i, w) * dt)
+        i += 1
+    return work
+
+
+@wp.func
+def centre_of(ctx: Context, ws: wp.ref[Workspace], i: int, w: int):
+    """Centre of mass of link i, m."""
+    return get3(ws.O, ctx.tree.root[i], w) + get3(ws.x, i, w) + get33(ws.R, i, w) * ctx.tree.com[i]
+
+
+@wp.func
+def is_limited(ctx: Context, w: int):
+    """1 if the joints' work in this step is known and bounded: links were stiffened, or a linearised step was taken."""
+    guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
+    loaded = get_int(ctx.work.status, Status.LOADED, w) == 1
+    return wp.where(loaded and (guarded or get_int(ctx.work.status, Status.STIFFENED, w) > 0 or item(ctx.state.link_load, world_load_slot(ctx, int(WorldLoad.ACTIVE)), w) > real(0.0)), 1, 0)
 
 
 @wp.func
@@ -260,9 +304,7 @@ def follow_pushes(ctx: Context, w: int):
     while i < ctx.tree.links:
         R = get33(ctx.here.R, i, w)
         R_before = get33(ctx.there.R, i, w)
-        root = ctx.tree.root[i]
-        push = get3(ctx.here.O, root, w) + get3(ctx.here.x, i, w) + R * ctx.tree.com[i]
-        push = push - get3(ctx.there.O, root, w) - get3(ctx.there.x, i, w) - R_before * ctx.tree.com[i]
+        push = centre_of(ctx, ctx.here, i, w) - centre_of(ctx, ctx.there, i, w)
         work = work - ctx.tree.mass[i] * wp.dot(ctx.tree.gravity, push)
         L = item3(ctx.state.P, SPATIAL * i + VEC3, w)
         set_item3(ctx.state.P, SPATIAL * i + VEC3, w, R * (wp.transpose(R_before) * L))

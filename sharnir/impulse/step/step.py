@@ -20,7 +20,7 @@ from sharnir.impulse.solve.pgs_sweep import apply_model_impulses
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, step_row_options
 from sharnir.impulse.step.commit import ScalarVelocity, commit_positions, commit_velocities
 from sharnir.impulse.step.free_motion import load_free_motion
-from sharnir.impulse.step.joint_loads import follow_joint_loads, follow_pushes, is_loaded, limit_joint_work
+from sharnir.impulse.step.joint_loads import follow_pushes, is_limited, limit_joint_work, must_step_again
 from sharnir.impulse.step.momentum_ops import predict_momenta
 from sharnir.impulse.step.position_phase import (
     adopt_next_positions,
@@ -30,9 +30,10 @@ from sharnir.impulse.step.position_phase import (
     run_split_impulses,
 )
 from sharnir.impulse.step.residuals import predict_joint_targets
-from sharnir.impulse.step.stiffening import load_stiffening
+from sharnir.impulse.step.stiffening import load_stiffening, update_link_loads
 from sharnir.impulse.step.velocity_phase import (
     evaluate,
+    keep_chord_values,
     reset_chord,
     set_first_phase,
     solve_impulses,
@@ -68,6 +69,8 @@ def begin_step(ctx: Context, deadline: wp.float64, w: int):
     put_int(ctx.work.status, Status.CORRECTION, w, 0)
     put_int(ctx.work.status, Status.CORRECTING, w, 1)
     put_int(ctx.work.status, Status.POSITIONS_MOVED, w, 0)
+    put_int(ctx.work.status, Status.AGAIN, w, 0)
+    put_int(ctx.work.status, Status.TRIES, w, 0)
 
 
 @wp.func
@@ -142,15 +145,27 @@ def solve_velocities(ctx: Context, deadline: wp.float64, w: int):
 
 
 @wp.func
+def check_loads(ctx: Context, deadline: wp.float64, w: int):
+    """After the velocity phase: exact momenta of free bodies; is the step to be made again, since joints pull harder at
+    light links than it was made for? Then the chord terms found are where it starts from."""
+    dt = ctx.state.settings[Setting.DT, 0]
+    if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, ReportItem.FALLBACK_USED, w) == real(0.0):
+        store_exact_momenta(ctx, w)
+    again = must_step_again(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, w)
+    put_int(ctx.work.status, Status.AGAIN, w, again)
+    if again == 1:
+        keep_chord_values(ctx.layout, ctx.state, w)
+
+
+@wp.func
 def store_velocities(ctx: Context, deadline: wp.float64, w: int):
     """Store the velocities of the step (correction 0), and find out whether positions need to be corrected."""
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
         dt = ctx.state.settings[Setting.DT, 0]
         n = get_int(ctx.work.status, Status.CORRECTION, w)
         if n == 0:
-            if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, ReportItem.FALLBACK_USED, w) == real(0.0):
-                store_exact_momenta(ctx, w)
-            follow_joint_loads(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, w)
+            if get_int(ctx.work.status, Status.LOADED, w) == 1:
+                update_link_loads(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, w)
             commit_velocities(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, ScalarVelocity.CHORD, w)
         put_int(ctx.work.status, Status.HAS_POSITION_ERROR, w, has_position_error(ctx, n, dt, w))
 
@@ -194,7 +209,7 @@ def end_step(ctx: Context, deadline: wp.float64, w: int):
     """End the step: positions, poses, angular momentum of floating groups, report."""
     set_item(ctx.state.report, ReportItem.CORRECTION_COUNT, w, real(get_int(ctx.work.status, Status.CORRECTION, w)))
     positions_moved = get_int(ctx.work.status, Status.POSITIONS_MOVED, w)
-    loaded = is_loaded(ctx, w)
+    loaded = is_limited(ctx, w)
     if positions_moved == 1:
         if loaded == 1:
             follow_pushes(ctx, w)
@@ -222,14 +237,16 @@ def predictive_step(ctx: Context, deadline: wp.float64, w: int):
     while get_int(ctx.work.status, Status.CORRECTING, w) == 1:
         is_step = get_int(ctx.work.status, Status.CORRECTION, w) == 0
         compute_free_motion(ctx, deadline, w)
-        if is_step:
+        if is_step and get_int(ctx.work.status, Status.AGAIN, w) == 0:
             find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
         assemble(ctx, deadline, w)
         if is_step:
             solve_velocities(ctx, velocity_deadline_of(ctx.state, deadline), w)
-        store_velocities(ctx, deadline, w)
-        if is_step:
-            store_contacts(ctx.layout, ctx.state, ctx.work, w)
-        solve_positions(ctx, deadline, w)
-        apply_position_correction(ctx, deadline, w)
+            check_loads(ctx, deadline, w)
+        if get_int(ctx.work.status, Status.AGAIN, w) == 0:
+            store_velocities(ctx, deadline, w)
+            if is_step:
+                store_contacts(ctx.layout, ctx.state, ctx.work, w)
+            solve_positions(ctx, deadline, w)
+            apply_position_correction(ctx, deadline, w)
     end_step(ctx, deadline, w)

@@ -27,6 +27,7 @@ DAMPER_MEMORY = wp.constant(real(0.6))  # ρ of its filter
 ADDED_SHARE = wp.constant(real(0.65))  # both together
 THIN_SHARE = wp.constant(real(0.3))  # of the largest moment of a link: smaller ones are raised to it
 MOST_GROWTH = wp.constant(real(1.25))  # factor by which B may grow in a step with its memory of the one before
+MOST_RISE = wp.constant(real(2.0))  # of y within a step: beyond, it is made again
 HELD_SHARE = wp.constant(real(0.5))  # of K that a step goes on with where the pull has gone
 
 
@@ -164,6 +165,36 @@ def forget_rates(ctx: Context, w: int):
 
 
 @wp.func
+def raise_stiffness(ctx: Context, dt: real, w: int):
+    """K of the present step ← the larger of it and of what its joint forces give, by trace, for all links if any calls
+    for MOST_RISE times as much and is not resolved by the step; returns 1 if so."""
+    again = int(0)
+    i = int(0)
+    while i < ctx.tree.links:
+        y = real(0.25) * dt * dt * turning_ratio(ctx, get6(ctx.work.joint_load, i, w), i)
+        y_used = real(0.25) * dt * dt * turning_ratio(ctx, stiffness_of(ctx, i, w), i)
+        if y > wp.max(ACTIVE_FULLY, MOST_RISE * y_used):
+            again = 1
+        i += 1
+    if again == 1:
+        i = int(0)
+        while i < ctx.tree.links:
+            K = get6(ctx.work.joint_load, i, w)
+            if turning_ratio(ctx, K, i) > turning_ratio(ctx, stiffness_of(ctx, i, w), i):
+                set_stiffness(ctx, i, K, w)
+            i += 1
+        set_item(ctx.state.link_load, world_load_slot(ctx, int(WorldLoad.ACTIVE)), w, real(1.0))
+    return again
+
+
+@wp.func
+def set_stiffness(ctx: Context, i: int, K: vec6, w: int):
+    """Store K of link i for the step to come."""
+    set_item3(ctx.state.link_load, LinkLoad.SIZE * i + LinkLoad.K, w, vec3(K[0], K[1], K[2]))
+    set_item3(ctx.state.link_load, LinkLoad.SIZE * i + LinkLoad.K_OFF, w, vec3(K[3], K[4], K[5]))
+
+
+@wp.func
 def update_link_loads(ctx: Context, h: real, dt: real, w: int):
     """K, rates and dampers of all links for the next step (M-95), from `Scratch.joint_load`."""
     guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
@@ -195,8 +226,7 @@ def update_link_loads(ctx: Context, h: real, dt: real, w: int):
                 trace = trace_of(get6(ctx.here.B, i, w)) / h
         else:
             K = vec6()
-        set_item3(ctx.state.link_load, at + LinkLoad.K, w, vec3(K[0], K[1], K[2]))
-        set_item3(ctx.state.link_load, at + LinkLoad.K_OFF, w, vec3(K[3], K[4], K[5]))
+        set_stiffness(ctx, i, K, w)
         set_item3(ctx.state.link_load, at + LinkLoad.RATE, w, rate)
         set_item3(ctx.state.link_load, at + LinkLoad.DAMPER, w, y)
         set_item3(ctx.state.link_load, at + LinkLoad.DAMPER_BEFORE, w, y_before)

@@ -347,6 +347,17 @@ def reset_chord(layout: wp.ref[Layout], state: wp.ref[State], w: int):
 
 
 @wp.func
+def keep_chord_values(layout: wp.ref[Layout], state: wp.ref[State], w: int):
+    """Chord terms just stored are what a step that is made again starts from; nothing is carried or extrapolated."""
+    d = int(0)
+    while d < layout.dofs:
+        set_item(state.residual_carry, d, w, real(0.0))
+        d += 1
+    set_item(state.momentum_chord, SERIES_TERMS * layout.dofs, w, real(0.0))
+    set_item(state.joint_chord, JOINT_CHORD_SIZE * layout.joints, w, real(0.0))
+
+
+@wp.func
 def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
     """Revert to the linearised step at its start: first order; it loses energy, but may gain some where a load hangs on
     light links and the step is long."""
