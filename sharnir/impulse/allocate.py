@@ -192,6 +192,7 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "contact_row_count": layout.max_contacts,
         "contact_trees": SIDES * layout.max_contacts,
         "active_tree": model.nb,
+        "mechanism_limited": model.nb,
         "contact_mode": layout.max_contacts,
     }
     counts |= dict.fromkeys(("active_bilateral", "L_first_column", "L_row_start"), layout.bilaterals)

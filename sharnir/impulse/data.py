@@ -223,6 +223,7 @@ class Scratch:
     status_real: array2  # [len(StatusReal)] the same, numbers
     joint_load: array2  # [6 link] geometric stiffness that the joint forces of this step give (M-91), as `LinkLoad.K`
     first_joint_load: array2  # [6 link] the same after the first correction
+    mechanism_limited: ints2d  # [link] 1 for mechanisms in which the work of joints is bounded
     kept_L: array2  # [3 link] angular momenta, while those in the workspace have more
     added_torque: array2  # [3 link] torque impulse of raised inertias, N m s, world axes (M-94)
     any_iterating: wp.array(dtype=int)  # [1] on a GPU: 1 while any world has iterations left

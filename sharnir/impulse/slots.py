@@ -129,6 +129,7 @@ class Status(IntEnum):
     LOADS_KNOWN = 15  # 1 once the joint loads after the first correction are known
     LOADED = 16  # 1 where joint loads were measured in this step
     TRIES = 17  # times this step was made again
+    WORK_LIMITED = 19  # 1 where the work of joints is bounded in this step
     AGAIN = 18  # 1 while it is being made again
 
 

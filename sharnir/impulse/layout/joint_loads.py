@@ -52,21 +52,25 @@ def lay_out_joint_loads(model: Model) -> dict[str, Any]:
         "link_axes": axes,
         "link_moments": np.maximum(moments, 0.0),
         "link_resistance": resistance,
-        "link_mechanism": find_mechanisms(model),
+        "link_mechanism": find_mechanisms(model, [*tree, *loops]),
         "tree_lever": max((lever(joint) for joint in tree), default=0.0),
         "joint_lever": np.array([lever(joint) for joint in loops]),
         "joint_force_rows": force.sum(axis=1)[model.loop_kind],
     }
 
 
-def find_mechanisms(model: Model) -> np.ndarray:
-    """[link] number of the mechanism it belongs to: links that joints connect, the world not counted."""
+def find_mechanisms(model: Model, joints: list[list[JointArm]]) -> np.ndarray:
+    """[link] number of the mechanism it belongs to: links that joints connect, the world not counted; −1 for bodies
+    that no joint holds."""
     holding = model.loop_link[CONSTRAINT_COUNT[model.loop_kind] > 0]
     tree = np.stack([np.arange(model.nb), model.parent], axis=1)
     pairs = np.concatenate([tree, holding.reshape(-1, 2), model.spring_link.reshape(-1, 2)])
     pairs = pairs[(pairs >= 0).all(axis=1)]
     graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(model.nb,) * 2)
-    return np.asarray(connected_components(graph, directed=False)[1])
+    mechanism = connected_components(graph, directed=False)[1]
+    held = np.zeros(model.nb, dtype=bool)
+    held[[arm.link for joint in joints for arm in joint]] = True
+    return np.asarray(np.where(held, mechanism, -1))
 
 
 def _tree_joint(model: Model, i: int) -> list[JointArm]:

@@ -20,7 +20,7 @@ from sharnir.impulse.step.row_wrenches import (
     subtract_impulse,
     subtract_spring_impulses,
 )
-from sharnir.impulse.step.stiffening import ACTIVE_FROM, principal_frame, raise_stiffness, world_load_slot
+from sharnir.impulse.step.stiffening import ACTIVE_FROM, principal_frame, raise_stiffness, trace_of, world_load_slot
 from sharnir.kernels.columns import get, get3, get6, get33, get_int, item, item3, put, put3, put6, put_int, set_item, set_item3
 from sharnir.kernels.types import SPATIAL, VEC3, real, sym_mul, vec3, vec6
 from sharnir.kernels.vector_ops import copy, row_dot
@@ -188,13 +188,25 @@ def work_on_links(ctx: Context, w: int):
     half = real(0.5)
     i = int(0)
     while i < ctx.tree.links:
-        f = get3(ctx.here.p, 2 * i, w)
-        n = get3(ctx.here.p, 2 * i + 1, w) - wp.cross(get3(ctx.here.com, i, w), f)
-        p = get3(ctx.here.C, 2 * i, w) + item3(ctx.state.P, SPATIAL * i, w)
-        L = get3(ctx.here.C, 2 * i + 1, w) + item3(ctx.state.P, SPATIAL * i + VEC3, w)
-        work += half * (wp.dot(f, p) / ctx.tree.mass[i] + wp.dot(n, rate_of_momentum(ctx, i, L, w)))
+        if is_limited(ctx, i, w) == 1:
+            f = get3(ctx.here.p, 2 * i, w)
+            n = get3(ctx.here.p, 2 * i + 1, w) - wp.cross(get3(ctx.here.com, i, w), f)
+            p = get3(ctx.here.C, 2 * i, w) + item3(ctx.state.P, SPATIAL * i, w)
+            L = get3(ctx.here.C, 2 * i + 1, w) + item3(ctx.state.P, SPATIAL * i + VEC3, w)
+            work += half * (wp.dot(f, p) / ctx.tree.mass[i] + wp.dot(n, rate_of_momentum(ctx, i, L, w)))
         i += 1
     return work
+
+
+@wp.func
+def is_scalar_limited(ctx: Context, l: int, w: int):
+    """`is_limited` of the mechanism that scalar row l acts on."""
+    limited = int(0)
+    if ctx.layout.scalar_row_length[l] > 0:
+        d = ctx.layout.index[ctx.layout.scalar_index_start[l]]
+        if d < ctx.layout.dofs:
+            limited = is_limited(ctx, ctx.layout.dof_root[d], w)
+    return limited
 
 
 @wp.func
@@ -207,7 +219,7 @@ def work_on_coordinates(ctx: Context, w: int):
         i = int(0)
         while i < ctx.tree.links:
             d = ctx.tree.dof[i]
-            while d < ctx.tree.dof[i + 1]:
+            while d < ctx.tree.dof[i + 1] and is_limited(ctx, i, w) == 1:
                 along = wp.dot(get3(ctx.here.S, 2 * d, w), get3(ctx.here.p, 2 * i, w))
                 along += wp.dot(get3(ctx.here.S, 2 * d + 1, w), get3(ctx.here.p, 2 * i + 1, w))
                 work += half * along * (item(ctx.state.v, d, w) + item(ctx.state.v_next, d, w))
@@ -216,8 +228,8 @@ def work_on_coordinates(ctx: Context, w: int):
     l = int(0)
     while l < ctx.layout.scalars:
         source = ctx.layout.scalar_source_kind[l]
-        acts_on_links = source != ScalarSource.SPRING and ctx.layout.tree_lever == real(0.0)
-        if get(ctx.work.scalar_K, l, w) > real(0.0) and (acts_on_links or source == ScalarSource.LOOP_DOF):
+        counts = source == ScalarSource.LOOP_DOF or (source != ScalarSource.SPRING and ctx.layout.tree_lever == real(0.0))
+        if get(ctx.work.scalar_K, l, w) > real(0.0) and counts and is_scalar_limited(ctx, l, w) == 1:
             rate = row_dot(
                 ctx.work.W,
                 ctx.layout.scalar_W_start[l],
@@ -252,12 +264,16 @@ def must_step_again(ctx: Context, h: real, dt: real, w: int):
     call for so much more inertia than the step had that it is to be made again with it (M-95)."""
     again = int(0)
     put_int(ctx.work.status, Status.LOADED, w, 0)
-    if get_int(ctx.work.status, Status.STIFFENED, w) > 0 or has_heavy_joints(ctx, h, dt, w) == 1:
+    guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
+    stiffened = get_int(ctx.work.status, Status.STIFFENED, w) > 0
+    limited = wp.where(guarded or stiffened, 1, 0)
+    put_int(ctx.work.status, Status.WORK_LIMITED, w, limited)
+    if limited == 1 or has_heavy_joints(ctx, h, dt, w) == 1:
         put_int(ctx.work.status, Status.LOADED, w, 1)
+        flag_mechanisms(ctx, w)
         links_work = measure_joint_loads(ctx, h, w)
         work = links_work - work_on_coordinates(ctx, w) - work_of_curvature(ctx, dt, w)
         put(ctx.work.status_real, StatusReal.JOINT_WORK, w, work)
-        guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
         if guarded and get_int(ctx.work.status, Status.LOADS_KNOWN, w) == 1:
             copy(ctx.work.first_joint_load, ctx.work.joint_load, SPATIAL * ctx.tree.links, w)
         tries = get_int(ctx.work.status, Status.TRIES, w)
@@ -269,14 +285,42 @@ def must_step_again(ctx: Context, h: real, dt: real, w: int):
 
 
 @wp.func
+def flag_mechanisms(ctx: Context, w: int):
+    """`Scratch.mechanism_limited` ← 1 for mechanisms with stiffened links, or for all where the step is linearised:
+    there the work of joints is bounded."""
+    guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
+    stiffened = get_int(ctx.work.status, Status.STIFFENED, w) > 0
+    i = int(0)
+    while i < ctx.tree.links:
+        put_int(ctx.work.mechanism_limited, i, w, wp.where(guarded, 1, 0))
+        i += 1
+    i = int(0)
+    while i < ctx.tree.links:
+        if stiffened and ctx.layout.link_mechanism[i] >= 0:
+            if trace_of(get6(ctx.here.B, i, w)) > real(0.0):
+                put_int(ctx.work.mechanism_limited, ctx.layout.link_mechanism[i], w, 1)
+        i += 1
+
+
+@wp.func
+def is_limited(ctx: Context, i: int, w: int):
+    """1 if the work of the joints of link i's mechanism is bounded in this step; of a free body never."""
+    limited = int(0)
+    if ctx.layout.link_mechanism[i] >= 0:
+        limited = get_int(ctx.work.mechanism_limited, ctx.layout.link_mechanism[i], w)
+    return limited
+
+
+@wp.func
 def work_of_curvature(ctx: Context, dt: real, w: int):
     """Work (J) of gravity along what the links' paths in a step have beyond their momenta: those of a linearised step
     are tangents."""
     work = real(0.0)
     i = int(0)
     while i < ctx.tree.links:
-        way = centre_of(ctx, ctx.there, i, w) - centre_of(ctx, ctx.here, i, w)
-        work += wp.dot(ctx.tree.gravity, way * ctx.tree.mass[i] - get3(ctx.here.C, 2 * i, w) * dt)
+        if is_limited(ctx, i, w) == 1:
+            way = centre_of(ctx, ctx.there, i, w) - centre_of(ctx, ctx.here, i, w)
+            work += wp.dot(ctx.tree.gravity, way * ctx.tree.mass[i] - get3(ctx.here.C, 2 * i, w) * dt)
         i += 1
     return work
 
@@ -288,26 +332,17 @@ def centre_of(ctx: Context, ws: wp.ref[Workspace], i: int, w: int):
 
 
 @wp.func
-def is_limited(ctx: Context, w: int):
-    """1 if the joints' work in this step is known and bounded: links were stiffened, or a linearised step was taken."""
-    guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
-    loaded = get_int(ctx.work.status, Status.LOADED, w) == 1
-    return wp.where(loaded and (guarded or get_int(ctx.work.status, Status.STIFFENED, w) > 0 or item(ctx.state.link_load, world_load_slot(ctx, int(WorldLoad.ACTIVE)), w) > real(0.0)), 1, 0)
-
-
-@wp.func
 def follow_pushes(ctx: Context, w: int):
     """Momenta turn with the links that pseudo-velocities have turned; JOINT_WORK += what the pushes did against
     gravity (M-97)."""
     work = real(0.0)
     i = int(0)
     while i < ctx.tree.links:
-        R = get33(ctx.here.R, i, w)
-        R_before = get33(ctx.there.R, i, w)
-        push = centre_of(ctx, ctx.here, i, w) - centre_of(ctx, ctx.there, i, w)
-        work = work - ctx.tree.mass[i] * wp.dot(ctx.tree.gravity, push)
-        L = item3(ctx.state.P, SPATIAL * i + VEC3, w)
-        set_item3(ctx.state.P, SPATIAL * i + VEC3, w, R * (wp.transpose(R_before) * L))
+        if is_limited(ctx, i, w) == 1:
+            push = centre_of(ctx, ctx.here, i, w) - centre_of(ctx, ctx.there, i, w)
+            work = work - ctx.tree.mass[i] * wp.dot(ctx.tree.gravity, push)
+            L = wp.transpose(get33(ctx.there.R, i, w)) * item3(ctx.state.P, SPATIAL * i + VEC3, w)
+            set_item3(ctx.state.P, SPATIAL * i + VEC3, w, get33(ctx.here.R, i, w) * L)
         i += 1
     put(ctx.work.status_real, StatusReal.JOINT_WORK, w, get(ctx.work.status_real, StatusReal.JOINT_WORK, w) + work)
 
@@ -320,9 +355,23 @@ def kinetic_energy_of_momenta(ctx: Context, w: int):
     while i < ctx.tree.links:
         p = item3(ctx.state.P, SPATIAL * i, w)
         L = item3(ctx.state.P, SPATIAL * i + VEC3, w)
+        if is_limited(ctx, i, w) == 0:
+            p = vec3()
+            L = vec3()
         energy += real(0.5) * (wp.dot(p, p) / ctx.tree.mass[i] + wp.dot(L, rate_of_momentum(ctx, i, L, w)))
         i += 1
     return energy
+
+
+@wp.func
+def scale_motion(ctx: Context, i: int, share: real, w: int):
+    """Scale momenta and velocity coordinates of link i."""
+    set_item3(ctx.state.P, SPATIAL * i, w, item3(ctx.state.P, SPATIAL * i, w) * share)
+    set_item3(ctx.state.P, SPATIAL * i + VEC3, w, item3(ctx.state.P, SPATIAL * i + VEC3, w) * share)
+    d = ctx.tree.dof[i]
+    while d < ctx.tree.dof[i + 1]:
+        set_item(ctx.state.v, d, w, item(ctx.state.v, d, w) * share)
+        d += 1
 
 
 @wp.func
@@ -337,13 +386,10 @@ def limit_joint_work(ctx: Context, w: int):
     if reserve < -ROUNDING * kinetic:
         share = wp.sqrt(wp.max(real(1.0) + reserve / kinetic, real(0.0)))
         i = int(0)
-        while i < 2 * ctx.tree.links:
-            set_item3(ctx.state.P, VEC3 * i, w, item3(ctx.state.P, VEC3 * i, w) * share)
+        while i < ctx.tree.links:
+            if is_limited(ctx, i, w) == 1:
+                scale_motion(ctx, i, share, w)
             i += 1
-        d = int(0)
-        while d < ctx.layout.dofs:
-            set_item(ctx.state.v, d, w, item(ctx.state.v, d, w) * share)
-            d += 1
         warn_of(ctx.state, int(StepWarning.ENERGY_LIMITED), w)
     set_item(ctx.state.link_load, kinetic_slot, w, largest)
     set_item(

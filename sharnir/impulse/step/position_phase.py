@@ -28,6 +28,7 @@ from sharnir.kernels.lanes import MAX_LANE_ROWS, uses_lanes
 from sharnir.kernels.types import NO_DEADLINE, SPATIAL, VEC3, array2, identity33, mat33, read_ticks, real, vec3
 from sharnir.kernels.vector_ops import clear
 
+MAX_TURN = wp.constant(real(0.5))  # rad, of a link in a position correction where links are light
 POSITIONS_ONLY = 1  # of `solve_bilateral`: motors and compliant forces take no part
 
 
@@ -45,6 +46,8 @@ def advance_with_correction(ctx: Context, n: int, dt: real, w: int):
     (M-44). Returns the joint opening beyond what stabilisation may leave; poses and gaps in the workspace are then
     those of q_next."""
     outward(ctx.tree, ctx.here, ctx.state.v_advance, w)
+    if get_int(ctx.work.status, Status.WORK_LIMITED, w) == 1:
+        limit_turns(ctx, dt, w)
     if n == 0:
         d = int(0)
         while d < ctx.layout.dofs:
@@ -54,6 +57,24 @@ def advance_with_correction(ctx: Context, n: int, dt: real, w: int):
     poses(ctx.tree, ctx.here, ctx.state.q_next, ctx.state.q_next, w)
     measure_joint_gaps(ctx.tree, ctx.here, ctx.loops, ctx.work.joint_gap_next, w)
     return excess_opening(ctx.loops, ctx.state, ctx.work, w)
+
+
+@wp.func
+def limit_turns(ctx: Context, dt: real, w: int):
+    """Scale the pseudo-velocities so that no link turns by more than MAX_TURN: light links that have been thrown about
+    turn far, and rows know small turns only."""
+    fastest2 = real(0.0)
+    i = int(0)
+    while i < ctx.tree.links:
+        om = get3(ctx.here.a, 2 * i + 1, w)
+        fastest2 = wp.max(fastest2, wp.dot(om, om))
+        i += 1
+    if fastest2 * dt * dt > MAX_TURN * MAX_TURN:
+        share = MAX_TURN / (dt * wp.sqrt(fastest2))
+        d = int(0)
+        while d < ctx.layout.dofs:
+            set_item(ctx.state.v_advance, d, w, share * item(ctx.state.v_advance, d, w))
+            d += 1
 
 
 @wp.func

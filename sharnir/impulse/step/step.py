@@ -20,7 +20,7 @@ from sharnir.impulse.solve.pgs_sweep import apply_model_impulses
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, step_row_options
 from sharnir.impulse.step.commit import ScalarVelocity, commit_positions, commit_velocities
 from sharnir.impulse.step.free_motion import load_free_motion
-from sharnir.impulse.step.joint_loads import follow_pushes, is_limited, limit_joint_work, must_step_again
+from sharnir.impulse.step.joint_loads import follow_pushes, limit_joint_work, must_step_again
 from sharnir.impulse.step.momentum_ops import predict_momenta
 from sharnir.impulse.step.position_phase import (
     adopt_next_positions,
@@ -194,7 +194,10 @@ def apply_position_correction(ctx: Context, deadline: wp.float64, w: int):
             most = wp.min(MAX_CORRECTIONS, int(ctx.state.settings[Setting.REPLAY_CORRECTIONS, 0]))
             if (
                 opening > CORRECT_AGAIN_ABOVE
-                and opening < real(0.5) * get(ctx.work.status_real, StatusReal.LAST_OPENING, w)
+                and (
+                    opening < real(0.5) * get(ctx.work.status_real, StatusReal.LAST_OPENING, w)
+                    or get_int(ctx.work.status, Status.WORK_LIMITED, w) == 1
+                )
                 and n < most
                 and read_ticks() < deadline
             ):
@@ -209,13 +212,13 @@ def end_step(ctx: Context, deadline: wp.float64, w: int):
     """End the step: positions, poses, angular momentum of floating groups, report."""
     set_item(ctx.state.report, ReportItem.CORRECTION_COUNT, w, real(get_int(ctx.work.status, Status.CORRECTION, w)))
     positions_moved = get_int(ctx.work.status, Status.POSITIONS_MOVED, w)
-    loaded = is_limited(ctx, w)
+    limited = get_int(ctx.work.status, Status.WORK_LIMITED, w)
     if positions_moved == 1:
-        if loaded == 1:
+        if limited == 1:
             follow_pushes(ctx, w)
         restore_angular_momentum(ctx, w)
     commit_positions(ctx, positions_moved, w)
-    if loaded == 1:
+    if limited == 1:
         limit_joint_work(ctx, w)
 
 
