@@ -130,6 +130,7 @@ class Status(IntEnum):
     LOADED = 16  # 1 where joint loads were measured in this step
     TRIES = 17  # times this step was made again
     WORK_LIMITED = 19  # 1 where the work of joints is bounded in this step
+    RESIDUAL_DROPPED = 20  # 1 where the step was accepted with a residual too large to be carried on
     AGAIN = 18  # 1 while it is being made again
 
 

@@ -20,7 +20,7 @@ from sharnir.impulse.step.row_wrenches import (
     subtract_impulse,
     subtract_spring_impulses,
 )
-from sharnir.impulse.step.stiffening import ACTIVE_FROM, principal_frame, raise_stiffness, trace_of, world_load_slot
+from sharnir.impulse.step.stiffening import ACTIVE_FROM, THIN_SHARE, principal_frame, raise_stiffness, trace_of, world_load_slot
 from sharnir.kernels.columns import get, get3, get6, get33, get_int, item, item3, put, put3, put6, put_int, set_item, set_item3
 from sharnir.kernels.types import SPATIAL, VEC3, real, sym_mul, vec3, vec6
 from sharnir.kernels.vector_ops import copy, row_dot
@@ -266,7 +266,8 @@ def must_step_again(ctx: Context, h: real, dt: real, w: int):
     put_int(ctx.work.status, Status.LOADED, w, 0)
     guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
     stiffened = get_int(ctx.work.status, Status.STIFFENED, w) > 0
-    limited = wp.where(guarded or stiffened, 1, 0)
+    inexact = guarded or get_int(ctx.work.status, Status.RESIDUAL_DROPPED, w) == 1
+    limited = wp.where(inexact or stiffened, 1, 0)
     put_int(ctx.work.status, Status.WORK_LIMITED, w, limited)
     if limited == 1 or has_heavy_joints(ctx, h, dt, w) == 1:
         put_int(ctx.work.status, Status.LOADED, w, 1)
@@ -286,13 +287,14 @@ def must_step_again(ctx: Context, h: real, dt: real, w: int):
 
 @wp.func
 def flag_mechanisms(ctx: Context, w: int):
-    """`Scratch.mechanism_limited` ← 1 for mechanisms with stiffened links, or for all where the step is linearised:
-    there the work of joints is bounded."""
+    """`Scratch.mechanism_limited` ← 1 for mechanisms with stiffened links, or for all where the step is linearised or
+    left a residual behind: there the work of joints is bounded."""
     guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
+    inexact = guarded or get_int(ctx.work.status, Status.RESIDUAL_DROPPED, w) == 1
     stiffened = get_int(ctx.work.status, Status.STIFFENED, w) > 0
     i = int(0)
     while i < ctx.tree.links:
-        put_int(ctx.work.mechanism_limited, i, w, wp.where(guarded, 1, 0))
+        put_int(ctx.work.mechanism_limited, i, w, wp.where(inexact, 1, 0))
         i += 1
     i = int(0)
     while i < ctx.tree.links:
@@ -329,6 +331,20 @@ def work_of_curvature(ctx: Context, dt: real, w: int):
 def centre_of(ctx: Context, ws: wp.ref[Workspace], i: int, w: int):
     """Centre of mass of link i, m."""
     return get3(ws.O, ctx.tree.root[i], w) + get3(ws.x, i, w) + get33(ws.R, i, w) * ctx.tree.com[i]
+
+
+@wp.func
+def turn_momenta(ctx: Context, w: int):
+    """Momenta of a linearised step are tangents at its start. Those of thin links turn with them from there on: else a
+    part of L would come to lie along the axis, where it takes much energy (M-97)."""
+    i = int(0)
+    while i < ctx.tree.links:
+        I = ctx.layout.link_moments[i]
+        thin = wp.min(wp.min(I[0], I[1]), I[2]) < THIN_SHARE * wp.max(wp.max(I[0], I[1]), I[2])
+        if thin and is_limited(ctx, i, w) == 1:
+            L = wp.transpose(get33(ctx.here.R, i, w)) * item3(ctx.state.P, SPATIAL * i + VEC3, w)
+            set_item3(ctx.state.P, SPATIAL * i + VEC3, w, get33(ctx.there.R, i, w) * L)
+        i += 1
 
 
 @wp.func

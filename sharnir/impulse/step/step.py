@@ -20,7 +20,7 @@ from sharnir.impulse.solve.pgs_sweep import apply_model_impulses
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, step_row_options
 from sharnir.impulse.step.commit import ScalarVelocity, commit_positions, commit_velocities
 from sharnir.impulse.step.free_motion import load_free_motion
-from sharnir.impulse.step.joint_loads import follow_pushes, limit_joint_work, must_step_again
+from sharnir.impulse.step.joint_loads import follow_pushes, limit_joint_work, must_step_again, turn_momenta
 from sharnir.impulse.step.momentum_ops import predict_momenta
 from sharnir.impulse.step.position_phase import (
     adopt_next_positions,
@@ -167,6 +167,8 @@ def store_velocities(ctx: Context, deadline: wp.float64, w: int):
             if get_int(ctx.work.status, Status.LOADED, w) == 1:
                 update_link_loads(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, w)
             commit_velocities(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, ScalarVelocity.CHORD, w)
+            if item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0):
+                turn_momenta(ctx, w)
         put_int(ctx.work.status, Status.HAS_POSITION_ERROR, w, has_position_error(ctx, n, dt, w))
 
 

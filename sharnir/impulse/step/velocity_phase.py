@@ -76,6 +76,7 @@ def set_first_phase(state: wp.ref[State], work: wp.ref[Scratch], w: int):
         wp.where(state.settings[Setting.MAX_PASSES, 0] > real(0.0), Phase.ITERATE, Phase.LINEARISED),
     )
     put_int(work.status, Status.LATE_ACTIVATIONS, w, 0)
+    put_int(work.status, Status.RESIDUAL_DROPPED, w, 0)
     put_int(work.status, Status.RESTITUTION_TRIES, w, 0)
     bouncing = has_restitution(work, w)
     put_int(
@@ -218,6 +219,7 @@ def apply_outcome(ctx: Context, outcome: int, e: IterationErrors, dt: real, w: i
     elif outcome == Outcome.ACCEPT:
         carry_share = wp.where(final_residual2(e) > MAX_CARRIED_RESIDUAL * e.energy, real(0.0), real(1.0))
         store_chord(ctx.layout, ctx.state, ctx.work, carry_share, w)
+        put_int(ctx.work.status, Status.RESIDUAL_DROPPED, w, wp.where(carry_share > real(0.0), 0, 1))
         phase = wp.where(ctx.layout.has_nonlinear_scalars == 1, int(Phase.DONE), int(Phase.END_POSE))
     else:
         set_item(ctx.state.report, ReportItem.PASS_COUNT, w, real(e.passes + 1))
