@@ -10,11 +10,12 @@ import warp as wp
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from sharnir.enums import MotionKind
+from sharnir.enums import MotionKind, ScalarSource
 from sharnir.kernels.types import mat33, np_real, real, vec3
 from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, RowForm
 
 if TYPE_CHECKING:
+    from sharnir.impulse.layout.scalar_layout import ScalarRow
     from sharnir.model.model import Model, Reals
 
 POINT_SHARE = 0.02  # of mass times squared arm: moments that y compares are no smaller, so that points do not count
@@ -29,7 +30,7 @@ class JointArm(NamedTuple):
     slide: float  # m
 
 
-def lay_out_joint_loads(model: Model) -> dict[str, Any]:
+def lay_out_joint_loads(model: Model, rows: list[ScalarRow]) -> dict[str, Any]:
     """Fields of `Layout` for loads of joints on light links, as numpy arrays and numbers."""
     moments, axes = np.zeros((model.nb, 3)), np.zeros((model.nb, 3, 3))
     for i in range(model.nb):
@@ -53,6 +54,7 @@ def lay_out_joint_loads(model: Model) -> dict[str, Any]:
         "link_moments": np.maximum(moments, 0.0),
         "link_resistance": resistance,
         "link_mechanism": find_mechanisms(model, [*tree, *loops]),
+        "dof_loaded": find_loaded_dofs(model, rows),
         "tree_lever": max((lever(joint) for joint in tree), default=0.0),
         "joint_lever": np.array([lever(joint) for joint in loops]),
         "joint_force_rows": force.sum(axis=1)[model.loop_kind],
@@ -71,6 +73,17 @@ def find_mechanisms(model: Model, joints: list[list[JointArm]]) -> np.ndarray:
     held = np.zeros(model.nb, dtype=bool)
     held[[arm.link for joint in joints for arm in joint]] = True
     return np.asarray(np.where(held, mechanism, -1))
+
+
+def find_loaded_dofs(model: Model, rows: list[ScalarRow]) -> np.ndarray:
+    """[nv] 1 for coordinates of the tree with rotors, springs, dampers, constant efforts or scalar rows."""
+    loaded = (model.armature != 0) | (model.damping != 0) | (model.stiffness != 0) | (model.effort != 0)
+    for row in rows:
+        if row.source_kind == ScalarSource.TREE_DOF:
+            loaded[row.source[0]] = True
+        elif row.source_kind == ScalarSource.BALL_ANGLE and row.source[0] < model.nv:
+            loaded[row.source[0] : row.source[0] + 3] = True
+    return loaded
 
 
 def _tree_joint(model: Model, i: int) -> list[JointArm]:
@@ -120,12 +133,12 @@ def _resistance(model: Model, moments: Reals, axes: Reals, joints: list[list[Joi
     return out
 
 
-def upload_joint_loads(model: Model, out: Any, device: str) -> None:
+def upload_joint_loads(model: Model, rows: list[ScalarRow], out: Any, device: str) -> None:
     """Upload them to a `Layout`."""
-    fields = lay_out_joint_loads(model)
+    fields = lay_out_joint_loads(model, rows)
     dtypes = {"link_axes": mat33, "link_moments": vec3, "link_resistance": vec3, "joint_lever": real}
     for name, dtype in dtypes.items():
         setattr(out, name, wp.array(fields[name].astype(np_real), dtype=dtype, device=device))
-    for name in ("link_mechanism", "joint_force_rows"):
+    for name in ("link_mechanism", "dof_loaded", "joint_force_rows"):
         setattr(out, name, wp.array(fields[name].astype(np.int32), dtype=int, device=device))
     out.tree_lever = float(fields["tree_lever"])

@@ -129,6 +129,7 @@ class Layout:
     link_moments: wp.array(dtype=vec3)  # [link] principal moments about the centre of mass, kg m²
     link_resistance: wp.array(dtype=vec3)  # [link] moments that a turn of the link alone meets about these axes, kg m²
     link_mechanism: ints  # [link] number of the mechanism it belongs to
+    dof_loaded: ints  # [nv] 1 if rotors, springs, dampers, constant efforts or scalar rows act on the coordinate
     tree_lever: real  # 1/(kg m), largest arm of the tree's joints over the least resistance, times joints of a link
     joint_lever: wp.array(dtype=real)  # [joint] the same of a loop joint
     joint_force_rows: ints  # [joint] how many of its rows, the first ones, are forces
@@ -183,7 +184,7 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
         setattr(out, name, wp.array(np.array(values, dtype=np.int32).reshape(-1), dtype=int, device=device))
     for name, values in reals.items():
         setattr(out, name, wp.array(np.array(values, dtype=np_real).reshape(-1), dtype=real, device=device))
-    upload_joint_loads(model, out, device)
+    upload_joint_loads(model, rows, out, device)
     out.actuators, out.actuator_terms = upload_actuators(model, builder, device)
     out.dofs, out.joints, out.scalars, out.links = model.nv, model.loops, len(rows), model.nb
     out.contact_model, has_torsional_or_rolling_friction = upload_contact_model(model, device)

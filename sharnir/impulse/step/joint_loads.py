@@ -13,7 +13,7 @@ from sharnir.impulse.data import Context
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.rows.warn import warn_of
-from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, ReportItem, Setting, Status, StatusReal, StepWarning, WorldLoad
+from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, Load, ReportItem, Setting, Status, StatusReal, StepWarning, WorldLoad
 from sharnir.impulse.step.row_wrenches import (
     scalar_impulse_of,
     subtract_contact_impulses,
@@ -210,6 +210,18 @@ def is_scalar_limited(ctx: Context, l: int, w: int):
 
 
 @wp.func
+def is_coordinate_loaded(ctx: Context, d: int, w: int):
+    """1 if anything acts along velocity coordinate d of the tree; else what joints give there is a residual of the
+    step."""
+    at = Load.SIZE * d
+    force = item(ctx.state.control, d, w)
+    force = wp.abs(force) + wp.abs(item(ctx.state.actuator_load, at, w))
+    force += wp.abs(item(ctx.state.actuator_load, at + Load.STIFFNESS, w))
+    force += wp.abs(item(ctx.state.actuator_load, at + Load.DAMPING, w))
+    return wp.where(ctx.layout.dof_loaded[d] == 1 or force > real(0.0), 1, 0)
+
+
+@wp.func
 def work_on_coordinates(ctx: Context, w: int):
     """Work (J) that joints did along their coordinates: springs, dampers, motors, limits, friction. The impulses of the
     tree's joints are in ws.p; scalar rows act on loop joints."""
@@ -220,8 +232,10 @@ def work_on_coordinates(ctx: Context, w: int):
         while i < ctx.tree.links:
             d = ctx.tree.dof[i]
             while d < ctx.tree.dof[i + 1] and is_limited(ctx, i, w) == 1:
-                along = wp.dot(get3(ctx.here.S, 2 * d, w), get3(ctx.here.p, 2 * i, w))
-                along += wp.dot(get3(ctx.here.S, 2 * d + 1, w), get3(ctx.here.p, 2 * i + 1, w))
+                along = real(0.0)
+                if is_coordinate_loaded(ctx, d, w) == 1:
+                    along = wp.dot(get3(ctx.here.S, 2 * d, w), get3(ctx.here.p, 2 * i, w))
+                    along += wp.dot(get3(ctx.here.S, 2 * d + 1, w), get3(ctx.here.p, 2 * i + 1, w))
                 work += half * along * (item(ctx.state.v, d, w) + item(ctx.state.v_next, d, w))
                 d += 1
             i += 1
