@@ -25,7 +25,7 @@ from sharnir.kernels.columns import get, get3, get6, get33, get_int, item, item3
 from sharnir.kernels.types import SPATIAL, VEC3, real, sym_mul, vec3, vec6
 from sharnir.kernels.vector_ops import copy, row_dot
 
-GIVEN_BACK = wp.constant(real(0.01))  # of the largest kinetic energy: losses of the last steps that a step may gain
+GIVEN_BACK = wp.constant(real(0.02))  # of the largest kinetic energy: losses of the last steps that a step may gain
 KINETIC_DECAY = wp.constant(real(0.999))  # of that energy, in a step
 MOST_TRIES = 2  # times that a step is made again with more inertia
 ROUNDING = wp.constant(real(1.0e-9))  # of the kinetic energy: gains that are none
@@ -394,6 +394,18 @@ def kinetic_energy_of_momenta(ctx: Context, w: int):
 
 
 @wp.func
+def work_of_weight(ctx: Context, w: int):
+    """Work (J) of gravity along a step with the links' momenta."""
+    work = real(0.0)
+    i = int(0)
+    while i < ctx.tree.links:
+        if is_limited(ctx, i, w) == 1:
+            work += wp.dot(ctx.tree.gravity, item3(ctx.state.P, SPATIAL * i, w))
+        i += 1
+    return work * ctx.state.settings[Setting.DT, 0]
+
+
+@wp.func
 def scale_motion(ctx: Context, i: int, share: real, w: int):
     """Scale momenta and velocity coordinates of link i."""
     set_item3(ctx.state.P, SPATIAL * i, w, item3(ctx.state.P, SPATIAL * i, w) * share)
@@ -407,14 +419,18 @@ def scale_motion(ctx: Context, i: int, share: real, w: int):
 @wp.func
 def limit_joint_work(ctx: Context, w: int):
     """Joints give back at most what they took in the steps before: momenta shrink where they would do more work
-    (M-98)."""
+    (M-98). Positions have moved already, so that half of the weight's work in the step goes on: at turning points what
+    is owed is paid later."""
     reserve_slot = world_load_slot(ctx, int(WorldLoad.RESERVE))
     kinetic_slot = world_load_slot(ctx, int(WorldLoad.KINETIC))
     kinetic = kinetic_energy_of_momenta(ctx, w)
     largest = wp.max(kinetic, KINETIC_DECAY * item(ctx.state.link_load, kinetic_slot, w))
     reserve = item(ctx.state.link_load, reserve_slot, w) - get(ctx.work.status_real, StatusReal.JOINT_WORK, w)
     if reserve < -ROUNDING * kinetic:
-        share = wp.sqrt(wp.max(real(1.0) + reserve / kinetic, real(0.0)))
+        fall = work_of_weight(ctx, w)
+        paid = wp.min(-reserve, wp.max(kinetic - wp.abs(fall), real(0.0)))
+        share = wp.sqrt(real(1.0) - paid / kinetic)
+        reserve = reserve + paid + real(0.5) * (real(1.0) - share) * fall
         i = int(0)
         while i < ctx.tree.links:
             if is_limited(ctx, i, w) == 1:
@@ -423,5 +439,5 @@ def limit_joint_work(ctx: Context, w: int):
         warn_of(ctx.state, int(StepWarning.ENERGY_LIMITED), w)
     set_item(ctx.state.link_load, kinetic_slot, w, largest)
     set_item(
-        ctx.state.link_load, reserve_slot, w, wp.clamp(reserve, real(0.0), GIVEN_BACK * largest)
+        ctx.state.link_load, reserve_slot, w, wp.min(reserve, GIVEN_BACK * largest)
     )
