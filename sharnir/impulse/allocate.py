@@ -170,7 +170,10 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "compliant_velocity",
     )
     sizes |= dict.fromkeys((*per_scalar, "compliant_velocity_linear", "compliant_gamma"), scalars)
-    sizes |= dict.fromkeys(("joint_load", "first_joint_load"), SPATIAL * model.nb) | {"kept_L": VEC3 * model.nb, "added_torque": VEC3 * model.nb}
+    sizes |= dict.fromkeys(("joint_load", "first_joint_load"), SPATIAL * model.nb) | {
+        "kept_L": VEC3 * model.nb,
+        "added_torque": VEC3 * model.nb,
+    }
     sizes |= {"status_real": len(StatusReal), "contact_impulse_change": layout.max_contacts}
     chord_contacts = layout.max_contacts if layout.joints else 0
     sizes |= {"contact_chord_prev": 2 * VEC3 * chord_contacts, "contact_chord_known": chord_contacts}
@@ -221,5 +224,6 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
     for alias, name in ALIASES.items():
         setattr(out, alias, getattr(out, name))
     out.any_iterating = wp.zeros(1, dtype=int, device=device)
+    out.any_again = wp.zeros(1, dtype=int, device=device)
     out.collision = allocate_collision_scratch(len(model.shape_kind), layout.max_contacts, pairs, columns, device)
     return out

@@ -227,6 +227,7 @@ class Scratch:
     kept_L: array2  # [3 link] angular momenta, while those in the workspace have more
     added_torque: array2  # [3 link] torque impulse of raised inertias, N m s, world axes (M-94)
     any_iterating: wp.array(dtype=int)  # [1] on a GPU: 1 while any world has iterations left
+    any_again: wp.array(dtype=int)  # [1] on a GPU: 1 while any world makes its step again
 
 
 @wp.struct

@@ -131,7 +131,15 @@ class Status(IntEnum):
     TRIES = 17  # times this step was made again
     WORK_LIMITED = 19  # 1 where the work of joints is bounded in this step
     RESIDUAL_DROPPED = 20  # 1 where the step was accepted with a residual too large to be carried on
-    AGAIN = 18  # 1 while it is being made again
+    AGAIN = 18  # `Again`
+
+
+class Again(IntEnum):
+    """Whether a step is made again, with more inertia of light links."""
+
+    NO = 0
+    BEGIN = 1  # it is, from its free motion on
+    ITERATE = 2  # on a GPU, where stages are kernels: its velocity phase has begun
 
 
 class StatusReal(IntEnum):

@@ -20,6 +20,7 @@ from sharnir.simulation.contacts import Contact, check_capacity, read_contacts
 from sharnir.simulation.dc_motor_view import DCMotorView
 from sharnir.simulation.observer import StepObserver
 from sharnir.simulation.snapshot import Saved
+from sharnir.simulation.state_names import ADDED
 from sharnir.simulation.step_report import Counts, Report, evaluate_reports
 from sharnir.simulation.views import ActuatorView, BodyView, JointView, MotorView
 from sharnir.spec.scene import Scene
@@ -114,6 +115,7 @@ class Simulation:
         if not isinstance(saved, Saved):
             raise fail("restore", "not a saved state", shown(saved), "what Simulation.save returns")
         present = self.impulses.saved()
+        saved = saved.completed({name: np.zeros_like(present[name]) for name in ADDED})
         saved.check(self.solver, self.model.fingerprint, {name: x.shape for name, x in present.items()})
         self.impulses.restore(saved.arrays)
         if self.sampler is not None:

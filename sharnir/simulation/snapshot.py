@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,10 @@ class Saved:
     def time(self) -> float:
         """s, simulated so far."""
         return self.since + self.steps * self.dt
+
+    def completed(self, added: dict[str, Any]) -> Saved:
+        """With arrays that a version before did not have."""
+        return replace(self, arrays=added | self.arrays)
 
     def check(self, solver: str, model: str, shapes: dict[str, tuple[int, ...]]) -> None:
         """Whether a simulation whose arrays have these shapes can continue from this."""

@@ -108,9 +108,7 @@ def _loop_joint(model: Model, k: int) -> list[JointArm]:
     slide = 0.0 if whole else SLIDE_REACH
     places = np.asarray(model.loop_pos).reshape(-1, 2, 3)[k]
     return [
-        JointArm(int(link), place, slide)
-        for link, place in zip(model.loop_link[k], places, strict=True)
-        if link >= 0
+        JointArm(int(link), place, slide) for link, place in zip(model.loop_link[k], places, strict=True) if link >= 0
     ]
 
 

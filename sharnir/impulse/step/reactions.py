@@ -15,7 +15,8 @@ from sharnir.impulse.data import Context, Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.scalar_rows import ball_angle_of
-from sharnir.impulse.slots import JOINT_ROWS, Load, Setting, StatusReal
+from sharnir.impulse.slots import JOINT_ROWS, Load, Setting, Status, StatusReal
+from sharnir.impulse.step.joint_loads import drop_raised_torques
 from sharnir.impulse.step.row_wrenches import (
     scalar_impulse_of,
     subtract_contact_impulses,
@@ -23,7 +24,7 @@ from sharnir.impulse.step.row_wrenches import (
     subtract_spring_impulses,
 )
 from sharnir.impulse.step.step import assemble, begin_step, compute_free_motion, solve_velocities
-from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put3, set_item3
+from sharnir.kernels.columns import get, get3, get33, get_int, item, put3, set_item3
 from sharnir.kernels.types import KERNEL_OPTIONS, NO_DEADLINE, SPATIAL, VEC3, array2, column, real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
@@ -122,6 +123,12 @@ def compute_wrenches(ctx: Context, wrench: array2, loop_wrench: array2, w: int):
         put3(ctx.here.p, 2 * i, w, p - get3(ctx.here.F, 2 * i, w))
         put3(ctx.here.p, 2 * i + 1, w, get3(ctx.here.C, 2 * i + 1, w) + wp.cross(r, p) - get3(ctx.here.F, 2 * i + 1, w))
         i += 1
+    if get_int(ctx.work.status, Status.STIFFENED, w) > 0:
+        i = int(0)
+        while i < ctx.tree.links:  # what raised inertias take is no reaction
+            put3(ctx.here.p, 2 * i + 1, w, get3(ctx.here.p, 2 * i + 1, w) + get3(ctx.work.added_torque, i, w))
+            i += 1
+        drop_raised_torques(ctx, w)
     subtract_loop_impulses(ctx, h, loop_wrench, w)
     subtract_spring_impulses(ctx, w)
     subtract_contact_impulses(ctx, w)

@@ -15,12 +15,13 @@ from sharnir.impulse.data import Context, State
 from sharnir.impulse.rows.contact_matching import store_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.extrapolation import extrapolation_order_of
-from sharnir.impulse.slots import Phase, PrevStep, ReportItem, Setting, Status, StatusReal
+from sharnir.impulse.slots import Again, Phase, PrevStep, ReportItem, Setting, Status, StatusReal
 from sharnir.impulse.solve.pgs_sweep import apply_model_impulses
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, step_row_options
 from sharnir.impulse.step.commit import ScalarVelocity, commit_positions, commit_velocities
 from sharnir.impulse.step.free_motion import load_free_motion
-from sharnir.impulse.step.joint_loads import follow_pushes, limit_joint_work, must_step_again, turn_momenta
+from sharnir.impulse.step.joint_loads import must_step_again
+from sharnir.impulse.step.joint_work import follow_pushes, limit_joint_work, turn_momenta
 from sharnir.impulse.step.momentum_ops import predict_momenta
 from sharnir.impulse.step.position_phase import (
     adopt_next_positions,
@@ -69,7 +70,7 @@ def begin_step(ctx: Context, deadline: wp.float64, w: int):
     put_int(ctx.work.status, Status.CORRECTION, w, 0)
     put_int(ctx.work.status, Status.CORRECTING, w, 1)
     put_int(ctx.work.status, Status.POSITIONS_MOVED, w, 0)
-    put_int(ctx.work.status, Status.AGAIN, w, 0)
+    put_int(ctx.work.status, Status.AGAIN, w, Again.NO)
     put_int(ctx.work.status, Status.TRIES, w, 0)
 
 
@@ -152,7 +153,7 @@ def check_loads(ctx: Context, deadline: wp.float64, w: int):
     if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, ReportItem.FALLBACK_USED, w) == real(0.0):
         store_exact_momenta(ctx, w)
     again = must_step_again(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, w)
-    put_int(ctx.work.status, Status.AGAIN, w, again)
+    put_int(ctx.work.status, Status.AGAIN, w, wp.where(again == 1, int(Again.BEGIN), int(Again.NO)))
     if again == 1:
         keep_chord_values(ctx.layout, ctx.state, w)
 
@@ -242,13 +243,13 @@ def predictive_step(ctx: Context, deadline: wp.float64, w: int):
     while get_int(ctx.work.status, Status.CORRECTING, w) == 1:
         is_step = get_int(ctx.work.status, Status.CORRECTION, w) == 0
         compute_free_motion(ctx, deadline, w)
-        if is_step and get_int(ctx.work.status, Status.AGAIN, w) == 0:
+        if is_step and get_int(ctx.work.status, Status.AGAIN, w) == Again.NO:
             find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
         assemble(ctx, deadline, w)
         if is_step:
             solve_velocities(ctx, velocity_deadline_of(ctx.state, deadline), w)
             check_loads(ctx, deadline, w)
-        if get_int(ctx.work.status, Status.AGAIN, w) == 0:
+        if get_int(ctx.work.status, Status.AGAIN, w) == Again.NO:
             store_velocities(ctx, deadline, w)
             if is_step:
                 store_contacts(ctx.layout, ctx.state, ctx.work, w)

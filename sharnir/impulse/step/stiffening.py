@@ -13,10 +13,37 @@ import warp as wp
 
 from sharnir.dynamics.momenta import link_velocities, whitened_momentum
 from sharnir.impulse.data import Context
-from sharnir.impulse.slots import LinkLoad, PrevStep, ReportItem, Status, StepWarning, WorldLoad
 from sharnir.impulse.rows.warn import warn_of
-from sharnir.kernels.columns import get, get3, get6, get33, get_int, item, item3, put, put3, put6, put_int, set_item, set_item3
-from sharnir.kernels.types import SPATIAL, SYM_XX, SYM_YY, SYM_ZZ, VEC3, mat33, real, sym_mul, sym_rotate, vec3, vec6
+from sharnir.impulse.slots import LinkLoad, ReportItem, Status, StepWarning, WorldLoad
+from sharnir.kernels.columns import (
+    get,
+    get3,
+    get6,
+    get33,
+    get_int,
+    item,
+    item3,
+    put,
+    put3,
+    put6,
+    put_int,
+    set_item,
+    set_item3,
+)
+from sharnir.kernels.types import (
+    SYM_XX,
+    SYM_XY,
+    SYM_XZ,
+    SYM_YY,
+    SYM_YZ,
+    SYM_ZZ,
+    mat33,
+    real,
+    sym_mul,
+    sym_rotate,
+    vec3,
+    vec6,
+)
 
 # y = (dt ω/2)² of a link's own turning: from ACTIVE_FROM on its inertia is raised, fully from ACTIVE_FULLY on
 ACTIVE_FROM = wp.constant(real(0.5))
@@ -67,7 +94,10 @@ def principal_frame(ctx: Context, i: int, w: int):
 @wp.func
 def sym_to_matrix(K: vec6):
     """A symmetric matrix of six numbers in full."""
-    return mat33(K[0], K[5], K[4], K[5], K[1], K[3], K[4], K[3], K[2])
+    xy = K[SYM_XY]
+    xz = K[SYM_XZ]
+    yz = K[SYM_YZ]
+    return mat33(K[SYM_XX], xy, xz, xy, K[SYM_YY], yz, xz, yz, K[SYM_ZZ])
 
 
 @wp.func
@@ -190,8 +220,8 @@ def raise_stiffness(ctx: Context, dt: real, w: int):
 @wp.func
 def set_stiffness(ctx: Context, i: int, K: vec6, w: int):
     """Store K of link i for the step to come."""
-    set_item3(ctx.state.link_load, LinkLoad.SIZE * i + LinkLoad.K, w, vec3(K[0], K[1], K[2]))
-    set_item3(ctx.state.link_load, LinkLoad.SIZE * i + LinkLoad.K_OFF, w, vec3(K[3], K[4], K[5]))
+    set_item3(ctx.state.link_load, LinkLoad.SIZE * i + LinkLoad.K, w, vec3(K[SYM_XX], K[SYM_YY], K[SYM_ZZ]))
+    set_item3(ctx.state.link_load, LinkLoad.SIZE * i + LinkLoad.K_OFF, w, vec3(K[SYM_YZ], K[SYM_XZ], K[SYM_XY]))
 
 
 @wp.func
@@ -220,9 +250,11 @@ def update_link_loads(ctx: Context, h: real, dt: real, w: int):
                 if item(ctx.state.link_load, at + LinkLoad.TRACE, w) > real(0.0) and not guarded:
                     change = rate - item3(ctx.state.link_load, at + LinkLoad.RATE, w)
                     y_before = item3(ctx.state.link_load, at + LinkLoad.DAMPER, w)
-                    y = change * DAMPER_SHARE + (
-                        y_before * real(2.0) - item3(ctx.state.link_load, at + LinkLoad.DAMPER_BEFORE, w)
-                    ) * DAMPER_MEMORY
+                    y = (
+                        change * DAMPER_SHARE
+                        + (y_before * real(2.0) - item3(ctx.state.link_load, at + LinkLoad.DAMPER_BEFORE, w))
+                        * DAMPER_MEMORY
+                    )
                 trace = trace_of(get6(ctx.here.B, i, w)) / h
         else:
             K = vec6()

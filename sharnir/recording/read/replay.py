@@ -14,6 +14,7 @@ from sharnir.recording.channels import Snapshot, Step
 from sharnir.recording.layout import INPUTS, layout_of_file
 from sharnir.recording.write.captures import Capture, saved_arrays
 from sharnir.simulation.snapshot import Saved
+from sharnir.simulation.state_names import ADDED
 from sharnir.simulation.step_report import REASONS, Report
 
 if TYPE_CHECKING:
@@ -68,8 +69,12 @@ class Replay:
 
     def hash(self) -> int:
         """Of the present state."""
-        contacts = self._capture.contacts()
-        return self._capture.layout.hash(self._capture.inputs() + self._capture.state(contacts), contacts)
+        contacts, layout = self._capture.contacts(), self._capture.layout
+        data = self._capture.inputs() + self._capture.state(contacts)
+        missing = {*ADDED} - {*self._layout.places}
+        if missing:
+            layout, data = layout.without(data, missing)
+        return layout.hash(data, contacts)
 
     def _input_arrays(self) -> dict[str, Any]:
         state = self.sim.impulses.state

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sharnir.impulse.data import EVOLVES
 from sharnir.impulse.slots import REPORT_SIZE, ContactKey
 from sharnir.recording.layout import CONTACT_ARRAYS, INPUTS, SEEN, Layout, Part, aligned
+from sharnir.simulation.state_names import ADDED
 
 if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
@@ -95,6 +96,7 @@ def saved_arrays(sim: Simulation, layout: Layout, data: Any, contacts: int) -> A
     out = {}
     for name, array in present.items():
         values = np.zeros(array.size, array.dtype)
-        values[: flat[name].size] = flat[name].reshape(-1)
+        if name in flat or name not in ADDED:
+            values[: flat[name].size] = flat[name].reshape(-1)
         out[name] = values.reshape(array.shape)
     return out
