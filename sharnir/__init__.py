@@ -10,7 +10,7 @@ from sharnir.compiler import compile
 from sharnir.compiler.maximal import maximal
 from sharnir.control.paths import MinimumJerk, Motion, Slerp, Spline
 from sharnir.control.servo import Servo
-from sharnir.errors import ModelError, ModelFileError, RecordingError, SharnirError, SimulationError
+from sharnir.errors import ModelError, ModelFileError, RecordingError, SharnirError, SimulationError, SimulationWarning
 from sharnir.model.model import Model
 from sharnir.precision import get_precision, set_precision
 from sharnir.simulation.simulate import Trajectory, simulate
@@ -115,8 +115,8 @@ __all__ = [
     "Material", "MaterialPair", "Mesh", "MinimumJerk", "Model", "ModelError", "ModelFileError", "Motion", "Motor",
     "OrientationTask", "Planar", "PoseTask", "PositionTask", "PostureTask", "Prismatic", "Recording",
     "RecordingError", "Report", "Revolute", "Saved", "Scene", "Sensor", "Servo", "Settings", "SharnirError",
-    "Simulation", "SimulationError", "Slerp", "Sphere", "Spherical", "Spline", "Spring", "Step", "Suspension",
-    "Track", "Trajectory", "Universal", "Visual", "Wheel", "WristForce", "add_track", "add_wheel",
+    "Simulation", "SimulationError", "SimulationWarning", "Slerp", "Sphere", "Spherical", "Spline", "Spring", "Step",
+    "Suspension", "Track", "Trajectory", "Universal", "Visual", "Wheel", "WristForce", "add_track", "add_wheel",
     "center_of_pressure", "compile", "distance", "get_precision", "load", "maximal", "open_recording", "ray_cast",
     "set_precision", "simulate", "support_polygon",
 ]  # fmt: skip

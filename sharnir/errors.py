@@ -1,4 +1,4 @@
-"""What sharnir raises. Every message is one sentence a person can act on."""
+"""What sharnir raises and warns of. Every message is one sentence a person can act on."""
 
 from __future__ import annotations
 
@@ -52,6 +52,14 @@ class SimulationError(SharnirError, RuntimeError):
     """
 
     trajectory: Any = None
+
+
+class SimulationWarning(UserWarning):
+    """Steps that were taken and are not right; once per run and kind. kind: a name of `sharnir.Report.warnings`."""
+
+    def __init__(self, message: str, kind: str = "") -> None:
+        self.kind = kind
+        super().__init__(message)
 
 
 class RecordingError(SharnirError, RuntimeError):

@@ -7,14 +7,16 @@ from contextlib import contextmanager
 
 import pytest
 
-from sharnir import ModelError
+from sharnir import ModelError, SimulationWarning
 
 
 @contextmanager
 def refused(*fragments, error=ModelError):
-    """The block raises an error of one line that holds all fragments; any other exception or a warning fails."""
+    """The block raises an error of one line that holds all fragments; any other exception or a warning fails, but for
+    what is said of steps."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", SimulationWarning)
         with pytest.raises(error) as caught:
             yield caught
     message = str(caught.value)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from typing import Any
 
 from sharnir.benchmarks.harness import interleaved, row
+from sharnir.child_process import child_environment, code_command
 
 OURS = """
 import sharnir
@@ -23,7 +23,7 @@ pin.aba(model, model.createData(), pin.neutral(model), np.zeros(model.nv), np.ze
 
 def run(quick: bool) -> list[dict[str, Any]]:
     def fresh(code: str) -> None:
-        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+        subprocess.run(code_command(code), check=True, capture_output=True, env=child_environment())
 
     try:
         import pinocchio

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import numpy as np
 
 from sharnir import scenes
 from sharnir.benchmarks.harness import row
+from sharnir.child_process import child_environment, code_command
 from sharnir.impulse.engine import ticks_per_second
 from sharnir.impulse.slots import ReportItem
 from sharnir.simulation.simulation import Simulation
@@ -92,8 +92,8 @@ def client(url: str, kind: str, spell: float) -> Iterator[subprocess.Popen[str] 
     if kind == "nobody":
         yield None
         return
-    words = [sys.executable, "-c", CLIENT, url, kind, str(spell)]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    process = subprocess.Popen(code_command(CLIENT, url, kind, spell), env=child_environment(), **quiet)  # type: ignore[call-overload]
     try:
         yield process
     finally:

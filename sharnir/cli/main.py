@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +14,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from sharnir.child_process import SAFE
 from sharnir.errors import ModelError, SharnirError
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, invoke_without_command=True)
@@ -27,11 +30,26 @@ Roots = Annotated[list[Path] | None, typer.Option("--root", help="A folder where
 
 def main() -> None:
     """Entry point: what is wrong with the input is one sentence, never a traceback."""
+    os.environ[SAFE] = "1"  # whatever interpreter is started from here on, by whomever: not from the current folder
     try:
         app()
     except SharnirError as error:
         Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         sys.exit(1)
+
+
+@contextmanager
+def told_at_end() -> Iterator[None]:
+    """At the end of a command, a line for each way in which steps of its runs were not right."""
+    from sharnir.simulation.step_warnings import summary_lines, tallied
+
+    with tallied() as runs:
+        try:
+            yield
+        finally:
+            for line in summary_lines(runs):
+                console = Console(stderr=True)
+                console.print(f"warning: {line}", style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 @app.callback()
@@ -47,6 +65,8 @@ def top(
         raise typer.Exit
     if context.invoked_subcommand is None:
         print(context.get_help())
+    else:
+        context.with_resource(told_at_end())
 
 
 @app.command("list")
@@ -192,7 +212,8 @@ def replay(
         raise ModelError("replay: --duration and --record say how to go on: given without --resume; allowed: with it")
     recording = open_recording(file)
     if resume is not None:
-        resumed(recording, resume, duration, record, port, out)
+        if not resumed(recording, resume, duration, record, port, out):
+            raise typer.Exit(130)
         return
     written(recording, html, folder if csv else None, out)
     if verify and not checked(recording, out):

@@ -89,19 +89,24 @@ def played(recording: Recording, port: int, out: Console) -> None:
 
 def resumed(
     recording: Recording, t: float, duration: float | None, record: Path | None, port: int, out: Console
-) -> None:
-    """Go on from a time, live or for some seconds."""
-    simulation = recording.resume(t)
+) -> bool:
+    """Go on from a time, live or for some seconds; False where interrupted before these are over."""
+    simulation, finished = recording.resume(t), True
     with nullcontext() if record is None else simulation.record(record):
         if duration is None:
             from sharnir import viewer
 
             viewer.view(simulation, viewer.Address(port=port), None, announced(out), switchable=record is None)
         else:
-            simulation.run(duration, progress=True)
-            out.print(f"went on from t = {t:g} s to {simulation.time:g} s", highlight=False)
+            try:
+                simulation.run(duration, progress=True)
+            except KeyboardInterrupt:
+                finished = False
+            word = "went on" if finished else "interrupted: went on"
+            out.print(f"{word} from t = {t:g} s to {simulation.time:g} s", highlight=False)
     if record is not None:
         out.print(f"saved {record}", highlight=False, markup=False)
+    return finished
 
 
 def announced(out: Console) -> Callable[[str], object]:

@@ -174,6 +174,7 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "kept_L": VEC3 * model.nb,
         "added_torque": VEC3 * model.nb,
     }
+    sizes |= dict.fromkeys(("correction_removed", "correction_shift"), model.nb)
     sizes |= {"status_real": len(StatusReal), "contact_impulse_change": layout.max_contacts}
     chord_contacts = layout.max_contacts if layout.joints else 0
     sizes |= {"contact_chord_prev": 2 * VEC3 * chord_contacts, "contact_chord_known": chord_contacts}
@@ -202,7 +203,7 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
     counts |= {
         "island_dofs": island_dofs,
         "dof_in_island": layout.z_size * layout.island_newton,
-        "island_parent": model.nb * layout.island_newton,
+        **dict.fromkeys(("island_parent", "mechanism_of_link"), model.nb),
     }
     counts["island_size"] = model.nb * layout.island_newton
     counts |= {

@@ -162,6 +162,9 @@ class Scratch:
     row_impulse_saved: array2  # row impulses before a Newton step
     contact_mode: ints2d  # [contact] ContactMode in the last sweep
     island_parent: ints2d  # [link] union–find parent of the roots of trees
+    mechanism_of_link: ints2d  # [link] first link of those that joints and couplings connect with it
+    correction_removed: array2  # [link] errors that a position correction removes in the island with this root, m
+    correction_shift: array2  # [link] farthest way of a point of the mechanism with this first link, m
     island_size: ints2d  # [link] velocity coordinates of the island with this root
     island_dofs: ints2d  # [MAX_ISLAND_DOFS] velocity coordinates of the island
     dof_in_island: ints2d  # [z_size] place of a coordinate within its island

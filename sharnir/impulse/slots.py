@@ -125,13 +125,14 @@ class Status(IntEnum):
     LU_VALID = 11  # 1 while the LU factors of the last Newton step may be used again
     WARM_STARTED = 12  # 1 once the warm-start impulses are in z
     HAS_POSITION_ERROR = 13  # 1 while positions are to be corrected
-    STIFFENED = 14  # links whose inertia is raised in this step (M-93)
-    LOADS_KNOWN = 15  # 1 once the joint loads after the first correction are known
-    LOADED = 16  # 1 where joint loads were measured in this step
-    TRIES = 17  # times this step was made again
-    WORK_LIMITED = 19  # 1 where the work of joints is bounded in this step
-    RESIDUAL_DROPPED = 20  # 1 where the step was accepted with a residual too large to be carried on
-    AGAIN = 18  # `Again`
+    FAST_LINKS = 14  # 1 where a link turns by more than a radian in the step
+    STIFFENED = 15  # links whose inertia is raised in this step (M-93)
+    LOADS_KNOWN = 16  # 1 once the joint loads after the first correction are known
+    LOADED = 17  # 1 where joint loads were measured in this step
+    WORK_LIMITED = 18  # 1 where the work of joints is bounded in this step
+    RESIDUAL_DROPPED = 19  # 1 where the step was accepted with a residual too large to be carried on
+    AGAIN = 20  # `Again`
+    TRIES = 21  # times this step was made again
 
 
 class Again(IntEnum):

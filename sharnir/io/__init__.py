@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+import sharnir.io.loaded_mujoco  # noqa: F401  before all that import mujoco
 from sharnir.errors import ModelError, ModelFileError, fail, of_file, shown
 from sharnir.io.convert.actuators import add_actuators
 from sharnir.io.convert.bodies import add_bodies

@@ -6,7 +6,6 @@ import hashlib
 import importlib.metadata
 import os
 import subprocess
-import sys
 import tempfile
 from io import BytesIO
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sharnir.child_process import child_environment, module_command
 from sharnir.errors import ModelError, fail
 from sharnir.io.parsing.pipe import frame, read_frame
 from sharnir.rotations import Array
@@ -66,14 +66,10 @@ def _failure(where: str, reason: str) -> ModelError:
 
 
 def _ask(where: str, request: bytes) -> bytes:
-    package = str(Path(__file__).parents[2])
-    paths = [package, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-m", "sharnir.io.convex_decomposition_process"], input=request,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, timeout=TIME_LIMIT, check=False, cwd=tempfile.gettempdir(),
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            module_command("sharnir.io.convex_decomposition_process"), input=request, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, timeout=TIME_LIMIT, check=False, cwd=tempfile.gettempdir(), env=child_environment(),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise _failure(where, f"it took longer than {TIME_LIMIT:g} s") from None

@@ -1,4 +1,4 @@
-"""Events of a run, from what its steps left: contacts and limits that begin and end, steps over budget."""
+"""Events of a run, from what its steps left: contacts and limits that begin and end, steps over budget or not right."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class Watch:
         self._pairs = b""
         self._touching: set[str] = set()
         self._over = False
+        self._not_right: set[str] = set()
 
     def step(self, t: float, p: NDArray[Any], contacts: dict[str, NDArray[Any]], over: bool) -> Iterator[Event]:
         """What changed in a step that ended at t. p: impulses; contacts: arrays of a capture; over: its budget."""
@@ -46,6 +47,12 @@ class Watch:
         if over != self._over:
             self._over = over
             yield Event(t, "overrun", "time budget", over)
+
+    def warnings(self, t: float, kinds: set[str]) -> Iterator[Event]:
+        """The kinds in which a step that ended at t was not right, where they are others than those of the last."""
+        if kinds != self._not_right:
+            yield from self._changes(t, "warning", self._not_right, kinds)
+            self._not_right = kinds
 
     def _named(self, codes: NDArray[Any]) -> set[str]:
         count = len(self._bodies)

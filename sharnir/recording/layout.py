@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sharnir.impulse.slots import PrevStep
 from sharnir.recording.header import FIRST
-from sharnir.simulation.state_names import FORMAT_1
+from sharnir.simulation.state_names import ADDED, FORMAT_1
 
 # inputs of joints, bodies, motors, actuators, brakes: as a step of a recording names them, as the engine's state does
 INPUTS = {
@@ -29,6 +29,7 @@ SEEN = ("v", "loop_v", "position", "rotation", "velocity", "energy")
 STEADY = slice(PrevStep.TICKS_TAIL), slice(PrevStep.TICKS_LEFT + 1, None)  # of `prev_step`: between are machine ticks
 ALIGNED = 8  # numbers: arrays that lie behind each other start at multiples
 BETWEEN = "before "  # prefix of the names of parts that fill up to these
+REPORT, FIRST_REPORT = "report", 12  # what a step reports, and how many numbers that were in format 1
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,12 @@ class Layout:
         digest.update(data[rest : self.size(contacts)])
         return int.from_bytes(digest.digest(), "little")
 
+    def without(self, data: Any, names: set[str]) -> tuple[Layout, bytes]:
+        """The layout and the bytes of a capture without some of the fixed arrays, with what is before them."""
+        parts = [p for p in self.fixed if p.name.removeprefix(BETWEEN) not in names]
+        kept = [data[self.places[p.name]] for p in parts]
+        return Layout(tuple(parts), self.contacts, self.seen), b"".join([*kept, data[self.head :]])
+
     def text(self) -> str:
         """Names, types and sizes of the arrays of a capture, as a file says them."""
         return json.dumps([[[p.name, p.dtype, p.size] for p in parts] for parts in (self.fixed, self.contacts)])
@@ -146,13 +153,14 @@ def layout_of_file(facts: dict[str, str], present: Layout) -> Layout:
     if facts["format"] == FIRST:
         names = list(FORMAT_1.values())
         arrays = [known[name] for name in names if name not in CONTACT_ARRAYS]
-        return Layout((known["report"], *aligned(arrays)), tuple(known[n] for n in names if n in CONTACT_ARRAYS), ())
+        report = replace(known[REPORT], size=FIRST_REPORT)
+        return Layout((report, *aligned(arrays)), tuple(known[n] for n in names if n in CONTACT_ARRAYS), ())
     read = json.loads(facts["layout"])
     if not isinstance(read, list) or [isinstance(parts, list) for parts in read] != [True, True]:
         raise ValueError("its layout is none")
     fixed, contacts = (tuple(_part(p, known) for p in parts) for parts in read)
     for mine, its in ((present.fixed, fixed), (present.contacts, contacts)):
-        if sorted(_named(mine)) != sorted(_named(its)):
+        if sorted(n for n in _named(mine) if n not in ADDED or n in _named(its)) != sorted(_named(its)):
             raise ValueError(f"its states have the arrays {', '.join(_named(its))}, here {', '.join(_named(mine))}")
     if contacts[0] != present.contacts[0]:
         raise ValueError("its layout has no number of contacts")
@@ -171,6 +179,8 @@ def _part(read: Any, known: dict[str, Part]) -> Part:
     array = known.get(part.name.removeprefix(BETWEEN))
     if array is None or part.dtype != array.dtype:
         raise ValueError(f"its states have an array {part.name!r} of type {part.dtype!r}")
-    if part != array and not (part.name.startswith(BETWEEN) and 0 <= part.size < ALIGNED):
+    fills_up = part.name.startswith(BETWEEN) and 0 <= part.size < ALIGNED
+    is_report = part.name == REPORT and 0 <= part.size <= array.size  # no state: steps reported less before
+    if part != array and not fills_up and not is_report:
         raise ValueError(f"its array {part.name!r} has {part.size} numbers, here {array.size}")
     return part

@@ -78,6 +78,7 @@ def scene_section(name: str, outcome: Outcome, folder: Path) -> Section:
     """What a demonstrator reached, its curves and its replay."""
     sim = outcome.simulation
     words = f"{outcome.time:g} s by {sim.solver}, step {1e3 * sim.dt:g} ms; {sim.counts.steps} steps."
+    words += "".join(f" Warning: {warning}." for warning in sim.counts.warnings)
     cells = [[f.name, f"{f.value:.4g} {f.unit}".strip(), f.range, "yes" if f.met else "NO"] for f in outcome.figures]
     replay = page_text(open_recording(recording_of(name, folder)))
     return Section(

@@ -10,8 +10,6 @@ from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey, PrevContact, Pre
 from sharnir.spec.scene import WORLD
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from sharnir.model.model import Reals
     from sharnir.simulation.simulation import Simulation
 
@@ -57,10 +55,9 @@ def contact_slice(c: int, size: int) -> slice:
     return slice(size * c, size * c + size)
 
 
-def check_capacity(sim: Simulation, needed: np.ndarray) -> None:
-    """Raise a SimulationError if contact points or near pairs exceeded the capacity. needed: number of contact points,
-    or minus the number of near pairs where those were too many."""
-    points, pairs = int(needed.max()), -int(needed.min())
+def check_capacity(sim: Simulation, points: int, pairs: int) -> None:
+    """Raise a SimulationError if contact points or near pairs exceeded the capacity. points: the most of any world;
+    pairs: the most of any world where those were too many."""
     max_points, shapes = sim.impulses.layout.max_contacts, len(sim.inner.shape_kind)
     if pairs > 0:
         raise SimulationError(

@@ -52,12 +52,14 @@ def prepare_folder(folder: Path) -> None:
 
 
 def require_matplotlib() -> None:
-    """Matplotlib, without a screen, or a word about how to get it."""
+    """Matplotlib, without a screen and without TeX, which a `matplotlibrc` of the current folder could have it run; or
+    a word about how to get it."""
     try:
         import matplotlib
     except ImportError:
         raise ModelError("plot: matplotlib is missing; allowed: pip install 'sharnir[plot]'") from None
     matplotlib.use("Agg")
+    matplotlib.rcParams["text.usetex"] = False
 
 
 def write_csv(trajectory: Trajectory, path: Path) -> None:

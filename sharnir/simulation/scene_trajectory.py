@@ -87,7 +87,7 @@ def run_impulses(
 
     def facts() -> dict[str, Any]:
         return {"solver": solver, "method": method, "dt": dt, "finished": finished, "evaluations": sim.counts.steps,
-                "seconds": time.perf_counter() - started}  # fmt: skip
+                "seconds": time.perf_counter() - started, "warnings": sim.counts.warnings}  # fmt: skip
 
     try:
         recording = nullcontext() if path is None else sim.record(path, rate=rate)

@@ -19,6 +19,7 @@ from sharnir.spec.scene import Scene
 
 if TYPE_CHECKING:
     from sharnir.exact.system import Control, Observation, System
+    from sharnir.simulation.step_warnings import ReportWarning
 
 SOLVERS = ("exact", "simgc", "simmc")
 DEFAULT_RECORDS = 401  # recording times, where none are asked for
@@ -49,6 +50,7 @@ class Trajectory:
     seconds: float  # wall clock
     finished: bool  # False if the run was interrupted
     system: System | None = field(repr=False)  # of the exact solver
+    warnings: tuple[ReportWarning, ...] = ()  # steps that were not right, a kind each
 
     def __repr__(self) -> str:
         facts = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +14,14 @@ from sharnir.compiler.maximal import maximal
 from sharnir.errors import fail, shown, unknown
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH, Settings, settings_from
 from sharnir.model.model import Model, Reals
-from sharnir.progress import bar
 from sharnir.simulation.contacts import Contact, check_capacity, read_contacts
 from sharnir.simulation.dc_motor_view import DCMotorView
 from sharnir.simulation.observer import StepObserver
+from sharnir.simulation.run_steps import run_steps
 from sharnir.simulation.snapshot import Saved
 from sharnir.simulation.state_names import ADDED
-from sharnir.simulation.step_report import Counts, Report, evaluate_reports
+from sharnir.simulation.step_report import Report, evaluate_reports
+from sharnir.simulation.step_warnings import ReportWarning, new_counts, tell_new_warnings, with_warnings
 from sharnir.simulation.views import ActuatorView, BodyView, JointView, MotorView
 from sharnir.spec.scene import Scene
 
@@ -73,7 +73,6 @@ class Simulation:
         self._size = float(
             max(1e-6, np.abs(self.inner.loop_pos).max(initial=0.0), np.abs(self.inner.part_pos).max(initial=0.0))
         )
-        self.counts = Counts()
         self._controllers: list[tuple[Controller, float, float]] = []
         self.controllers_act = True  # else none is called: an emergency stop
         self.recorder: StepObserver | None = None  # of the recording in progress
@@ -99,7 +98,8 @@ class Simulation:
         self._set_time(0.0)
         if self.sampler is not None:
             self.sampler.clear()
-        self.counts = Counts()
+        self.counts = new_counts(self.model.name)
+        self.told: set[str] = set()  # kinds of warnings that Python was told of in this run
         self._changed()
         self._restart_controllers()
 
@@ -172,61 +172,32 @@ class Simulation:
     # running
 
     def step(self, steps: int = 1, *, like: Report | None = None) -> Report:
-        """Advance by some steps; the report of the last. Controllers are called where they are due.
+        """Advance by some steps; the report of the last, with warnings of all. Controllers are called where due.
 
         like: the report of a step to replay: its iterations end where that step's did, whatever the clock says.
         """
-        steps = require_positive_int("steps", steps)
+        asked = steps = require_positive_int("steps", steps)
         report = None
+        found: tuple[ReportWarning, ...] = ()
         while steps > 0:
             chunk = min(steps, self._until_sample(), self._call_controllers())
             chunk = chunk if like is None else 1
             if self.recorder is not None:
                 self.recorder.before()
             report = self._advance(chunk, like)
+            found += report.warnings
             steps -= chunk
         assert report is not None
-        return report
+        return with_warnings(report, found, asked)
 
     def run(self, duration: float, *, realtime: bool = False, progress: bool = False) -> Report:
-        """Advance by `duration` seconds, rounded to whole steps; the report of the last one.
+        """Advance by `duration` seconds, rounded to whole steps; the report of the last one, with warnings of all.
 
         realtime: keep pace with the wall clock; steps that begin late by more than one step are counted, and not caught
-        up. Ctrl-C ends the run after the present step.
+        up. Ctrl-C ends the run after the present steps by a KeyboardInterrupt; the simulation can go on from there.
         """
         duration = number("run", "duration", duration, above=0)
-        steps = max(1, round(duration / self._dt))
-        report = None
-        began, late = time.perf_counter(), 0.0
-        try:
-            with bar(self.model.name, self.time + steps * self._dt, progress) as advance:
-                done = 0
-                while done < steps:
-                    block = MAX_STEPS_PER_LAUNCH if self.recorder is None else self.recorder.block
-                    chunk = 1 if realtime else min(steps - done, block)
-                    report = self.step(chunk)
-                    done += chunk
-                    advance(self.time)
-                    if self.recorder is not None and not realtime:
-                        self.recorder.catch_up()
-                    if realtime:
-                        late = self._pace(began + late + done * self._dt, late)
-        except KeyboardInterrupt:
-            if report is None:
-                raise
-        assert report is not None
-        return report
-
-    def _pace(self, due: float, late: float) -> float:
-        """Wait until the wall clock shows `due`; time lost when it already has."""
-        ahead = due - time.perf_counter()
-        if ahead > 0:
-            time.sleep(ahead)
-            return late
-        if -ahead > self._dt:
-            self.counts.late += 1
-            return late - ahead
-        return late
+        return run_steps(self, max(1, round(duration / self._dt)), realtime, progress)
 
     def add_controller(self, function: Controller, rate: float | None = None) -> None:
         """Call function(simulation) `rate` times a second of simulated time, or before every step; first at once.
@@ -277,6 +248,8 @@ class Simulation:
         report = evaluate_reports(self, reports)
         if self.sampler is not None:
             self.sampler.take(self)
+        if report.warnings:
+            tell_new_warnings(self, report.warnings)
         return report
 
     def _take_steps(self, steps: int) -> np.ndarray:
@@ -314,7 +287,7 @@ class Simulation:
         if name in ("wrench", "loop_wrench"):
             if not self._reacted:
                 self.impulses.compute_reactions(self.settings, self._dt)
-                check_capacity(self, self.impulses.contacts_found())
+                self._check_capacity()
                 self._reacted = True
         elif name in ("position", "rotation"):
             if not (self._placed or self._observed):
@@ -322,9 +295,13 @@ class Simulation:
                 self._placed = True
         elif not self._observed:
             self.impulses.observe()
-            check_capacity(self, self.impulses.contacts_found())
+            self._check_capacity()
             self._observed = True
         return self._column(self.impulses.observations[name])
+
+    def _check_capacity(self) -> None:
+        found = self.impulses.contacts_found()
+        check_capacity(self, int(found.max()), -int(found.min()))
 
     def _column(self, array: Any) -> Reals:
         """[items] for one world, [items, worlds] for more; a view on the CPU."""

@@ -35,7 +35,6 @@ FORMAT_1 = {
 }
 
 
-REPORT_1 = 12  # slots of a report of format 1
 # arrays that came later: a state without them has zeros there
 ADDED = ("link_load",)
 

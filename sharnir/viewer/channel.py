@@ -40,7 +40,7 @@ class Sizes(NamedTuple):
 def frame_type(sizes: Sizes) -> np.dtype[Any]:
     """A moment as the viewer sees it: what moves, how the solver fares, and what the simulation has been told."""
     plain = ["time", "dt", "budget", "speed", "factor", "seconds", "iterations", "kinetic", "potential", "error"]
-    counts = ["solver", "running", "stopped", "alive", "saved", "refused", "overruns", "contacts", "pulled"]
+    counts = ["solver", "running", "stopped", "alive", "saved", "refused", "overruns", "warnings", "contacts", "pulled"]
     arrays: list[Any] = [
         ("position", "f8", (sizes.bodies, 3)), ("rotation", "f8", (sizes.bodies, 3, 3)),
         ("q", "f8", sizes.coordinates), ("v", "f8", sizes.coordinates), ("control", "f8", sizes.coordinates),

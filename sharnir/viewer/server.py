@@ -6,10 +6,10 @@ import json
 import pickle
 import select
 import subprocess
-import sys
 from contextlib import suppress
 from importlib.util import find_spec
 
+from sharnir.child_process import child_environment, module_command
 from sharnir.errors import ModelError, SimulationError
 from sharnir.viewer.channel import Channel
 from sharnir.viewer.page.gate import Address
@@ -25,10 +25,10 @@ class Server:
     def __init__(self, setup: Setup, address: Address, channel: Channel) -> None:
         require_viser()
         file = channel.file.fileno()
-        words = [sys.executable, "-m", "sharnir.viewer.page.process", str(file)]
         self._process = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, pass_fds=[file]
-        )
+            module_command("sharnir.viewer.page.process", file), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, pass_fds=[file], env=child_environment(),
+        )  # fmt: skip
         try:
             self.url = self._started(pickle.dumps((setup, address)))
         except BaseException:

@@ -10,6 +10,7 @@ from mujoco_parts import parsed
 import sharnir as sh
 from sharnir import dynamics
 from sharnir.io import Options, scene_of
+from sharnir.io.mujoco_model import from_qpos, to_qpos
 
 LOOP = """<mujoco><worldbody>
   <body name="left" pos="0 0 0"><joint name="l" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 1" size="0.05"/>
@@ -46,6 +47,72 @@ def test_a_weld_holds_two_bodies_as_it_says(tmp_path):
     sim.run(0.5)
     R, x = sim.body("a").rotation, sim.body("b").position - sim.body("a").position
     np.testing.assert_allclose(R.T @ x, (0.5, 0, 0), atol=1e-6)
+
+
+ENDS = {
+    "as the bodies start": '<weld body1="a" body2="b"/>',
+    "anchor": '<weld body1="a" body2="b" anchor=".1 .2 .3"/>',
+    "relpose": '<weld body1="a" body2="b" relpose=".4 .1 0 .9 .3 -.2 .1"/>',
+    "relpose and anchor": '<weld body1="a" body2="b" relpose=".4 .1 0 .9 .3 -.2 .1" anchor=".1 .2 .3"/>',
+    "relpose without quaternion": '<weld body1="a" body2="b" relpose=".4 .1 0 0 0 0 0" anchor=".1 .2 .3"/>',
+    "the world": '<weld body1="a" anchor=".1 .2 .3"/>',
+    "the world, relpose": '<weld body1="a" relpose=".4 .1 0 .9 .3 -.2 .1" anchor=".1 .2 .3"/>',
+    "sites": '<weld site1="s" site2="t"/>',
+    "points of bodies": '<weld body1="a" body2="b" relpose=".4 .1 0 1 0 0 0" anchor=".1 .2 .3" torquescale="0"/>',
+    "points of sites": '<weld site1="s" site2="t" torquescale="0"/>',
+    "connect": '<connect body1="a" body2="b" anchor=".1 .2 .3"/>',
+    "connect to the world": '<connect body1="a" anchor=".1 .2 .3"/>',
+    "connect sites": '<connect site1="s" site2="t"/>',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("equality", ENDS.values(), ids=ENDS)
+def test_gaps_of_loops_are_those_of_mujoco(tmp_path, equality):
+    """Where the frames of our joint are apart, by points and by turn, MuJoCo's equality is off by as much; and it is
+    the file's start where both are closed, that is taken."""
+    p = parsed(tmp_path, f"""<mujoco><worldbody>
+      <body name="a" pos="0 0 1" euler="10 20 30"><freejoint/><geom size="0.01"/>
+        <site name="s" pos=".1 .2 .3" euler="0 30 0"/></body>
+      <body name="b" pos="0.5 0 1" euler="0 0 30"><freejoint/><geom size="0.01"/>
+        <site name="t" pos="-.1 .1 0" euler="40 0 0"/></body></worldbody>
+      <equality>{equality}</equality></mujoco>""")  # fmt: skip
+    model, data = sh.compile(scene_of(p)), mujoco.MjData(p.model)
+    points = "connect" in equality or "torquescale" in equality
+    assert model.loops == 1 and model.joint_types[-1] == ("spherical" if points else "fixed")
+    rng = np.random.default_rng(3)
+    for qpos in (to_qpos(model, model.q0), *rng.normal(size=(3, p.model.nq))):
+        data.qpos[:] = qpos
+        mujoco.mj_normalizeQuat(p.model, data.qpos)
+        mujoco.mj_forward(p.model, data)
+        assert data.ncon == 0
+        x, R = dynamics.body_poses(model, from_qpos(model, data.qpos))
+        x, R = np.concatenate([x, np.zeros((1, 3))]), np.concatenate([R, np.eye(3)[None]])  # the world is the last
+        (a, b), at, turned = model.loop_link[0], model.loop_pos[0], model.loop_rot[0]
+        gap = x[a] + R[a] @ at[0] - x[b] - R[b] @ at[1]
+        np.testing.assert_allclose(gap, data.efc_pos[:3], atol=1e-9)
+        cosine = (np.trace((R[a] @ turned[0]).T @ R[b] @ turned[1]) - 1) / 2
+        if not points:  # MuJoCo's error of a turn by an angle is the sine of its half
+            assert np.sum(data.efc_pos[3:6] ** 2) == pytest.approx((1 - cosine) / 2, abs=1e-9)
+    data.qpos[:] = to_qpos(model, model.q0)
+    mujoco.mj_forward(p.model, data)
+    np.testing.assert_allclose(data.efc_pos, 0, atol=1e-8)
+
+
+@pytest.mark.parametrize("given", ["", 'anchor=".1 .2 .3"', 'relpose=".4 .1 0 .9 .3 -.2 .1" anchor=".1 .2 .3"'])
+def test_welded_bodies_end_where_mujoco_welds_them(tmp_path, given):
+    p = parsed(tmp_path, f"""<mujoco><option gravity="0 0 0" timestep="0.0005"/><worldbody>
+      <body name="a" pos="0 0 1"><freejoint/><geom size="0.1"/></body>
+      <body name="b" pos="0.5 0 1" euler="0 0 30"><freejoint/><geom size="0.1"/></body></worldbody>
+      <equality><weld body1="a" body2="b" {given} solref="0.005 1"/></equality></mujoco>""")  # fmt: skip
+    sim, data = sh.Simulation(sh.compile(scene_of(p)), dt=0.002), mujoco.MjData(p.model)
+    sim.body("a").applied = (0, 0, 0.01, 0.01, 0.02, 0.03)
+    data.body("a").xfrc_applied = (0.01, 0.02, 0.03, 0, 0, 0.01)
+    sim.run(0.5)
+    mujoco.mj_step(p.model, data, 1000)
+    (xa, Ra), (xb, Rb) = ((data.body(k).xpos, data.body(k).xmat.reshape(3, 3)) for k in "ab")
+    a, b = sim.body("a"), sim.body("b")
+    np.testing.assert_allclose(a.rotation.T @ (b.position - a.position), Ra.T @ (xb - xa), atol=5e-3)  # MuJoCo's weld is soft
+    np.testing.assert_allclose(a.rotation.T @ b.rotation, Ra.T @ Rb, atol=5e-3)
 
 
 def test_equalities_of_joints_and_tendons_are_couplings(tmp_path):

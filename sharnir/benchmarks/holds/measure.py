@@ -16,6 +16,7 @@ from sharnir.simulation.simulation import Simulation
 MOST_SAMPLES = 4000  # of the energy in a run
 SETTLED = 1.0  # s, after which energy may no longer grow
 LEAST = 1e-3  # m, by which the weight moves at least where S is reckoned: bodies at rest have no energy to compare with
+STANDARD_GRAVITY = 9.81  # m/s²
 SPAN = 10.0  # s, over which growth is measured
 
 
@@ -71,13 +72,14 @@ def watch(model: Model, *, solver: str, dt: float, duration: float, device: str 
         warnings.simplefilter("always")
         sim = Simulation(model, solver=solver, dt=dt, device=device, **settings)
         out = _watch(sim, weight_of(model), round(duration / dt))
-    out.said = tuple(sorted({str(w.message) for w in caught}))
+    told = {str(w.message) for w in caught}
+    out.said = tuple(sorted(told | {str(w) for w in sim.counts.warnings}))  # as the end of a command says them
     return out
 
 
 def weight_of(model: Model) -> float:
-    """N, of all bodies."""
-    return float(model.mass.sum() * np.linalg.norm(model.gravity))
+    """N, of all bodies; without gravity what it would be on Earth."""
+    return float(model.mass.sum() * (np.linalg.norm(model.gravity) or STANDARD_GRAVITY))
 
 
 def _watch(sim: Simulation, weight: float, steps: int) -> Watched:

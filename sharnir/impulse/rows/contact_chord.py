@@ -9,6 +9,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.forces import pivot_of
+from sharnir.dynamics.free_rotation import count_turns
 from sharnir.dynamics.momenta import rotation_offset, rotation_vector
 from sharnir.enums import ShapeKind
 from sharnir.impulse.data import Context, Scratch
@@ -16,8 +17,9 @@ from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.assembly import displace_point
 from sharnir.impulse.rows.belts import has_belt, measure_belt_travel
 from sharnir.impulse.rows.contact_frame import contact_count, contact_frame_of, contact_velocity
-from sharnir.impulse.slots import BLOCK_ROWS, Mu
-from sharnir.kernels.columns import get, get3, get33, item3, item_int, put, put3
+from sharnir.impulse.rows.fast_spin import is_fast, is_fast_and_free, link_spin
+from sharnir.impulse.slots import BLOCK_ROWS, Mu, Setting, Status
+from sharnir.kernels.columns import get, get3, get33, get_int, item3, item_int, put, put3
 from sharnir.kernels.types import VEC3, array2, column, real, vec3
 
 SLIP_FRICTION_SHARE = wp.constant(real(0.999))  # of the friction bound: with more than this a contact slips
@@ -72,9 +74,25 @@ def measure_relative_travel(ctx: Context, a: int, b: int, x: vec3, centre: vec3,
         if b >= 0:
             ub = get3(ctx.here.Qu, b, w)
             sb = get(ctx.here.Qs, b, w)
-        turn = rotation_vector(ub * sa + ua * sb + wp.cross(ua, ub), sa * sb - wp.dot(ua, ub))
+        u = ub * sa + ua * sb + wp.cross(ua, ub)
+        s = sa * sb - wp.dot(ua, ub)
+        turn = rotation_vector(u, s)
+        if get_int(ctx.work.status, Status.FAST_LINKS, w) == 1:
+            dt = ctx.state.settings[Setting.DT, 0]
+            turn = count_turns(u, s, (link_spin(ctx, b, w) - link_spin(ctx, a, w)) * dt)
         travel = travel + wp.cross(turn, lever)
     return travel
+
+
+@wp.func
+def tangent_chord(ctx: Context, c: int, w: int):
+    """Chord term that makes the rows of contact c those of the velocities at the start pose, after all impulses
+    (M-107): W·z less the chord corrections of momenta, those included that the present residual will add."""
+    return (
+        contact_velocity(ctx, c, 0, 0, ctx.work.z_momentum, w)
+        - contact_velocity(ctx, c, 0, 0, ctx.work.z_base, w)
+        - contact_velocity(ctx, c, 0, 0, ctx.work.z_residual, w)
+    )
 
 
 @wp.func
@@ -102,6 +120,11 @@ def update_contact_chord(ctx: Context, c: int, z: array2, dt: real, w: int):
         travel = travel + measure_belt_travel(ctx.here, ctx.layout, ctx.state, c, normal, w) / dt
     s = contact_velocity(ctx, c, 0, 0, z, w)
     chord = vec3(wp.dot(travel, normal), wp.dot(travel, t1), wp.dot(travel, t2)) - s
+    if get_int(ctx.work.status, Status.FAST_LINKS, w) == 1:
+        if is_fast_and_free(ctx, a, w) or is_fast_and_free(ctx, b, w):
+            chord = tangent_chord(ctx, c, w)
+        elif (is_fast(ctx, a, w) or is_fast(ctx, b, w)) and wp.length_sq(centre - x) == real(0.0):
+            chord = vec3()
     change = chord - get3(ctx.work.contact_chord, c, w)
     put3(ctx.work.contact_chord, c, w, chord)
     k = int(0)

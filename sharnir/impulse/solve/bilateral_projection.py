@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Context, Scratch
+from sharnir.impulse.data import Context, Iterate, Scratch
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, BilateralKind, RowKind
 from sharnir.impulse.rows.contact_frame import contact_count, contact_velocity
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
 from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_HALVES, SIDES, Half
-from sharnir.impulse.solve.bilateral_ldl import bilateral_rank, compliance_of, scatter, solve_ldl
+from sharnir.impulse.solve.bilateral_ldl import bilateral_rank, compliance_of, scatter, solve_bilateral, solve_ldl
 from sharnir.impulse.tolerances import TOL_DEPENDENT
 from sharnir.kernels.columns import get, get_int, put
 from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import row_dot, row_row_dot
+
+MAX_MOTOR_TRIES = 8  # limits to which motors may yield in a solution, one after the other
+MIN_LIMIT_EXCESS = wp.constant(real(1.0e-9))  # m/s or rad/s, by which motors may drive a limit
+MIN_MOTOR_RATIO2 = wp.constant(
+    real(1.0e-6)
+)  # squared velocity of a row per velocity of motors: below, they do not drive it
 
 
 @wp.func
@@ -166,6 +172,80 @@ def set_velocity_offsets(ctx: Context, z: array2, w: int):
             put(ctx.work.projected_velocity_offset, at + 2, w, offset[2])
             row += BLOCK_ROWS
         c += 1
+
+
+@wp.func
+def lower_motor_targets(ctx: Context, l: int, change: real, w: int):
+    """Change the target velocities of motors without bound so that the velocity of scalar row l changes by `change`
+    (m/s or rad/s), by as little as possible: Δs̄ = x change/|x|², x the change of the row's velocity per change of each
+    target (M-101). Returns 1 if motors move the row."""
+    scatter(
+        ctx,
+        ctx.layout.scalar_W_start[l],
+        ctx.layout.scalar_row_length[l],
+        ctx.layout.scalar_index_start[l],
+        real(1.0),
+        w,
+    )
+    solve_bilateral_response(ctx.layout, ctx.work, w)
+    d = int(0)
+    while d < ctx.layout.z_size:
+        put(ctx.work.dense_row, d, w, real(0.0))
+        d += 1
+    size2 = real(0.0)
+    c = int(0)
+    while c < bilateral_rank(ctx.layout, ctx.work, w):
+        if ctx.layout.bilateral_kind[get_int(ctx.work.active_bilateral, c, w)] == BilateralKind.MOTOR:
+            x = get(ctx.work.bilateral_x, c, w)
+            size2 = size2 + x * x
+        c += 1
+    c = int(0)
+    while c < bilateral_rank(ctx.layout, ctx.work, w) and size2 > MIN_MOTOR_RATIO2:
+        b = get_int(ctx.work.active_bilateral, c, w)
+        if ctx.layout.bilateral_kind[b] == BilateralKind.MOTOR:
+            at = ctx.layout.bilateral_source[b]
+            target = get(ctx.work.motor_velocity, at, w) + change * get(ctx.work.bilateral_x, c, w) / size2
+            put(ctx.work.motor_velocity, at, w, target)
+        c += 1
+    return wp.where(size2 > MIN_MOTOR_RATIO2, 1, 0)
+
+
+@wp.func
+def driven_excess(ctx: Context, l: int, z: array2, w: int):
+    """Change of the velocity of scalar row l that its limit needs, m/s or rad/s, where the bilateral rows, at velocities
+    z, leave it no freedom; else 0."""
+    change = real(0.0)
+    if (ctx.layout.scalar_bounded_kinds[l] & RowKind.BOUND) != 0 and get(ctx.work.scalar_K, l, w) > real(0.0):
+        if get(ctx.work.scalar_K_projected, l, w) == real(0.0):
+            first = ctx.layout.scalar_index_start[l]
+            length = ctx.layout.scalar_row_length[l]
+            s = row_dot(ctx.work.W, ctx.layout.scalar_W_start[l], length, ctx.layout.index, first, z, w)
+            change = wp.clamp(s, get(ctx.work.velocity_lower, l, w), get(ctx.work.velocity_upper, l, w)) - s
+    return change
+
+
+@wp.func
+def yield_motors_to_limits(ctx: Context, x: wp.ref[Iterate], w: int):
+    """Lower the targets of motors without bound where they drive a limit that the bilateral rows leave no freedom
+    (M-101), and solve these again: sweeps could not hold it. x: at the present targets of the bilateral rows."""
+    tries = int(0)
+    while tries < MAX_MOTOR_TRIES:
+        tries += 1
+        worst = MIN_LIMIT_EXCESS
+        at = int(-1)
+        l = int(0)
+        while l < ctx.layout.scalars:
+            excess = wp.abs(driven_excess(ctx, l, x.z, w))
+            if excess > worst:
+                worst = excess
+                at = l
+            l += 1
+        if at < 0:
+            tries = MAX_MOTOR_TRIES
+        elif lower_motor_targets(ctx, at, driven_excess(ctx, at, x.z, w), w) == 1:
+            solve_bilateral(ctx.layout, ctx.work, x.z, x.p, 0, w)
+        else:
+            tries = MAX_MOTOR_TRIES
 
 
 @wp.func

@@ -11,7 +11,11 @@ from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import BLOCK_ROWS, Method, PrevStep, ReportItem, Setting, SolveStage, Status, StopReason
 from sharnir.impulse.solve.active_pgs import run_pgs_active
 from sharnir.impulse.solve.bilateral_ldl import bilateral_residual, solve_bilateral
-from sharnir.impulse.solve.bilateral_projection import set_velocity_offsets, update_bilateral_impulses
+from sharnir.impulse.solve.bilateral_projection import (
+    set_velocity_offsets,
+    update_bilateral_impulses,
+    yield_motors_to_limits,
+)
 from sharnir.impulse.solve.delassus import ensure_delassus
 from sharnir.impulse.solve.dense_pgs import run_pgs_dense
 from sharnir.impulse.solve.gpu.pgs import run_pgs_gpu
@@ -55,6 +59,7 @@ def solve_rows(ctx: Context, end: wp.float64, w: int):
         solve_bilateral(ctx.layout, ctx.work, x.z, x.p, 0, w)
         if has_nothing_to_sweep(ctx.layout, ctx.work, 1, w):
             return 1, bilateral_residual(ctx.layout, ctx.work, x.z, x.p, w), int(StopReason.CONVERGED)
+        yield_motors_to_limits(ctx, x, w)
         copy(x.p, ctx.work.p_initial, impulse_count(ctx.layout, ctx.work, w), w)
         set_velocity_offsets(ctx, x.z, w)
     n, worst, reason = sweep_rows(ctx, x, end, w)

@@ -13,7 +13,7 @@ from sharnir.impulse.data import Context, Iterate, Scratch, State, make_iterate
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.assembly import measure_joint_gaps
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.slots import JOINT_ROWS, PrevStep, ReportItem, Setting, Status
+from sharnir.impulse.slots import JOINT_ROWS, Method, PrevStep, ReportItem, Setting, Status
 from sharnir.impulse.solve.active_contacts import deactivate_trees
 from sharnir.impulse.solve.bilateral_ldl import solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import set_velocity_offsets
@@ -22,13 +22,14 @@ from sharnir.impulse.solve.gpu.split_impulse import iterate_split_impulses_regis
 from sharnir.impulse.solve.gpu.sweep import store_z_registers
 from sharnir.impulse.solve.pgs import has_nothing_to_sweep, impulse_count
 from sharnir.impulse.solve.split_impulse import begin_split_impulses, iterate_split_impulses, set_position_targets
+from sharnir.impulse.step.correction_bounds import bound_by_limits, bound_shifts, leave_immovable_contacts
 from sharnir.impulse.tolerances import GAP_TOLERANCE
 from sharnir.kernels.columns import get, get3, get33, get_int, item, item3, set_item, set_item3
 from sharnir.kernels.lanes import MAX_LANE_ROWS, uses_lanes
 from sharnir.kernels.types import NO_DEADLINE, SPATIAL, VEC3, array2, identity33, mat33, read_ticks, real, vec3
 from sharnir.kernels.vector_ops import clear
 
-MAX_TURN = wp.constant(real(0.5))  # rad, of a link in a position correction where links are light
+MAX_LIMIT_TRIES = 3  # times a correction is shortened so that it ends within limits: one is enough but for curvature
 POSITIONS_ONLY = 1  # of `solve_bilateral`: motors and compliant forces take no part
 
 
@@ -37,7 +38,10 @@ def has_position_error(ctx: Context, n: int, dt: real, w: int):
     """1 if there are position errors to undo at the end of the step (n = 0) or at the poses of correction n."""
     erp = ctx.state.settings[Setting.ERP, 0]
     most = wp.where(n == 0, real(0.5) * erp * GAP_TOLERANCE, real(0.0))
-    return wp.where(set_position_targets(ctx.loops, ctx.layout, ctx.work, dt, erp, w) > most, 1, 0)
+    found = wp.where(set_position_targets(ctx.loops, ctx.layout, ctx.work, dt, erp, w) > most, 1, 0)
+    if found == 1:
+        leave_immovable_contacts(ctx, w)
+    return found
 
 
 @wp.func
@@ -46,35 +50,24 @@ def advance_with_correction(ctx: Context, n: int, dt: real, w: int):
     (M-44). Returns the joint opening beyond what stabilisation may leave; poses and gaps in the workspace are then
     those of q_next."""
     outward(ctx.tree, ctx.here, ctx.state.v_advance, w)
-    if get_int(ctx.work.status, Status.WORK_LIMITED, w) == 1:
-        limit_turns(ctx, dt, w)
+    bound_shifts(ctx, dt, w)
+    with_velocity = wp.where(n == 0, 1, 0)
     if n == 0:
         d = int(0)
         while d < ctx.layout.dofs:
             set_item(ctx.state.v_advance, d, w, item(ctx.state.v_advance, d, w) + item(ctx.state.v_next, d, w))
             d += 1
-    integrate_positions(ctx.tree, ctx.state.q, ctx.state.v_advance, dt, ctx.state.q_next, w)
-    poses(ctx.tree, ctx.here, ctx.state.q_next, ctx.state.q_next, w)
+    tries = int(0)
+    while tries <= MAX_LIMIT_TRIES:
+        integrate_positions(ctx.tree, ctx.state.q, ctx.state.v_advance, dt, ctx.state.q_next, w)
+        poses(ctx.tree, ctx.here, ctx.state.q_next, ctx.state.q_next, w)
+        tries += 1
+        if int(ctx.state.settings[Setting.METHOD, 0]) != Method.PREDICTIVE:
+            tries = MAX_LIMIT_TRIES + 1  # as published, a limit acts once it is passed
+        elif bound_by_limits(ctx, with_velocity, w) == 0:
+            tries = MAX_LIMIT_TRIES + 1
     measure_joint_gaps(ctx.tree, ctx.here, ctx.loops, ctx.work.joint_gap_next, w)
     return excess_opening(ctx.loops, ctx.state, ctx.work, w)
-
-
-@wp.func
-def limit_turns(ctx: Context, dt: real, w: int):
-    """Scale the pseudo-velocities so that no link turns by more than MAX_TURN: light links that have been thrown about
-    turn far, and rows know small turns only."""
-    fastest2 = real(0.0)
-    i = int(0)
-    while i < ctx.tree.links:
-        om = get3(ctx.here.a, 2 * i + 1, w)
-        fastest2 = wp.max(fastest2, wp.dot(om, om))
-        i += 1
-    if fastest2 * dt * dt > MAX_TURN * MAX_TURN:
-        share = MAX_TURN / (dt * wp.sqrt(fastest2))
-        d = int(0)
-        while d < ctx.layout.dofs:
-            set_item(ctx.state.v_advance, d, w, share * item(ctx.state.v_advance, d, w))
-            d += 1
 
 
 @wp.func

@@ -20,6 +20,7 @@ from sharnir.impulse.rows.assembly import (
     tolerated_gap,
 )
 from sharnir.impulse.rows.extrapolation import predict_value, update_series
+from sharnir.impulse.rows.fast_spin import settle_fast_links
 from sharnir.impulse.rows.scalar_rows import measure_scalar
 from sharnir.impulse.slots import Status
 from sharnir.impulse.step.momentum_ops import compute_momentum_residual
@@ -148,6 +149,7 @@ def compute_chord_residual(ctx: Context, dt: real, w: int):
     """z_residual ← residual of the momentum balance over the step, ρ = z_momentum + Wᵀp − zc(v) (M-33);
     returns |ρ|²."""
     chord_momenta(ctx.tree, ctx.here, ctx.state.v_next, dt, w)
+    settle_fast_links(ctx, dt, w)
     d = int(0)
     while d < ctx.layout.dofs:
         set_item(ctx.state.joint_momentum, d, w, get(ctx.here.E, d, w) * item(ctx.state.v_next, d, w))

@@ -33,6 +33,7 @@ from sharnir.impulse.step.position_phase import (
 from sharnir.impulse.step.residuals import predict_joint_targets
 from sharnir.impulse.step.stiffening import load_stiffening, update_link_loads
 from sharnir.impulse.step.velocity_phase import (
+    FOLD_RELATIVE_PIVOT,
     evaluate,
     keep_chord_values,
     reset_chord,
@@ -44,8 +45,6 @@ from sharnir.impulse.tolerances import CORRECT_AGAIN_ABOVE
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.types import array2, read_ticks, real
 
-# pivot of loops relative to its past below which a singular pose (fold) is near
-FOLD_RELATIVE_PIVOT = wp.constant(real(0.1))
 MAX_CORRECTIONS = 5  # of positions in a step
 NO_OPENING_YET = wp.constant(real(1.0e12))  # m or 1, in place of the opening before the first correction
 POSITION_BUDGET_SHARE = wp.constant(real(0.2))  # share of the time budget that velocities leave to positions

@@ -19,6 +19,7 @@ from sharnir.impulse.rows.assembly import activate_late_scalars, set_velocity_bo
 from sharnir.impulse.rows.contact_chord import update_contact_chord
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.rows.extrapolation import SERIES_TERMS, reset_series, update_series
+from sharnir.impulse.rows.fast_spin import clear_tangent_chords, turn_fast_links
 from sharnir.impulse.rows.restitution import has_restitution, impact_work, set_restitution_targets
 from sharnir.impulse.slots import (
     JOINT_ROWS,
@@ -34,6 +35,7 @@ from sharnir.impulse.slots import (
 )
 from sharnir.impulse.solve.bilateral_projection import project_rows
 from sharnir.impulse.solve.contact_block import warm_start_contacts
+from sharnir.impulse.solve.pgs import impulse_count
 from sharnir.impulse.solve.pgs_loop import is_out_of_time
 from sharnir.impulse.solve.strategy import solve_and_report
 from sharnir.impulse.step.iteration_errors import (
@@ -62,6 +64,8 @@ from sharnir.kernels.vector_ops import clear, column_add, copy
 QUIET_SPEED = wp.constant(real(1.0e-2))
 MAX_RESTITUTION_TRIES = 8  # reductions of the restitution in a step
 JOINT_CHORD_SIZE = SERIES_TERMS * JOINT_ROWS  # of a joint in `State.joint_chord`
+# pivot of loops relative to its past below which a singular pose (fold) is near
+FOLD_RELATIVE_PIVOT = wp.constant(real(0.1))
 MAX_LATE_ACTIVATIONS = 3  # times scalars are activated late within a step
 
 
@@ -178,6 +182,7 @@ def evaluate_motion(ctx: Context, deadline: wp.float64, w: int):
             apply_last_change(ctx, w)
         elif phase == Phase.LINEARISED:
             tangent_momenta(ctx.tree, ctx.here, w)
+            turn_fast_links(ctx, dt, w)
         if phase == Phase.FINAL_LINEAR or phase == Phase.LINEARISED:
             put_int(ctx.work.status, Status.END_GAPS_KNOWN, w, 0)
         if phase == Phase.END_POSE or (phase == Phase.ITERATE and ctx.layout.has_nonlinear_scalars == 1):
@@ -362,7 +367,11 @@ def keep_chord_values(layout: wp.ref[Layout], state: wp.ref[State], w: int):
 @wp.func
 def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
     """Revert to the linearised step at its start: first order; it loses energy, but may gain some where a load hangs on
-    light links and the step is long."""
+    light links and the step is long. Near a fold it starts from no impulses: rows that give way there (M-47) would not
+    take back those that the iteration made."""
+    if item(ctx.state.report, ReportItem.MIN_RELATIVE_PIVOT, w) < FOLD_RELATIVE_PIVOT:
+        copy(ctx.work.z_base, z, ctx.layout.dofs, w)
+        clear(ctx.work.p, impulse_count(ctx.layout, ctx.work, w), w)
     d = int(0)
     while d < ctx.layout.dofs:
         put(z, d, w, get(z, d, w) - get(ctx.work.z_base, d, w) + get(ctx.work.z_momentum, d, w))
@@ -370,6 +379,7 @@ def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
     if get_int(ctx.work.status, Status.STIFFENED, w) > 0:
         forget_rates(ctx, w)
     reset_chord(ctx.layout, ctx.state, w)
+    clear_tangent_chords(ctx, w)
     r = int(0)
     while r < JOINT_ROWS * ctx.layout.joints:
         put(ctx.work.joint_target, r, w, real(0.0))

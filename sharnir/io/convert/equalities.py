@@ -13,7 +13,7 @@ import numpy as np
 
 from sharnir.io.convert.source import Source, placed
 from sharnir.io.convert.tendons import fixed_terms
-from sharnir.model.poses import IDENTITY_POSE, Pose
+from sharnir.model.poses import Pose
 from sharnir.rotations import Array
 from sharnir.spec.actuators import Coupling
 from sharnir.spec.elements import Frame
@@ -22,6 +22,7 @@ from sharnir.spec.joints import Fixed, Joint, Spherical
 
 EQ, OBJ = mujoco.mjtEq, mujoco.mjtObj
 CONNECT, WELD, JOINT, TENDON = (int(k) for k in (EQ.mjEQ_CONNECT, EQ.mjEQ_WELD, EQ.mjEQ_JOINT, EQ.mjEQ_TENDON))
+TORQUE_SCALE = 10  # slot of a weld's data
 Terms = dict[int, float]  # joint → coefficient of its position
 
 
@@ -41,9 +42,14 @@ def add_equalities(source: Source) -> None:
 
 
 def _add_loop(source: Source, e: int, name: str) -> None:
-    """connect: the two points stay together, as in a ball joint; weld: the two bodies do, as in a fixed one."""
-    m = source.model
-    welded, data = int(m.eq_type[e]) == WELD, m.eq_data[e]
+    """connect: the two points stay together, as in a ball joint; weld: the two bodies do, as in a fixed one, or only
+    their points where torquescale is 0.
+
+    Between bodies the data of a connect are the points in the first and in the second; those of a weld the point in the
+    second (anchor), then point and quaternion in the first (of relpose, or as bodies start).
+    """
+    m, data = source.model, source.model.eq_data[e]
+    welded = int(m.eq_type[e]) == WELD
     ends = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
     if int(m.eq_objtype[e]) == int(OBJ.mjOBJ_SITE):
         bodies = [int(m.site_bodyid[s]) for s in ends]
@@ -51,7 +57,7 @@ def _add_loop(source: Source, e: int, name: str) -> None:
     else:
         bodies = list(ends)
         places = (
-            [placed(data[3:6], data[6:10]), IDENTITY_POSE]
+            [placed(data[3:6], data[6:10]), Pose(np.eye(3), data[:3])]
             if welded
             else [Pose(np.eye(3), data[k : k + 3]) for k in (0, 3)]
         )
@@ -61,7 +67,7 @@ def _add_loop(source: Source, e: int, name: str) -> None:
         return
     source.held.add(e)
     source.loops += 1
-    kind: type[Joint] = Fixed if welded else Spherical
+    kind: type[Joint] = Fixed if welded and data[TORQUE_SCALE] != 0 else Spherical
     frames = [_frame(source, b, place) for b, place in zip(bodies, places, strict=True)]
     taken = [j.name for j in source.scene.joints]
     source.scene.add(

@@ -7,13 +7,12 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
 import tempfile
 import time
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from sharnir.child_process import child_environment, module_command
 from sharnir.io.parsing.pipe import frame
 
 START_LIMIT = 60.0  # seconds for the child to import MuJoCo
@@ -49,13 +48,11 @@ class Worker:
         """Start the child without waiting until it is ready."""
         if self._process is not None:
             return
-        package = str(Path(__file__).parents[3])
-        paths = [package, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-        threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MALLOC_ARENA_MAX"), "1")
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "sharnir.io.parsing.parser_process"],
+            module_command("sharnir.io.parsing.parser_process"),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
-            cwd=tempfile.gettempdir(), env={**os.environ, **threads, "PYTHONPATH": os.pathsep.join(paths)},
+            cwd=tempfile.gettempdir(),
+            env=child_environment("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MALLOC_ARENA_MAX"),
         )  # fmt: skip
         self._ready, self._rest, self.served = False, b"", 0
 

@@ -88,7 +88,7 @@ def report_of(step: Step) -> Report:
     """What a replay of a step is told of it."""
     return Report(
         time=step.t, iterations=step.sweeps, residual=step.residual, position_error=step.position_error,
-        reason=REASONS[step.reason % len(REASONS)], seconds=step.seconds, passes=0, guarded=False, warning=None,
+        reason=REASONS[step.reason % len(REASONS)], seconds=step.seconds, passes=0, guarded=False, warnings=(),
         counts=step.ends,
     )  # fmt: skip
 

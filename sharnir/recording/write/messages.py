@@ -18,6 +18,7 @@ from sharnir.recording.header import sealed
 from sharnir.recording.layout import INPUTS, Layout, Part
 from sharnir.rotations import matrix_to_quat
 from sharnir.simulation.joint_map import JointMap, map_control, map_state
+from sharnir.simulation.step_warnings import kinds_of_step
 
 STEP, SNAPSHOT, EVENT = range(3)
 HEAD = struct.Struct("<BBxxIQdQdd")
@@ -106,6 +107,8 @@ class Messages:
         contacts = layout.contact_arrays(data, head.contacts)
         over = self._budget is not None and seconds > self._budget
         for event in self._watch.step(head.t, layout.array(data, "p"), contacts, over):
+            self._put(channels.EVENT, head, event.write())
+        for event in self._watch.warnings(head.t, kinds_of_step(report)):
             self._put(channels.EVENT, head, event.write())
         if head.t >= self._next:
             self._snapshot(head, data[: layout.size(head.contacts)], "regular")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sharnir.checks import number
+from sharnir.child_process import child_environment, module_command
 from sharnir.errors import RecordingError, SharnirError, fail, one_line
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.recording.write.captures import Capture
@@ -173,13 +173,10 @@ class Recorder:
         try:
             self._ring = Ring(memory, capacity)
             self._ring.touch()
-            package = str(Path(__file__).parents[3])
-            paths = [package, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-            threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "sharnir.recording.write.process", str(memory), str(capacity)],
+                module_command("sharnir.recording.write.process", memory, capacity),
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[memory], cwd=tempfile.gettempdir(),
-                env={**os.environ, **threads, "PYTHONPATH": os.pathsep.join(paths)},
+                env=child_environment("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"),
             )  # fmt: skip
         finally:
             os.close(memory)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sharnir.simulation.simulation import SOLVERS
+from sharnir.simulation.step_warnings import KINDS
 from sharnir.viewer.commands import BUDGET, DT, SAVED, Command, Kind
 from sharnir.viewer.page.plots import Plots
 from sharnir.viewer.page.scene_view import Page, Send
@@ -137,6 +138,9 @@ def status(frame: Any, notes: list[str]) -> str:
     }  # fmt: skip
     if frame["overruns"]:
         rows["overruns"] = str(int(frame["overruns"]))
+    if frame["warnings"]:
+        told = (kind.words for k, kind in enumerate(KINDS.values()) if int(frame["warnings"]) >> k & 1)
+        rows["steps not right"] = "; ".join(told)
     cells = "".join(f"<tr><td>{k}</td><td style='text-align:right'>{v}</td></tr>" for k, v in rows.items())
     trouble = bytes(frame["text"]).decode(errors="replace")
     words = [trouble] if trouble else []

@@ -10,6 +10,7 @@ import numpy as np
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, ScalarImpulse
 from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey, PrevContact, PrevStep
 from sharnir.simulation.simulation import Simulation
+from sharnir.simulation.step_warnings import KINDS
 from sharnir.viewer.channel import Sizes
 from sharnir.viewer.readouts import Readouts
 
@@ -48,6 +49,7 @@ class Observer:
         frame["time"], frame["dt"] = sim.time, sim.dt
         frame["budget"] = sim.settings.budget or 0.0
         frame["overruns"] = sim.counts.overruns
+        frame["warnings"] = sum(1 << k for k, kind in enumerate(KINDS) if kind in sim.told)
         frame["position"] = first(sim.seen("position")).reshape(nb, 3)
         frame["rotation"] = first(sim.seen("rotation")).reshape(nb, 3, 3)
         if len(self._positions):

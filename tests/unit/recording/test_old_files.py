@@ -17,7 +17,7 @@ import sharnir as sh
 from sharnir.cli.replay import checked
 from sharnir.moved import new_place
 from sharnir.recording import header
-from sharnir.recording.layout import layout_of_file
+from sharnir.recording.layout import FIRST_REPORT, layout_of_file
 from sharnir.recording.write.captures import Capture
 from sharnir.recording.write.task import environment
 from sharnir.simulation.state_names import FORMAT, FORMAT_1
@@ -160,8 +160,23 @@ def test_names_of_format_1_are_in_the_order_of_its_files():
     """Its files do not say where arrays are: they have those of this table in this order."""
     recording = old("linkage")
     layout = Capture(recording.simulation()).layout
-    assert layout_of_file(recording.header, layout) == replace(layout, seen=())
+    shorter = replace(layout, fixed=(replace(layout.fixed[0], size=FIRST_REPORT), *layout.fixed[1:]), seen=())
+    assert layout_of_file(recording.header, layout) == shorter
     assert not FORMAT_1.keys() & {new for name, new in FORMAT_1.items() if new != name}
+
+
+def test_steps_of_a_file_may_have_reported_less_than_those_of_now():
+    """The report is no part of a state; all other arrays must be as they are here."""
+    layout = Capture(old("linkage").simulation()).layout
+    for k, readable in ((0, True), (2, False)):
+        fixed = list(layout.fixed)
+        fixed[k] = replace(fixed[k], size=fixed[k].size - 1)
+        its = replace(layout, fixed=tuple(fixed), seen=())
+        if readable:
+            assert layout_of_file({"format": str(FORMAT), "layout": its.text()}, layout) == its
+        else:
+            with pytest.raises(ValueError, match=f"array '{fixed[k].name}' has"):
+                layout_of_file({"format": str(FORMAT), "layout": its.text()}, layout)
 
 
 def test_one_contact_there_is_room_for_is_recorded(tmp_path):

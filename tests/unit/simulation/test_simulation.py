@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -18,11 +21,13 @@ import sharnir as sh
 def test_n_steps_are_n_times_one(model, solver, bilateral):
     at_once, one_by_one = (sh.Simulation(model, solver=solver, bilateral=bilateral) for _ in range(2))
     report = at_once.step(600)  # more than a launch holds
-    for _ in range(600):
-        last = one_by_one.step()
+    reports = [one_by_one.step() for _ in range(600)]
     assert bits(at_once) == bits(one_by_one)
     assert at_once.counts == one_by_one.counts and at_once.counts.steps == 600
-    assert report._replace(seconds=0, time=0) == last._replace(seconds=0, time=0)
+    changed = {"seconds": 0, "time": 0, "warnings": ()}
+    assert report._replace(**changed) == reports[-1]._replace(**changed)
+    seen = Counter(w.kind for r in reports for w in r.warnings)
+    assert {w.kind: w.steps for w in report.warnings} == seen
     assert at_once.time == pytest.approx(6.0, rel=1e-12) and one_by_one.time == pytest.approx(6.0, rel=1e-12)
 
 
@@ -37,7 +42,7 @@ def test_report(sim):
     assert report.time == sim.time == 0.01
     assert report.iterations >= 1 and report.passes >= 0 and report.reason == "converged"
     assert report.residual >= 0 and report.position_error >= 0 and report.seconds > 0
-    assert report.guarded is False and report.warning is None
+    assert report.guarded is False and report.warnings == ()
 
 
 def test_reset_forgets_the_speed_of_a_limited_joint():
@@ -190,14 +195,55 @@ def test_without_real_time_nobody_waits(sim, monkeypatch):
     assert clock.sleeps == []
 
 
-def test_ctrl_c_ends_a_run_after_a_step(sim):
-    def interrupt(s):
-        if s.time > 0.05:
-            raise KeyboardInterrupt
+@pytest.mark.parametrize("realtime", [False, True])
+def test_ctrl_c_ends_a_run_after_a_step_and_what_called_it(sim, realtime):
+    """The signal comes while a controller runs; the step it was called for is taken, the simulation can go on."""
 
+    def interrupt(s):
+        if len(taken) < 3 and round(s.time / s.dt) == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+            taken.append(s.time)
+
+    taken, other = [], sh.Simulation(sim.model)
     sim.add_controller(interrupt)
-    report = sim.run(1.0, realtime=True)
-    assert report.time == sim.time == pytest.approx(0.06)
+    with pytest.raises(KeyboardInterrupt):
+        sim.run(1.0, realtime=realtime)
+    assert len(taken) == 1 and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert sim.time == pytest.approx(0.06 if realtime else 1.0) and sim.counts.steps == round(sim.time / sim.dt)
+    other.step(sim.counts.steps + 10)
+    sim.step(10)
+    assert bits(sim) == bits(other)
+
+
+def test_a_second_ctrl_c_ends_a_controller_that_does_not_return(sim):
+    def hang(s):
+        for _ in range(3):
+            os.kill(os.getpid(), signal.SIGINT)
+        pytest.fail("still here")
+
+    sim.add_controller(hang)
+    with pytest.raises(KeyboardInterrupt):
+        sim.run(1.0)
+    assert sim.counts.steps == 0 and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_run_leaves_a_programs_own_handler_of_ctrl_c_alone(sim):
+    came = []
+    before = signal.signal(signal.SIGINT, lambda *_: came.append(sim.time))
+    try:
+        sim.add_controller(lambda s: os.kill(os.getpid(), signal.SIGINT) if s.time == 0 else None)
+        sim.run(0.1)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert came == [0.0] and sim.time == pytest.approx(0.1)
+
+
+def test_a_recording_that_ctrl_c_ends_is_whole(sim, tmp_path):
+    sim.add_controller(lambda s: os.kill(os.getpid(), signal.SIGINT) if s.counts.steps == 7 else None)
+    with pytest.raises(KeyboardInterrupt), sim.record(tmp_path / "run.mcap"):
+        sim.run(1.0, realtime=True)
+    recording = sh.open_recording(tmp_path / "run.mcap")
+    assert recording.complete and recording.steps == sim.counts.steps == 8
 
 
 # --- named access ----------------------------------------------------------------------------------------------------
