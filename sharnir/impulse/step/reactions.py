@@ -13,16 +13,16 @@ from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, evaluate_row, loop_fra
 from sharnir.enums import ScalarSource
 from sharnir.impulse.data import Context, Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.rows.contact_rows import find_contacts
-from sharnir.impulse.rows.scalar_rows import ball_angle_of
-from sharnir.impulse.slots import JOINT_ROWS, Load, Setting, Status, StatusReal
-from sharnir.impulse.step.joint_loads import drop_raised_torques
-from sharnir.impulse.step.row_wrenches import (
+from sharnir.impulse.loads.joint_loads import drop_raised_torques
+from sharnir.impulse.loads.row_wrenches import (
     scalar_impulse_of,
     subtract_contact_impulses,
     subtract_impulse,
     subtract_spring_impulses,
 )
+from sharnir.impulse.rows.contact_rows import find_contacts
+from sharnir.impulse.rows.scalar_rows import ball_angle_of
+from sharnir.impulse.slots import JOINT_ROWS, Load, Setting, Status, StatusReal
 from sharnir.impulse.step.step import assemble, begin_step, compute_free_motion, solve_velocities
 from sharnir.kernels.columns import get, get3, get33, get_int, item, put3, set_item3
 from sharnir.kernels.types import KERNEL_OPTIONS, NO_DEADLINE, SPATIAL, VEC3, array2, column, real, vec3

@@ -11,6 +11,7 @@ from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import chord_momenta, whitened_momentum
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.loads.stiffening import add_raised_momenta, drop_raised_momenta
 from sharnir.impulse.row_kinds import SCALAR_IMPULSES, RowKind
 from sharnir.impulse.rows.assembly import (
     gap_correction_speed,
@@ -24,7 +25,6 @@ from sharnir.impulse.rows.fast_spin import settle_fast_links
 from sharnir.impulse.rows.scalar_rows import measure_scalar
 from sharnir.impulse.slots import Status
 from sharnir.impulse.step.momentum_ops import compute_momentum_residual
-from sharnir.impulse.step.stiffening import add_raised_momenta, drop_raised_momenta
 from sharnir.kernels.columns import get, get_int, item, put, set_item
 from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import row_dot

@@ -12,6 +12,9 @@ import warp as wp
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.enums import ExternalForces
 from sharnir.impulse.data import Context, State
+from sharnir.impulse.loads.joint_loads import must_step_again
+from sharnir.impulse.loads.joint_work import follow_pushes, limit_joint_work, turn_momenta
+from sharnir.impulse.loads.stiffening import load_stiffening, update_link_loads
 from sharnir.impulse.rows.contact_matching import store_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.extrapolation import extrapolation_order_of
@@ -20,8 +23,6 @@ from sharnir.impulse.solve.pgs_sweep import apply_model_impulses
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, step_row_options
 from sharnir.impulse.step.commit import ScalarVelocity, commit_positions, commit_velocities
 from sharnir.impulse.step.free_motion import load_free_motion
-from sharnir.impulse.step.joint_loads import must_step_again
-from sharnir.impulse.step.joint_work import follow_pushes, limit_joint_work, turn_momenta
 from sharnir.impulse.step.momentum_ops import predict_momenta
 from sharnir.impulse.step.position_phase import (
     adopt_next_positions,
@@ -31,7 +32,6 @@ from sharnir.impulse.step.position_phase import (
     run_split_impulses,
 )
 from sharnir.impulse.step.residuals import predict_joint_targets
-from sharnir.impulse.step.stiffening import load_stiffening, update_link_loads
 from sharnir.impulse.step.velocity_phase import (
     FOLD_RELATIVE_PIVOT,
     evaluate,
@@ -40,6 +40,7 @@ from sharnir.impulse.step.velocity_phase import (
     set_first_phase,
     solve_impulses,
     store_exact_momenta,
+    store_raised_momenta,
 )
 from sharnir.impulse.tolerances import CORRECT_AGAIN_ABOVE
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
@@ -150,7 +151,10 @@ def check_loads(ctx: Context, deadline: wp.float64, w: int):
     light links than it was made for? Then the chord terms found are where it starts from."""
     dt = ctx.state.settings[Setting.DT, 0]
     if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, ReportItem.FALLBACK_USED, w) == real(0.0):
-        store_exact_momenta(ctx, w)
+        if get_int(ctx.work.status, Status.STIFFENED, w) > 0:
+            store_raised_momenta(ctx, w)
+        else:
+            store_exact_momenta(ctx, w)
     again = must_step_again(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, w)
     put_int(ctx.work.status, Status.AGAIN, w, wp.where(again == 1, int(Again.BEGIN), int(Again.NO)))
     if again == 1:

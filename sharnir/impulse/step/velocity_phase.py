@@ -14,6 +14,8 @@ from sharnir.dynamics.aba import outward
 from sharnir.dynamics.momenta import add_tangent_momenta, tangent_momenta
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.loads.joint_loads import note_first_loads
+from sharnir.impulse.loads.stiffening import add_raised_momenta, forget_rates
 from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.rows.assembly import activate_late_scalars, set_velocity_bounds
 from sharnir.impulse.rows.contact_chord import update_contact_chord
@@ -44,7 +46,6 @@ from sharnir.impulse.step.iteration_errors import (
     final_residual2,
     measure_errors,
 )
-from sharnir.impulse.step.joint_loads import note_first_loads
 from sharnir.impulse.step.momentum_ops import store_momentum_chord
 from sharnir.impulse.step.residuals import (
     compute_chord_residual,
@@ -53,7 +54,6 @@ from sharnir.impulse.step.residuals import (
     twice_kinetic_energy,
     update_joint_chord,
 )
-from sharnir.impulse.step.stiffening import add_raised_momenta, forget_rates
 from sharnir.impulse.tolerances import MAX_CARRIED_RESIDUAL
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.lanes import uses_lanes
@@ -309,27 +309,40 @@ def apply_last_change(ctx: Context, w: int):
 
 @wp.func
 def store_exact_momenta(ctx: Context, w: int):
-    """C ← P⁺ + Σ Jᵀp for free bodies: their momentum is exact whatever residual the iteration left. Raised inertias
-    would cost digits there: where links have them, C takes the residual instead."""
+    """C ← P⁺ + Σ Jᵀp for free bodies: their momentum is exact whatever residual the iteration left."""
     n = ctx.layout.dofs
-    raised = get_int(ctx.work.status, Status.STIFFENED, w) > 0
+    copy(ctx.here.z, ctx.work.z_saved, n, w)
     d = int(0)
     while d < n:
-        z = get(ctx.here.z, d, w)
-        exact = get(ctx.work.z_residual, d, w)
-        if not raised:
-            exact = get(ctx.work.z_momentum, d, w) + z - get(ctx.work.z_base, d, w)
-        put(ctx.here.z, d, w, exact)
-        put(ctx.work.z_saved, d, w, z)
+        put(ctx.here.z, d, w, get(ctx.work.z_momentum, d, w) + get(ctx.here.z, d, w) - get(ctx.work.z_base, d, w))
         set_item(ctx.state.residual_carry, d, w, real(0.0))
         d += 1
     outward(ctx.tree, ctx.here, ctx.state.v_exact, w)
-    if raised:
-        add_tangent_momenta(ctx.tree, ctx.here, w)
-        add_raised_momenta(ctx, w)
-    else:
-        tangent_momenta(ctx.tree, ctx.here, w)
+    tangent_momenta(ctx.tree, ctx.here, w)
     copy(ctx.work.z_saved, ctx.here.z, n, w)
+
+
+@wp.func
+def store_raised_momenta(ctx: Context, w: int):
+    """The same where inertias of links are raised: C += momenta of the residual. The difference of large momenta would
+    cost digits."""
+    exchange_with_residual(ctx, w)
+    outward(ctx.tree, ctx.here, ctx.state.v_exact, w)
+    add_tangent_momenta(ctx.tree, ctx.here, w)
+    add_raised_momenta(ctx, w)
+    exchange_with_residual(ctx, w)
+
+
+@wp.func
+def exchange_with_residual(ctx: Context, w: int):
+    """Exchange z and the residual, of which nothing is carried to the next step."""
+    d = int(0)
+    while d < ctx.layout.dofs:
+        z = get(ctx.here.z, d, w)
+        put(ctx.here.z, d, w, get(ctx.work.z_residual, d, w))
+        put(ctx.work.z_residual, d, w, z)
+        set_item(ctx.state.residual_carry, d, w, real(0.0))
+        d += 1
 
 
 @wp.func
@@ -366,8 +379,8 @@ def keep_chord_values(layout: wp.ref[Layout], state: wp.ref[State], w: int):
 
 @wp.func
 def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
-    """Revert to the linearised step at its start: first order; it loses energy, but may gain some where a load hangs on
-    light links and the step is long. Near a fold it starts from no impulses: rows that give way there (M-47) would not
+    """Revert to the linearised step at its start: first order. By itself it may lose or gain energy; what joints gain
+    is taken back (M-98). Near a fold it starts from no impulses: rows that give way there (M-47) would not
     take back those that the iteration made."""
     if item(ctx.state.report, ReportItem.MIN_RELATIVE_PIVOT, w) < FOLD_RELATIVE_PIVOT:
         copy(ctx.work.z_base, z, ctx.layout.dofs, w)

@@ -13,17 +13,17 @@ import warp as wp
 from sharnir.dynamics.tree import Workspace
 from sharnir.enums import ScalarSource
 from sharnir.impulse.data import Context
+from sharnir.impulse.loads.row_wrenches import scalar_impulse_of
+from sharnir.impulse.loads.stiffening import THIN_SHARE, principal_frame, trace_of, world_load_slot
 from sharnir.impulse.rows.warn import warn_of
 from sharnir.impulse.slots import Load, ReportItem, Setting, Status, StatusReal, StepWarning, WorldLoad
-from sharnir.impulse.step.row_wrenches import scalar_impulse_of
-from sharnir.impulse.step.stiffening import THIN_SHARE, principal_frame, trace_of, world_load_slot
 from sharnir.kernels.columns import get, get3, get6, get33, get_int, item, item3, put, put_int, set_item, set_item3
 from sharnir.kernels.types import SPATIAL, VEC3, real, vec3
 from sharnir.kernels.vector_ops import row_dot
 
 GIVEN_BACK = wp.constant(real(0.02))  # of the largest kinetic energy: losses of the last steps that a step may gain
 KINETIC_DECAY = wp.constant(real(0.999))  # of that energy, in a step
-ROUNDING = wp.constant(real(1.0e-9))  # of the kinetic energy: gains that are none
+OWED = wp.constant(real(1.0e-4))  # of that energy: what joints may owe before it is taken back
 
 
 @wp.func
@@ -248,7 +248,7 @@ def limit_joint_work(ctx: Context, w: int):
     kinetic = kinetic_energy_of_momenta(ctx, w)
     largest = wp.max(kinetic, KINETIC_DECAY * item(ctx.state.link_load, kinetic_slot, w))
     reserve = item(ctx.state.link_load, reserve_slot, w) - get(ctx.work.status_real, StatusReal.JOINT_WORK, w)
-    if reserve < -ROUNDING * kinetic:
+    if reserve < -OWED * largest and kinetic > real(0.0):
         fall = work_of_weight(ctx, w)
         paid = wp.min(-reserve, wp.max(kinetic - wp.abs(fall), real(0.0)))
         share = wp.sqrt(real(1.0) - paid / kinetic)

@@ -8,12 +8,12 @@ import warp as wp
 from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, evaluate_row, loop_frames_of
 from sharnir.dynamics.momenta import link_velocities
 from sharnir.impulse.data import Context
+from sharnir.impulse.loads.joint_work import flag_mechanisms, work_of_curvature, work_on_coordinates, work_on_links
+from sharnir.impulse.loads.row_wrenches import subtract_contact_impulses, subtract_impulse, subtract_spring_impulses
+from sharnir.impulse.loads.stiffening import ACTIVE_FROM, principal_frame, raise_stiffness
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, ReportItem, Status, StatusReal
-from sharnir.impulse.step.joint_work import flag_mechanisms, work_of_curvature, work_on_coordinates, work_on_links
-from sharnir.impulse.step.row_wrenches import subtract_contact_impulses, subtract_impulse, subtract_spring_impulses
-from sharnir.impulse.step.stiffening import ACTIVE_FROM, principal_frame, raise_stiffness
 from sharnir.kernels.columns import get, get3, get6, get_int, item, put, put3, put6, put_int, set_item
 from sharnir.kernels.types import SPATIAL, real, sym_mul, vec3, vec6
 from sharnir.kernels.vector_ops import copy
