@@ -10,8 +10,12 @@ import numpy as np
 
 from sharnir.errors import fail, shown
 from sharnir.rotations import Array
-from sharnir.spec.elements import plain
+from sharnir.spec.elements import plain, real_array
 
+__all__ = [
+    "MAX_MAGNITUDE", "direction", "inertia_matrix", "is_number", "number", "per_coordinate", "quaternion", "real_array",
+    "vector",
+]  # fmt: skip
 MAX_MAGNITUDE = 1e50  # beyond it powers of a value overflow; no mechanism is that large
 
 

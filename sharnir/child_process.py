@@ -1,7 +1,7 @@
 """How interpreters of our own are started: what lies in the current folder is never imported.
 
 `python -m` and `python -c` put the current folder in front of all others on the import path, so that a `json.py` beside
-a robot's file would run. Every child is started by `-P`, which leaves it out, and with a PYTHONPATH of absolute folders.
+a robot's file would run. Every child is started by `-P`, which leaves it out, with a PYTHONPATH of absolute folders.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PACKAGE = str(Path(__file__).resolve().parents[1])  # the folder that this very package lies in
+NOWHERE = os.path.abspath(os.sep)  # a folder for children to be in, which nobody else writes to
 SAFE = "PYTHONSAFEPATH"  # set, it does what -P does, in all interpreters that are started with it
 
 

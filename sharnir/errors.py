@@ -105,8 +105,12 @@ def of_file(error: ModelError, file: str) -> ModelFileError:
 def unknown(kind: str, name: object, known: Iterable[str]) -> ModelError:
     """An unknown name, answered with the nearest one and those that exist."""
     names = list(known)
-    lower = {n.lower(): n for n in reversed(names)}
-    near = difflib.get_close_matches(str(name).lower(), list(lower), n=1, cutoff=0.5)
-    hint = f"; did you mean {lower[near[0]]!r}?" if near else "."
     listed = ", ".join(" ".join(n.split()) for n in names[:20]) + (", …" if len(names) > 20 else "")
-    return ModelError(f"unknown {kind} {shown(name)}{hint} Known: {listed or 'none'}")
+    return ModelError(f"unknown {kind} {shown(name)}{nearest(name, names)} Known: {listed or 'none'}")
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """The end of a sentence about an unknown name: the nearest of those that exist, if there is one."""
+    lower = {n.lower(): n for n in reversed(list(known))}
+    near = difflib.get_close_matches(str(name).lower(), list(lower), n=1, cutoff=0.5)
+    return f"; did you mean {lower[near[0]]!r}?" if near else "."

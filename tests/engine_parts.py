@@ -25,6 +25,7 @@ from sharnir.impulse.layout.bilateral import lay_out_bilateral
 from sharnir.impulse.layout.scalar_layout import ScalarRow
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, RowKind
 from sharnir.impulse.slots import JOINT_ROWS, ContactMass, Half, Setting
+from sharnir.impulse.tolerances import MIN_ROW_K
 from sharnir.kernels.types import np_real, real
 from sharnir.model.joint_rows import CONSTRAINT_COUNT
 
@@ -148,6 +149,7 @@ class Rows:
         return SimpleNamespace(
             nb=len(self.trees), nv=self.nv, nq=self.nv, nc=self.nv, loops=len(self.joints),
             coupling_names=self.equalities,
+            parent=np.full(len(self.trees), WORLD), dof_start=np.cumsum([0, *self.trees]),
             loop_q_start=np.zeros(1, dtype=int), loop_kind=[kind for _, kind in self.joints],
             loop_link=[(0, WORLD)] * len(self.joints), mass=np.ones(len(self.trees)), shape_kind=[],
             inertia=np.broadcast_to(np.eye(3), (len(self.trees), 3, 3)), motor_max_force=[np.inf],
@@ -199,7 +201,9 @@ class Rows:
         work, loops, n = self.ctx.work, self.ctx.loops, self.contacts
         loops.count, loops.constraint_count = len(self.joints), integers(CONSTRAINT_COUNT, self.device)
         loops.kind = integers([kind for _, kind in self.joints], self.device)
-        self.ctx.state.settings = column(np.zeros(len(Setting)), self.device)
+        settings = np.zeros(len(Setting))
+        settings[Setting.MIN_ROW_K] = MIN_ROW_K
+        self.ctx.state.settings = column(settings, self.device)
         self.W = self.rng.normal(size=(self.size, self.columns))
         halves = np.zeros((n, 2, Half.SIZE), dtype=int)
         for c, pair in enumerate(self.pairs):

@@ -119,7 +119,8 @@ class Benched(NamedTuple):
 def _run_bench(folder: str, name: str) -> dict[str, Benched]:
     """Our side of every row of a bench."""
     with tempfile.TemporaryDirectory() as out:
-        command = [sys.executable, "-P", "-c", "from sharnir.cli import main; main()", "bench", name, "--quick", "--json"]
+        program = "from sharnir.cli import main; main()"
+        command = [sys.executable, "-P", "-c", program, "bench", name, "--quick", "--json"]
         environment = {**os.environ, "PYTHONPATH": folder}
         done = subprocess.run(command, env=environment, cwd=out, capture_output=True, text=True, check=True)
     rows = json.loads(done.stdout)["rows"]

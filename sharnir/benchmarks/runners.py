@@ -166,7 +166,7 @@ class Ours(Runner):
         return {
             "sweeps_mean": float(r[:, ReportItem.SWEEP_COUNT].mean()),
             "sweeps_max": int(r[:, ReportItem.SWEEP_COUNT].max()),
-            "capped": float((r[:, ReportItem.STOP_REASON] == StopReason.CAPPED).mean()), "residual": residual,
+            "capped": float(np.isin(r[:, ReportItem.STOP_REASON], (StopReason.CAPPED, StopReason.STALLED)).mean()), "residual": residual,
             "residual_of_weight": residual / (self.weight * self.dt), "search_us": search,
             "step_p99.9": float(np.percentile(steps, 99.9)) + search,
         }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,13 +26,15 @@ from sharnir.viewer.commands import Command, Kind
 from sharnir.viewer.source.pace import FRAME
 
 STEPS = 8  # of a frame
+HANGING = 10.0  # s, of sockets that hang
 SPELL = 2.0  # s, of one kind of client before the next
 TOKEN = "a-token-of-the-benchmark"
 CLIENTS = ("nobody", "elsewhere", "connected", "stalled", "noise")
-# A client: address, what it does. It reads all, reads nothing, or sends noise to every socket there is; "elsewhere" it
-# has nothing to do with the viewer and computes half of the time: what any other process costs on this machine.
+# A client: address, what it does. It reads all, reads nothing, or sends noise to every socket there is; "hanging" it
+# holds a thousand sockets open without a whole request, and opens others where they are cut off; "elsewhere" it has
+# nothing to do with the viewer and computes half of the time: what any other process costs on this machine.
 CLIENT = """
-import os, random, socket, sys, time
+import os, random, resource, socket, sys, time
 import viser
 from urllib.parse import urlsplit
 from websockets.exceptions import WebSocketException
@@ -42,6 +45,14 @@ os.nice(19)
 def opened(path):
     options = {"subprotocols": [f"viser-v{viser.__version__}"], "compression": None, "max_size": None}
     return connect(f"ws://127.0.0.1:{port}{path}?page={'0' * 16}&token={token}", **options)
+def gone(connection):
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 end, count, rng = time.monotonic() + spell, 0, random.Random(0)
 if kind == "elsewhere":
     while time.monotonic() < end:
@@ -59,6 +70,23 @@ elif kind == "noise":
                 raw.sendall(rng.randbytes(2000))
         except (OSError, WebSocketException):
             pass
+elif kind == "hanging":
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(2000, hard) if hard > 0 else 2000, hard))
+    held = []
+    while time.monotonic() < end:
+        try:
+            for k in range(1000 - len(held)):
+                held.append(socket.create_connection(("127.0.0.1", port), 5))
+                held[-1].sendall((b"", b"G", b"GET / HTTP/1.1\\r\\nHost: 127.0.0.1")[k % 3])
+                count += 1
+        except OSError:
+            pass
+        if len(held) == 1000:
+            print("all", flush=True)
+        over = {s for s in held if gone(s)}
+        held = [s for s in held if s not in over or s.close()]
+        time.sleep(0.05)
 else:
     with opened("/view") as connection:
         while time.monotonic() < end:
@@ -135,7 +163,28 @@ def waits() -> int:
 
 def run(quick: bool) -> list[dict[str, Any]]:
     rounds = 3 if quick else 20
-    return [*frame_rows(rounds), *step_rows(rounds)]
+    return [*page_rows(rounds), *frame_rows(rounds), *step_rows(rounds)]
+
+
+def page_rows(rounds: int) -> list[dict[str, Any]]:
+    """Until the page is there, while a thousand sockets hang, after nobody was there."""
+    watch = Watch(floating(1))
+    taken: dict[str, list[float]] = {"nobody": [], "hanging": []}
+    try:
+        for kind, times in taken.items():
+            with client(watch.player.url, kind, HANGING) as hanging:
+                if hanging is not None and hanging.stdout is not None:
+                    hanging.stdout.readline()  # until all are there
+                for _ in range(rounds):
+                    began = time.perf_counter()
+                    with urllib.request.urlopen(watch.player.url, timeout=60) as page:
+                        page.read()
+                    times.append(time.perf_counter() - began)
+                    time.sleep(0.02)
+    finally:
+        watch.player.close()
+    ours, alone = (np.array(taken[kind]) for kind in ("hanging", "nobody"))
+    return [row("page, while 1,000 sockets hang", "s", ours, alone, "nobody")]
 
 
 def step_rows(rounds: int) -> list[dict[str, Any]]:

@@ -25,7 +25,9 @@ SCENE_HELP = "A named scene, a scene file (.toml), a robot (.urdf, .xml)"
 Parts = Annotated[
     float | None, typer.Option("--decompose", help="Take meshes apart, to this concavity: 0.01 (fine) to 1 (coarse).")
 ]
-Roots = Annotated[list[Path] | None, typer.Option("--root", help="A folder where files of a robot may lie.")]
+Roots = Annotated[
+    list[Path] | None, typer.Option("--root", help="A folder where files of a robot, or what is seen of it, may lie.")
+]
 
 
 def main() -> None:
@@ -203,6 +205,7 @@ def replay(
     duration: Annotated[float | None, typer.Option(help="Go on for so long, s, without a view.")] = None,
     record: Annotated[Path | None, typer.Option(help="Record what goes on to a new file.")] = None,
     port: Annotated[int, typer.Option(help="Of the page on this machine; 0 for any that is free.")] = 8080,
+    root: Roots = None,
 ) -> None:
     """Look at a recording in the browser, check it, make a page or a table of it, or go on from any moment of it."""
     from sharnir.cli.replay import checked, played, resumed, written
@@ -210,7 +213,7 @@ def replay(
 
     if (duration is not None or record is not None) and resume is None:
         raise ModelError("replay: --duration and --record say how to go on: given without --resume; allowed: with it")
-    recording = open_recording(file)
+    recording = open_recording(file, root or [])
     if resume is not None:
         if not resumed(recording, resume, duration, record, port, out):
             raise typer.Exit(130)

@@ -23,7 +23,8 @@ def written(recording: Recording, html: Path | None, folder: Path | None, out: C
     if html is not None:
         from sharnir.recording.read.page import write_page
 
-        write_page(recording, html)
+        for note in write_page(recording, html):
+            out.print(note, highlight=False, markup=False)
         out.print(f"saved {html}", highlight=False, markup=False)
     if folder is not None:
         from sharnir.simulation.export import prepare_folder, write_csv

@@ -134,7 +134,7 @@ def build(
     if name.endswith(".toml"):
         if parameters:
             raise ModelError(f"--set: a scene file has no parameters: given {parameters}; allowed: none")
-        return Scene.load(name), 10.0, None
+        return Scene.load(name, roots), 10.0, None
     if Path(name).suffix and name not in scenes.names():
         raise ModelError(f"{name}: no file of a scene: allowed: .toml, {', '.join(ROBOTS)}, or the name of a scene")
     found = scenes.find(name)

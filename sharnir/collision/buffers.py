@@ -33,6 +33,7 @@ class Contacts:
     normal: array2  # [3 point] from the first shape to the second, world axes
     point: array2  # [3 point] halfway between the surfaces, m
     gap: array2  # [point] m; negative: they overlap
+    drawn_share: array2  # [point] how far friction acts from there toward the centre of pressure, of the way (M-109)
 
 
 @wp.struct
@@ -46,6 +47,8 @@ class CollisionScratch:
     box_center: array2  # [3 shape] center of its bounding box, world, m
     velocity: array2  # [3 shape] of its origin, m/s
     speed_bound: array2  # [shape] bound on the velocity of its points relative to its origin, m/s
+    # [shape] largest speed relative to something it may hit in the step, where materials bounce, m/s
+    strike_speed: array2
     axis_cache_slots: int  # of `axis_cache`
     axis_cache: array2  # [3 slot] directions along which pairs were last seen separated, world
     broad_phase: BroadPhaseScratch
@@ -55,7 +58,7 @@ def allocate_contacts(capacity: int, worlds: int, device: str) -> Contacts:
     """Allocate zeroed contacts of all worlds."""
     out = Contacts()
     out.capacity = capacity
-    for name, rows in (("normal", 3), ("point", 3), ("gap", 1)):
+    for name, rows in (("normal", 3), ("point", 3), ("gap", 1), ("drawn_share", 1)):
         setattr(out, name, allocate_columns(rows * capacity, worlds, device))
     for name, size in (("count", 2), ("shape", 2 * capacity), ("feature", capacity)):
         setattr(out, name, allocate_columns(size, worlds, device, int))
@@ -73,7 +76,7 @@ def allocate_collision_scratch(shapes: int, capacity: int, pairs: int, columns: 
     out = CollisionScratch()
     out.contacts = contacts
     out.contact_shape = wp.zeros((2 * capacity, columns), dtype=int, device=device)
-    for name, rows in (("R", 9), ("x", 3), ("box_center", 3), ("velocity", 3), ("speed_bound", 1)):
+    for name, rows in (("R", 9), ("x", 3), ("box_center", 3), ("velocity", 3), ("speed_bound", 1), ("strike_speed", 1)):
         setattr(out, name, wp.zeros((rows * shapes, columns), dtype=real, device=device))
     out.axis_cache_slots = axis_cache_size(shapes)
     out.axis_cache = wp.zeros((3 * out.axis_cache_slots, columns), dtype=real, device=device)

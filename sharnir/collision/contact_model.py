@@ -23,6 +23,7 @@ class ContactModel:
     only_convex: int  # 1 if there are no height fields and no meshes
     # 1 if velocities before the step matter: for restitution, or static friction above sliding friction
     needs_velocity_before: int
+    has_restitution: int  # 1 if any pair of materials bounces
     broad_phase: BroadPhase
     speculative_margin: real  # m, gap up to which contacts are found besides what motion asks for
     material_count: int

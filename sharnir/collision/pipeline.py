@@ -15,6 +15,7 @@ from sharnir.collision.contact_model import ContactModel
 from sharnir.collision.convex.narrow_phase import collide_convex
 from sharnir.collision.convex.primitives import collide_capsules, collide_half_space_round, is_round
 from sharnir.collision.convex.separating_axis_cache import is_gjk_pair, is_separated_along
+from sharnir.collision.flat_contacts import measure_flat_contacts
 from sharnir.collision.shapes import NarrowPhaseContext, ShapePose, make_narrow_phase_context
 from sharnir.collision.speculative import cull_speculative, make_collision_context
 from sharnir.collision.surface.convex_vs_surface import collide_shapes
@@ -52,6 +53,43 @@ class ShapeFamily(IntEnum):
     ALL = 2
 
 
+@wp.func
+def fastest_link(tree: Tree, ws: Workspace, model: ContactModel, w: int):
+    """Largest speed of a link at its pivot, m/s, where materials bounce, else 0: what it strikes may be as fast."""
+    fastest = real(0.0)
+    i = int(0)
+    while i < tree.links and model.has_restitution == 1:
+        fastest = wp.max(fastest, wp.length(get3(ws.a, 2 * i, w)))
+        i += 1
+    return fastest
+
+
+@wp.func
+def pair_margin(model: ContactModel, scratch: CollisionScratch, a: int, b: int, dt: real, w: int):
+    """How near two shapes may come within the step at their velocities, m."""
+    closing = wp.length(get3(scratch.velocity, b, w) - get3(scratch.velocity, a, w))
+    return model.speculative_margin + dt * (closing + get(scratch.speed_bound, a, w) + get(scratch.speed_bound, b, w))
+
+
+@wp.func
+def find_strike_speeds(model: ContactModel, scratch: CollisionScratch, pairs: int, dt: real, w: int):
+    """Where materials bounce: largest speed of each shape relative to what it may hit in the step (`strike_speed`). A
+    body that is struck may hit others that it was not near enough to before."""
+    s = int(0)
+    while s < model.geo.count and model.has_restitution == 1:
+        put(scratch.strike_speed, s, w, real(0.0))
+        s += 1
+    k = int(0)
+    while k < pairs and model.has_restitution == 1:
+        a = get_int(scratch.broad_phase.pairs, 2 * k, w)
+        b = get_int(scratch.broad_phase.pairs, 2 * k + 1, w)
+        if is_bounds_overlapping(model, scratch, a, b, pair_margin(model, scratch, a, b, dt, w), w):
+            speed = wp.length(get3(scratch.velocity, b, w) - get3(scratch.velocity, a, w))
+            put(scratch.strike_speed, a, w, wp.max(get(scratch.strike_speed, a, w), speed))
+            put(scratch.strike_speed, b, w, wp.max(get(scratch.strike_speed, b, w), speed))
+        k += 1
+
+
 def _make_update_shapes(name: str, rounds_only: bool) -> Any:
     """Make the function that updates shapes: world poses, velocities, motion bounds and AABBs. Link velocities are `a`
     of the workspace. rounds_only: of spheres, capsules and half-spaces only the z axis is stored."""
@@ -59,6 +97,7 @@ def _make_update_shapes(name: str, rounds_only: bool) -> Any:
     def update_shapes(tree: Tree, ws: Workspace, model: ContactModel, scratch: CollisionScratch, dt: real, w: int):
         """Poses of all shapes, and how they move: links have the velocities `a` in the workspace."""
         gravity_speed = wp.length(tree.gravity) * dt
+        fastest = fastest_link(tree, ws, model, w)
         s = int(0)
         while s < model.geo.count:
             link = model.geo.link[s]
@@ -88,6 +127,8 @@ def _make_update_shapes(name: str, rounds_only: bool) -> Any:
             put(scratch.speed_bound, s, w, speed_bound)
             half = aabb_half_extents(model.geo, s, R, wp.static(rounds_only))
             padding = real(0.5) * model.speculative_margin + dt * (wp.length(velocity) + speed_bound)
+            if model.has_restitution == 1:
+                padding = wp.max(padding, wp.min(dt * fastest, model.geo.bounding_radius[s]))
             half = half + vec3(padding, padding, padding)
             set_aabb(model.broad_phase, scratch.broad_phase, s, box_center - half, box_center + half, w)
             s += 1
@@ -215,16 +256,16 @@ def _make_find_contacts(name: str, family: int) -> Any:
         number of pairs if these are too many."""
         update_shapes(tree, ws, model, scratch, dt, w)
         pairs = find_pairs(model.broad_phase, scratch.broad_phase, w)
+        find_strike_speeds(model, scratch, wp.min(pairs, scratch.broad_phase.capacity), dt, w)
         ctx = make_narrow_phase_context(model.geo, scratch.contacts, w)
         n = int(0)
         k = int(0)
         while k < wp.min(pairs, scratch.broad_phase.capacity):
             a = get_int(scratch.broad_phase.pairs, 2 * k, w)
             b = get_int(scratch.broad_phase.pairs, 2 * k + 1, w)
-            closing = wp.length(get3(scratch.velocity, b, w) - get3(scratch.velocity, a, w))
-            margin = model.speculative_margin + dt * (
-                closing + get(scratch.speed_bound, a, w) + get(scratch.speed_bound, b, w)
-            )
+            margin = pair_margin(model, scratch, a, b, dt, w)
+            if model.has_restitution == 1:
+                margin = margin + dt * (get(scratch.strike_speed, a, w) + get(scratch.strike_speed, b, w))
             if is_bounds_overlapping(model, scratch, a, b, margin, w):
                 first = n
                 A = shape_pose_of(model, scratch, a, w)
@@ -302,6 +343,8 @@ def _make_kernel(name: str, family: int) -> Any:
                 ctx = make_collision_context(tree, ws, model, scratch, dt[0, 0])
                 needed = cull_speculative(ctx, needed, w)
         export_contacts(scratch, contacts, needed, w)
+        if wp.static(family != ShapeFamily.ROUND):
+            measure_flat_contacts(model, scratch, contacts, w)
 
     collide_kernel.__name__ = collide_kernel.__qualname__ = name
     return wp.kernel(collide_kernel, module="unique", module_options=COLLISION_MODULE_OPTIONS)

@@ -63,8 +63,11 @@ def cull_speculative(ctx: CollisionContext, n: int, w: int):
         x = get3(ctx.scratch.contacts.point, k, w)
         closing = point_speed_along(ctx.tree, ctx.ws, ctx.model.geo.link[a], x, normal, w)
         closing = closing - point_speed_along(ctx.tree, ctx.ws, ctx.model.geo.link[b], x, normal, w)
+        struck = real(0.0)
+        if ctx.model.has_restitution == 1:
+            struck = get(ctx.scratch.strike_speed, a, w) + get(ctx.scratch.strike_speed, b, w)
         if get(ctx.scratch.contacts.gap, k, w) < ctx.model.speculative_margin + ctx.dt * (
-            wp.max(closing, real(0.0)) + fall
+            wp.max(closing, real(0.0)) + struck + fall
         ):
             if kept < k:
                 copy_contact(ctx.scratch.contacts, k, kept, w)

@@ -39,6 +39,7 @@ def upload_contact_model(model: Model, device: str) -> tuple[ContactModel, bool]
             | (table[:, :, MaterialProperty.STATIC_FRICTION] > table[:, :, MaterialProperty.SLIDING_FRICTION])
         ).any()
     )
+    out.has_restitution = int((table[:, :, MaterialProperty.RESTITUTION] > 0).any())
     out.broad_phase = upload_broad_phase(model.shape_kind, collision_filter, device)
     out.material = wp.array(model.shape_material, dtype=int, device=device)
     out.material_pair_table = wp.array(table.reshape(-1).astype(np_real), dtype=real, device=device)

@@ -18,6 +18,7 @@ from sharnir.model.poses import IDENTITY_POSE, Pose
 from sharnir.rotations import Array, matrix_to_quat
 
 OR_GENERALISED = "or solver 'simgc'"
+MERGED = "`sharnir.load(…, merge_fixed=True)` for frames of a file that fixed joints hold to a body"
 
 
 def maximal(model: Model) -> Model:
@@ -49,13 +50,14 @@ def check_bodies(model: Model) -> None:
     """A body on its own needs mass and rotational inertia about every axis."""
     for name, mass, inertia in zip(model.body_names, model.mass, model.inertia, strict=True):
         if not mass > 0:
-            allowed = f"a mass > 0 in maximal coordinates, {OR_GENERALISED}"
+            allowed = f"a mass > 0 in maximal coordinates, {MERGED}, {OR_GENERALISED}"
             raise fail(f"body {name!r}", "has no mass", f"{mass:g} kg", allowed)
         moments = np.linalg.eigvalsh(inertia)
         if not moments[0] > MIN_INERTIA_RATIO * moments[2]:
             problem = "has no rotational inertia" + (" about some axis" if moments[2] > 0 else "")
             given = f"moments {', '.join(f'{max(m, 0.0):g}' for m in moments)} kg m²"
-            raise fail(f"body {name!r}", problem, given, f"moments > 0 in maximal coordinates, {OR_GENERALISED}")
+            allowed = f"moments > 0 in maximal coordinates, {MERGED}, {OR_GENERALISED}"
+            raise fail(f"body {name!r}", problem, given, allowed)
 
 
 def check_joints(model: Model) -> None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sharnir.checks import number, quaternion, vector
+from sharnir.checks import number, quaternion, real_array, vector
 from sharnir.errors import fail, shown, unknown
 from sharnir.model.model import Reals
 from sharnir.rotations import quat_multiply, quat_to_matrix, turn_between, turn_quaternion
@@ -122,7 +122,7 @@ def same_number(element: str, times: Reals, values: Any) -> Reals:
 def points(element: str, field: str, values: Any) -> Reals:
     """Finite numbers or vectors of one size."""
     try:
-        given = np.array(values, dtype=float)
+        given = real_array(values).copy()
     except (TypeError, ValueError):
         raise fail(element, f"{field} are not of one size", shown(values), "numbers, or vectors of one size") from None
     if given.ndim == 0 or not np.isfinite(given).all():

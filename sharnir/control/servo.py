@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sharnir.checks import per_coordinate, vector
+from sharnir.checks import per_coordinate, real_array, vector
 from sharnir.errors import fail, shown, unknown
 from sharnir.model.model import Reals
 from sharnir.simulation.views import write_input
@@ -92,7 +92,7 @@ class Servo:
         """A value a user sets: [names] or [names, worlds], or what is spread over that."""
         shape = (len(self.names), sim.worlds)[: 1 if sim.worlds == 1 else 2]
         try:
-            value = np.asarray(getattr(self, name), dtype=float)
+            value = real_array(getattr(self, name))
             if len(shape) == 2 and value.ndim == 1 and len(self.names) > 1:
                 value = value[:, None]
             return value if value.shape in ((), shape) else np.broadcast_to(value, shape)

@@ -2,43 +2,56 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sharnir.compiler.shapes import dimensions, shape_kind, shape_pose
 from sharnir.drawing.pieces import Color, Piece, grid, reach
 from sharnir.geometry.convex_hull import convex_hull
-from sharnir.model.model import Ints, Model
+from sharnir.model.model import Model
 from sharnir.model.poses import Pose
-from sharnir.rotations import Array, quat_to_matrix
+from sharnir.rotations import quat_to_matrix
 from sharnir.spec.elements import ConvexHull, HeightField, Mesh, Shape, Visual
 
+if TYPE_CHECKING:
+    from sharnir.io.seen_meshes import SeenMeshes
+
 COVERS = 0.7  # of the reach of a body's shapes: visuals that reach as far stand for it
-LARGEST = 100_000_000  # bytes of a mesh file
 SURFACE = -1  # kind of a piece that is nothing but triangles
 
 
 def seen_pieces(model: Model) -> tuple[list[Piece], list[str]]:
     """Pieces of all visuals, and a sentence for each that cannot be shown."""
     out, notes = [], []
-    for link, visual in model.visuals:
-        try:
-            out.append(seen_piece(link, visual))
-        except (OSError, ValueError, ImportError) as error:
-            name = model.body_names[link] if link >= 0 else "world"
-            notes.append(f"{name}: {visual.file or 'a shape'} is not shown: {error}")
+    with seen_meshes(model) as meshes:
+        for link, visual in model.visuals:
+            try:
+                out.append(seen_piece(link, visual, meshes))
+            except ValueError as error:
+                name = model.body_names[link] if link >= 0 else "world"
+                notes.append(f"{name}: {error}")
     return out, notes
 
 
-def seen_piece(link: int, visual: Visual) -> Piece:
-    """A visual as a piece. Raises ValueError or OSError where its file holds no mesh."""
+def seen_meshes(model: Model) -> AbstractContextManager[SeenMeshes | None]:
+    """What reads the files of a model's visuals; where there are none, nothing has to be imported."""
+    if all(visual.file is None for _, visual in model.visuals):
+        return nullcontext()
+    from sharnir.io.seen_meshes import SeenMeshes
+
+    return SeenMeshes(None if model.scene is None else model.scene.roots)
+
+
+def seen_piece(link: int, visual: Visual, meshes: SeenMeshes | None) -> Piece:
+    """A visual as a piece. Raises ValueError where its file holds no mesh."""
     color, opacity = color_of(visual), float(np.clip(visual.color[3], 0.0, 1.0))
     if visual.shape is not None:
         return shape_piece(link, visual.shape, color, opacity)
     turn = quat_to_matrix(np.array(visual.orientation, dtype=float))
-    vertices, faces = mesh_of(str(visual.file))
+    assert meshes is not None
+    vertices, faces = meshes.surface(str(visual.file))
     surface = (vertices * np.array(visual.scale, dtype=float), faces)
     pose = Pose(turn, np.array(visual.position, dtype=float))
     return Piece(link, SURFACE, np.zeros(3), pose, color, surface, opacity)
@@ -51,7 +64,7 @@ def shape_piece(link: int, shape: Shape, color: Color, opacity: float) -> Piece:
     if isinstance(shape, ConvexHull):
         hull = convex_hull(np.array(shape.points, dtype=float))
         if hull is None:
-            raise ValueError("its points lie in one plane")
+            raise ValueError("a shape is not shown: its points lie in one plane")
         fans = [np.stack([np.full(len(f) - 2, f[0]), f[1:-1], f[2:]], axis=1) for f in hull.faces]
         surface = hull.vertices + hull.center, np.concatenate(fans).astype(np.int32)
     elif isinstance(shape, HeightField):
@@ -65,22 +78,6 @@ def color_of(visual: Visual) -> Color:
     """Its colour, 0 to 255."""
     red, green, blue = (int(c) for c in np.clip(np.array(visual.color[:3], dtype=float) * 255, 0, 255).round())
     return red, green, blue
-
-
-@cache
-def mesh_of(path: str) -> tuple[Array, Ints]:
-    """Vertices and triangles of all that a mesh file holds, in one."""
-    import trimesh
-
-    if Path(path).stat().st_size > LARGEST:
-        raise ValueError(f"larger than {LARGEST} bytes")
-    try:
-        mesh = trimesh.load_scene(path).to_mesh()
-    except Exception as error:  # of many kinds: readers of a dozen formats
-        raise ValueError(f"{type(error).__name__}: {error}") from None
-    if len(mesh.faces) == 0 or not np.isfinite(mesh.vertices).all():
-        raise ValueError("it has no triangles")
-    return np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces, dtype=np.int32)
 
 
 def shown_by_visuals(shapes: list[Piece], visuals: list[Piece]) -> set[int]:

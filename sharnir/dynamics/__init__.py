@@ -17,6 +17,7 @@ import numpy as np
 from sharnir.checks import vector
 from sharnir.dynamics.energy import TOTALS_SIZE, Total
 from sharnir.dynamics.evaluator import Dynamics, require_model
+from sharnir.dynamics.loop_closure import close_loops
 from sharnir.dynamics.tree import cast_to_precision
 from sharnir.enums import ExternalForces
 from sharnir.errors import fail, shown
@@ -192,6 +193,6 @@ def _center_of_mass(sums: Reals) -> Reals:
 
 
 __all__ = [
-    "Dynamics", "aba", "body_poses", "body_velocities", "center_of_mass", "crba", "energy", "jacobian",
+    "Dynamics", "aba", "body_poses", "body_velocities", "center_of_mass", "close_loops", "crba", "energy", "jacobian",
     "joint_wrenches", "momentum", "passive_forces", "rnea", "whitened",
 ]  # fmt: skip

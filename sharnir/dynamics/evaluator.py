@@ -45,8 +45,8 @@ class Dynamics:
     """
 
     def __init__(self, model: Model, worlds: int = 1, device: str = "cpu") -> None:
-        if isinstance(worlds, bool) or not isinstance(worlds, (int, np.integer)) or worlds < 1:
-            raise fail("Dynamics", "worlds is out of range", repr(worlds), "a whole number ≥ 1")
+        if isinstance(worlds, bool) or not isinstance(worlds, (int, np.integer)) or not 1 <= worlds < 2**31:
+            raise fail("Dynamics", "worlds is out of range", shown(worlds), "a whole number ≥ 1")
         self.model, self.worlds, self.device = require_model(model), int(worlds), require_device(device)
         key = ("tree", device)
         if key not in model.cache:

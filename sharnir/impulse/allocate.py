@@ -19,6 +19,8 @@ from sharnir.impulse.slots import (
     ActuatorRate,
     ContactMass,
     Half,
+    Impact,
+    ImpactBlend,
     IslandVelocity,
     LinkLoad,
     Load,
@@ -72,6 +74,7 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
         "actuator_request": Load.SIZE * actuators,
         "actuator_load": Load.SIZE * model.nc,
         "prev_contact_impulse": SPATIAL * layout.max_contacts,
+        "prev_contact_impact": SPATIAL * layout.max_contacts * layout.contact_model.has_restitution,
         "prev_contact_geometry": PrevContact.SIZE * layout.max_contacts,
         "prev_contact_chord": PrevChord.SIZE * chord_contacts,
         "q_next": model.nq,
@@ -102,6 +105,8 @@ ALIASES = {
     "impulse_lower": "velocity_lower", "impulse_upper": "velocity_upper", "newton_contact_mode": "island_contacts",
     "newton_scalar_mode": "island_scalars", "newton_rows": "island_dofs", "newton_lu": "island_H",
     "newton_rhs": "island_gradient", "z_velocity_before": "z_before", "z_saved": "z_residual",
+    "z_impact": "z_residual", "z_reflected": "z_old", "z_compressed": "z_direction", "z_kick": "z_direction",
+    "p_compression": "p_old", "p_reflected": "p_direction", "p_inelastic": "p_initial", "z_impulsive": "z_old",
     "z_uncorrected": "z_old", "z_chord": "z_old", "z_newton_residual": "z_direction",
     "z_newton_direction": "z_direction", "pseudo_target": "joint_target",
     "pseudo_velocity_lower": "velocity_lower", "pseudo_velocity_upper": "velocity_upper",
@@ -127,10 +132,14 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "contact_gap": layout.max_contacts,
         "contact_mass": ContactMass.SIZE * layout.max_contacts,
     }
-    per_contact_3 = ("contact_target", "impact_velocity", "impact_velocity_gain", "contact_chord")
+    per_contact_3 = ("contact_arm", "contact_target", "contact_chord")
+    bouncing_contacts = layout.max_contacts * layout.contact_model.has_restitution
     sizes |= {
-        "restitution_velocity": layout.max_contacts,
+        "impact": Impact.SIZE * bouncing_contacts,
+        "p_impact": CONTACT_IMPULSES * bouncing_contacts,
+        "impact_blend": ImpactBlend.SIZE * model.nb * layout.contact_model.has_restitution,
         "contact_end_error": layout.max_contacts,
+        "contact_edge_error": layout.max_contacts,
         "contact_tangents": 2 * VEC3 * layout.max_contacts,
         "contact_mu": Mu.SIZE * layout.max_contacts,
         **dict.fromkeys(per_contact_3, VEC3 * layout.max_contacts),
@@ -198,6 +207,8 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "active_tree": model.nb,
         "mechanism_limited": model.nb,
         "contact_mode": layout.max_contacts,
+        "impact_member": bouncing_contacts,
+        "impact_group": model.nb * layout.contact_model.has_restitution,
     }
     counts |= dict.fromkeys(("active_bilateral", "L_first_column", "L_row_start"), layout.bilaterals)
     counts |= {

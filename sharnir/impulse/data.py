@@ -56,6 +56,8 @@ class State:
     prev_contact_keys: ints2d
     # [6 contact] their impulse and angular impulse on the second body, world axes, N s, N m s
     prev_contact_impulse: array2
+    # [6 contact] the part of it that came from impacts with restitution and is not to be expected again, N s, N m s
+    prev_contact_impact: array2
     # [10 contact] their point (3, m), normal (3), gap (m), chord term (3, m/s), world axes
     prev_contact_geometry: array2
     # [7 contact] first and second differences of their chord term (m/s, world axes); how many are known
@@ -95,6 +97,7 @@ EVOLVES = (
     "prev_step",
     "prev_contact_keys",
     "prev_contact_impulse",
+    "prev_contact_impact",
     "prev_contact_geometry",
     "prev_contact_chord",
     "actuator_activation",
@@ -103,6 +106,8 @@ EVOLVES = (
     "actuator_rates",
     "link_load",
 )
+# arrays that files of before do not have: zero there; saved only where the model needs them
+LATER_ARRAYS = ("prev_contact_impact", "link_load")
 STATE_SAVED = (*EVOLVES, "control", "f_ext", "motor_target", "actuator_input", "actuator_brake")
 
 
@@ -146,13 +151,17 @@ class Scratch:
     contact_tangents: array2  # [6 contact] two tangents, world axes
     contact_target: array2  # [3 contact] target velocities: normal, tangents, m/s
     contact_mu: array2  # [3 contact] friction coefficient, torsional (m), rolling (m)
-    impact_velocity: array2  # [3 contact] relative velocity right before an impact, m/s
-    impact_velocity_gain: array2  # [3 contact] what the step's forces add to it after the impact, m/s
+    impact: array2  # [Impact.SIZE contact] target velocity (3), restitution, threshold, closing speed, separation
+    p_impact: array2  # [6 contact] impulses of the impacts with restitution, N s, N m s
+    impact_member: ints2d  # [contact] 1 for contacts that take part in the present compression
+    impact_group: ints2d  # [link] union–find parent of the roots of trees that impacts connect
+    impact_blend: array2  # [ImpactBlend.SIZE link] sums over the impacts of a group
     contact_chord: array2  # [3 contact] chord minus row velocity over the step, m/s, contact axes
     contact_chord_prev: array2  # [6 contact] chord term of the previous step and its difference, m/s, world axes
     contact_chord_known: array2  # [contact] how many of these are known
     contact_end_error: array2  # [contact] distance of its end point from where its rows put it, m
-    restitution_velocity: array2  # [contact] velocity it leaves with after an impact, 0 for none, m/s
+    contact_arm: array2  # [3 contact] from it to where its friction acts, world axes, m
+    contact_edge_error: array2  # [contact] the same where it rolls on an edge, else 0
     contact_impulse_change: array2  # [contact] largest change of its impulses in the last sweep, N s
     gpu_dense_rows: array2  # [world, rows · lanes] dense rows for cooperative GPU sweeps
     delassus: array2  # [MAX_DELASSUS_ROWS²] columns of the Delassus matrix W Wᵀ, padded to fours
@@ -211,6 +220,14 @@ class Scratch:
     newton_lu: array2  # island_H: LU factors of the Newton system
     newton_rhs: array2  # island_gradient: its right-hand side
     z_velocity_before: array2  # z_before: [nv] whitened velocities before the step
+    z_impact: array2  # z_residual: [z_size] z at the time of q, before impacts
+    z_reflected: array2  # z_old: [z_size] the same after the reflections made so far
+    z_compressed: array2  # z_direction: [z_size] z after an inelastic impact
+    z_kick: array2  # z_direction: [z_size] what the known forces of the step add to z
+    p_compression: array2  # p_old: [impulse] impulses of an inelastic impact, N s
+    p_reflected: array2  # p_direction: [impulse] of the reflections made so far, then of impacts as they are, N s
+    p_inelastic: array2  # p_initial: [impulse] of the impacts of the step if none bounced, N s
+    z_impulsive: array2  # z_old: [nv] Wᵀp of contacts and limits
     z_saved: array2  # z_residual: [nv] z to go on from, while `here.z` holds another
     z_uncorrected: array2  # z_old: [nv] z before the final linear correction, while its residual is added
     z_chord: array2  # z_old: [nv] chord minus tangent momenta of the step, whitened

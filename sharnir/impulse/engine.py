@@ -15,7 +15,7 @@ from sharnir.collision.pipeline import collide_all_kernel, collide_convex_kernel
 from sharnir.dynamics.loop_joints import upload_loop_joints
 from sharnir.dynamics.tree import allocate_workspace, upload_tree
 from sharnir.impulse.allocate import allocate_scratch, allocate_state
-from sharnir.impulse.data import EVOLVES, STATE_SAVED, StepContext
+from sharnir.impulse.data import EVOLVES, LATER_ARRAYS, STATE_SAVED, StepContext
 from sharnir.impulse.layout.layout import upload_layout
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.impulse.slots import REPORT_SIZE, Method, Setting, StatusReal
@@ -32,6 +32,7 @@ from sharnir.impulse.step.gpu import (
 from sharnir.impulse.step.observe import observe_kernel
 from sharnir.impulse.step.poses import poses_kernel
 from sharnir.impulse.step.reactions import reactions_kernel, wrenches_kernel
+from sharnir.impulse.tolerances import least_row_K
 from sharnir.kernels.columns import allocate_columns
 from sharnir.kernels.launch import Graphs, Launch, RepeatWhile, load_kernel
 from sharnir.kernels.types import MAT33, SPATIAL, VEC3, np_real
@@ -99,11 +100,13 @@ class ImpulseEngine:
         self._steps = wp.zeros((1, 1), dtype=int, device="cpu")
         self._steps_view = self._steps.numpy()
         self._launch_step_view = np.zeros(1) if self._on_gpu else self.state.launch_step.numpy()
+        self._bounces = self.layout.contact_model.has_restitution == 1
         self._detects = self.layout.max_contacts > 0 and self.layout.detects_contacts == 0  # by a kernel of its own
         self._graphs = Graphs(device)
         self._settings = np.zeros((len(Setting), 1), dtype=np_real)
         self._reaction_settings: tuple[Settings, float, np.ndarray] | None = None
         self._views: dict[int, np.ndarray] = {}
+        self._shown: dict[int, np.ndarray] = {}
         sizes = {"v": model.nv, "loop_v": int(model.loop_v_start[-1]), "position": VEC3 * model.nb, "energy": 2,
                  "rotation": MAT33 * model.nb, "velocity": SPATIAL * model.nb, "wrench": SPATIAL * model.nb,
                  "loop_wrench": SPATIAL * model.loops}  # fmt: skip
@@ -117,6 +120,16 @@ class ImpulseEngine:
             self._views[id(array)] = array.numpy()  # keeps the array, so that no other gets its number
         return self._views[id(array)]
 
+    def shown(self, array: wp.array) -> np.ndarray:
+        """The same for who only reads."""
+        if id(array) in self._shown:
+            return self._shown[id(array)]
+        values = self.host(array).view()
+        values.flags.writeable = False
+        if not self._on_gpu:
+            self._shown[id(array)] = values
+        return values
+
     def contacts_found(self) -> np.ndarray:
         """[worlds] contacts found last, more than are stored where there was no room."""
         return self.host(self.state.contacts.count)[ContactCount.FOUND]
@@ -128,13 +141,24 @@ class ImpulseEngine:
         if self._on_gpu:
             array.assign(target)
 
-    def start(self, q: np.ndarray, v: np.ndarray, loop_q: np.ndarray) -> None:
-        """Begin from positions and velocities [.., worlds]; loop_q: where angles of loop joints are counted from."""
+    def start(self, q: np.ndarray, v: np.ndarray, loop_q: np.ndarray, *, worlds: list[int] | None = None) -> None:
+        """Begin from positions and velocities [.., worlds]; loop_q: where angles of loop joints are counted from.
+        worlds: numbers of those that begin, all others go on; left out, all begin."""
+        kept = [] if worlds is None else self._kept()
         for name, values in (("q", q), ("v", v), ("loop_q", loop_q)):
             getattr(self.state, name).assign(np.ascontiguousarray(values, dtype=np_real))
         self.state.contacts.count.zero_()
         arguments = [self._context]
         self._graphs.launch("start", initialise_kernel, self.worlds, arguments)
+        if worlds is not None:
+            others = np.setdiff1d(np.arange(self.worlds), worlds)
+            for array, values in zip(self._evolving, kept, strict=True):
+                if self._on_gpu:
+                    present = array.numpy()
+                    present[:, others] = values.numpy()[:, others]
+                    array.assign(present)
+                else:
+                    array[:, others] = values[:, others]
 
     def set(
         self,
@@ -165,6 +189,8 @@ class ImpulseEngine:
         values[Setting.TOL_ACCEPT] = settings.compute_accept_tolerance(self.model, dt)
         values[Setting.TOL_LOOSE] = settings.compute_loose_tolerance(self.model, dt)
         values[Setting.MEAN_MASS] = float(self.model.mass.sum()) / max(1, self.model.nb)
+        moments = np.linalg.eigvalsh(self.model.inertia) if self.model.nb else np.zeros(1)
+        values[Setting.MIN_ROW_K] = least_row_K(max(float(self.model.mass.max(initial=0.0)), float(moments.max())))
         values[Setting.MASS_WEIGHTED_CHANGES] = settings.epsilon is None and default and get_precision() == "double"
         limits = (UNLIMITED_SWEEPS,) * 3 if replay_limits is None else replay_limits
         values |= dict(zip(REPLAY_LIMITS, limits, strict=True))
@@ -197,7 +223,7 @@ class ImpulseEngine:
     def kernels_of_step(self) -> list[Launch | RepeatWhile]:
         """What is launched for a step, in its order, with its arguments."""
         if self._on_gpu:
-            after = self._iterated_stages(step_stages(self.model.loops > 0))
+            after = self._iterated_stages(step_stages(self.model.loops > 0, self._bounces))
             return [*self._stages([begin_stage]), *self._collide(), *after]
         predictive = self._settings[METHOD_ITEM] == Method.PREDICTIVE
         kernel = step_kernel if predictive else published_step_kernel
@@ -273,7 +299,7 @@ class ImpulseEngine:
         arguments = [self._context, self.observations["wrench"], self.observations["loop_wrench"]]
         if not self._on_gpu:
             return [*self._collide(), Launch(reactions_kernel, arguments)]
-        before, after = self._stages([pose_stage, begin_stage]), self._iterated_stages(velocity_stages())
+        before, after = self._stages([pose_stage, begin_stage]), self._iterated_stages(velocity_stages(self._bounces))
         return [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
 
     def _set_reaction_settings(self, settings: Settings, dt: float) -> None:
@@ -307,10 +333,14 @@ class ImpulseEngine:
 
     def saved(self) -> dict[str, Any]:
         """Copies of what evolves, and of the inputs."""
-        return {name: getattr(self.state, name).numpy().copy() for name in STATE_SAVED}
+        arrays = {name: getattr(self.state, name) for name in STATE_SAVED}
+        return {name: x.numpy().copy() for name, x in arrays.items() if x.size or name not in LATER_ARRAYS}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Go on from what `saved` returned."""
         for name in STATE_SAVED:
-            getattr(self.state, name).assign(saved[name])
+            if name in saved:
+                getattr(self.state, name).assign(saved[name])
+            else:
+                getattr(self.state, name).zero_()
         self.state.contacts.count.zero_()

@@ -28,7 +28,8 @@ class Settings:
     epsilon: N s, sweeps end when no impulse changes by more; left out, 1e-6 of the bodies' weight times the step, on
         to 3e-6 of that of the heaviest mechanism, bodies that joints connect, where sweeps get there quickly, and less
         for contacts of what is lighter than the mean of all bodies.
-    max_sweeps: cap on the sweeps of one solution (a step makes one to five).
+    max_sweeps: cap on the sweeps of one solution (a step makes one to five). Sweeps that make no progress end before:
+        the report's reason is then "stalled".
     budget: s, wall-clock time a step may take; sweeps end in time for it. None for no limit.
     erp: share of the position errors there are that a step undoes, 0 < erp ≤ 1.
     bilateral: equality constraints (loop joints, couplings, motors without bound, springs of loop joints) are

@@ -33,6 +33,7 @@ class Setting(IntEnum):
     # sweeps go on from there towards ε only while that is quick
     TOL_ACCEPT = 16
     TOL_LOOSE = 17  # N s: change of impulses that ends the sweeps of an iteration another will follow
+    MIN_ROW_K = 18  # 1/kg: W·W of a row that moves nothing
 
 
 class Method(IntEnum):
@@ -78,8 +79,9 @@ class StopReason(IntEnum):
 
     UNFINISHED = -1
     CONVERGED = 0
-    CAPPED = 1  # the most sweeps made, or no progress
+    CAPPED = 1  # the most sweeps made
     OUT_OF_TIME = 2
+    STALLED = 3  # no progress
 
 
 class SweepStatus(IntEnum):
@@ -117,14 +119,14 @@ class Status(IntEnum):
     POSITIONS_MOVED = 3  # 1 once pseudo-velocities have moved positions
     PHASE = 4  # `Phase`
     END_GAPS_KNOWN = 5  # 1 once joint gaps at the end pose are known
-    RESTITUTION = 6  # `RestitutionState`
-    RESTITUTION_TRIES = 7
-    LATE_ACTIVATIONS = 8  # times scalar rows were activated within the step
-    DELASSUS = 9  # `DelassusState`
-    LOOSE_ITERATION = 10  # 1 in a first iteration solved to TOL_LOOSE
-    LU_VALID = 11  # 1 while the LU factors of the last Newton step may be used again
-    WARM_STARTED = 12  # 1 once the warm-start impulses are in z
-    HAS_POSITION_ERROR = 13  # 1 while positions are to be corrected
+    HAS_IMPACTS = 6  # 1 once impacts have acted: `p_impact` holds their impulses
+    LATE_ACTIVATIONS = 7  # times scalar rows were activated within the step
+    DELASSUS = 8  # `DelassusState`
+    LOOSE_ITERATION = 9  # 1 in a first iteration solved to TOL_LOOSE
+    LU_VALID = 10  # 1 while the LU factors of the last Newton step may be used again
+    WARM_STARTED = 11  # 1 once the warm-start impulses are in z
+    HAS_POSITION_ERROR = 12  # 1 while positions are to be corrected
+    HAS_SEPARATIONS = 13  # 1 where overlapping contacts with restitution part by themselves (`Impact.SEPARATION`)
     FAST_LINKS = 14  # 1 where a link turns by more than a radian in the step
     STIFFENED = 15  # links whose inertia is raised in this step (M-93)
     LOADS_KNOWN = 16  # 1 once the joint loads after the first correction are known
@@ -140,7 +142,8 @@ class Again(IntEnum):
 
     NO = 0
     BEGIN = 1  # it is, from its free motion on
-    ITERATE = 2  # on a GPU, where stages are kernels: its velocity phase has begun
+    FACTORED = 2  # on a GPU, where stages are kernels: its velocity phase is to begin
+    ITERATE = 3  # and has begun
 
 
 class StatusReal(IntEnum):
@@ -149,10 +152,9 @@ class StatusReal(IntEnum):
     FORCE_TIME = 0  # s, h: time the step's forces act
     WARM_FACTOR = 1  # of the last impulses to start from
     LAST_OPENING = 2  # m or rad, of joints before a correction
-    RESTITUTION_SHARE = 3  # of the restitution that is sought
-    SWEEP_TOLERANCE = 4  # N s, ε of the present solve
-    RESIDUAL2 = 5  # of the momentum balance, whitened, squared
-    JOINT_WORK = 6  # J, that joints did in the step by being stiff, and pushes against gravity
+    SWEEP_TOLERANCE = 3  # N s, ε of the present solve
+    RESIDUAL2 = 4  # of the momentum balance, whitened, squared
+    JOINT_WORK = 5  # J, that joints did in the step by being stiff, and pushes against gravity
 
 
 class Phase(IntEnum):
@@ -173,14 +175,6 @@ class Outcome(IntEnum):
     CORRECT_LINEARLY = 2  # one last correction, followed linearly
     FALL_BACK = 3  # to the linearised step: the residual is too large
     ACCEPT = 4
-
-
-class RestitutionState(IntEnum):
-    """Restitution in a step."""
-
-    NONE = 0
-    REDUCING = 1  # its share is still reduced where it would add energy
-    FIXED = 2
 
 
 class DelassusState(IntEnum):
@@ -280,6 +274,26 @@ class IslandVelocity(IntEnum):
     DIRECTION = 3  # its change along the search direction
     LIFT = 6  # De Saxcé term μ|v_t|
     SIZE = 7
+
+
+class Impact(IntEnum):
+    """Slots of a contact in `Scratch.impact`."""
+
+    TARGET = 0  # m/s, velocity at which an inelastic impact ends: normal, tangents
+    RESTITUTION = 3
+    THRESHOLD = 4  # m/s, approach that does not count
+    CLOSING = 5  # m/s, the contact closes within the step if its normal velocity falls short of minus this
+    SEPARATION = 6  # m, by which an overlap is less after the step
+    IS_STRUCK = 7  # 1: has restitution, and no load in the step before
+    SIZE = 8
+
+
+class ImpactBlend(IntEnum):
+    """Slots of a group of bodies in `Scratch.impact_blend`: sums over its impacts."""
+
+    WEIGHT = 0  # J
+    WEIGHTED = 1  # J, coefficients of restitution times weights
+    SIZE = 2
 
 
 class LinkLoad(IntEnum):

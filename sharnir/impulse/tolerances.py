@@ -29,7 +29,9 @@ FINAL_LINEAR_GAPS = _by_precision(1e2, 1e2)  # times TOL_GAP_GROWTH: the same fo
 MAX_CARRIED_RESIDUAL = _by_precision(1e-10, 1e-10)
 # of the kinetic energy: residual above which the step falls back to the linearised one
 FALLBACK_RESIDUAL = _by_precision(1e-6, 1e-6)
-MIN_ROW_K = _by_precision(1e-14, 1e-10)  # 1/kg: W·W of a row that moves nothing
+# 1/kg: W·W of a row that moves nothing, where no body is heavier than LARGE_MASS (`least_row_K`)
+MIN_ROW_K = 1e-14 if DOUBLE else 1e-10
+LARGE_MASS = 1e6  # kg or kg m²
 # of a row's own W·W: pivot below which earlier rows of its block imply it
 TOL_REDUNDANT = _by_precision(1e-10, 1e-5)
 TOL_DEPENDENT = _by_precision(1e-9, 1e-5)  # of a row's own W·W: pivot below which rows solved before it imply it
@@ -43,5 +45,14 @@ MIN_STORED_RATIO = _by_precision(1e-30, 1e-30)  # least magnitude of a stored ra
 # of the remembered pivot ratio of an unbounded motor: below, loops are in a dead end and its row is dropped
 DEAD_END_RATIO = _by_precision(1e-2, 1e-2)
 PIVOT_RATIO_DECAY = _by_precision(0.999, 0.999)  # factor by which the remembered pivot ratio decays in a step
+# of the largest change of velocity in an inelastic impact: change in a sweep over it that ends these
+TOL_IMPACT_SPEED = _by_precision(1e-13, 1e-5)
+TOL_IMPACT_ENERGY = _by_precision(1e-14, 1e-6)  # of the energy an inelastic impact loses: rounding of its expansion
 MAX_SPEED_GAIN = _by_precision(5.0, 5.0)  # rad/s or m/s by which a coordinate near a limit may become faster in a step
 MAX_POSITION = 1.0e12  # m or rad: positions beyond count as diverged
+
+
+def least_row_K(heaviest: float) -> float:
+    """W·W (1/kg or 1/(kg m²)) up to which a row is taken to move nothing. heaviest: largest mass (kg) or moment of
+    inertia (kg m²) of the bodies: what a very heavy one does to its rows must not pass for rounding."""
+    return MIN_ROW_K * min(1.0, LARGE_MASS / heaviest) if heaviest > 0 else MIN_ROW_K

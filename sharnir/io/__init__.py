@@ -27,7 +27,7 @@ from sharnir.io.convex_decomposition import checked_concavity
 from sharnir.io.parsing.parse import Parsed, parse
 from sharnir.io.parsing.urdf import set_inertias
 from sharnir.spec.import_report import ImportReport, Omission
-from sharnir.spec.scene import Scene
+from sharnir.spec.scene import Scene, checked_roots
 
 
 class Options(NamedTuple):
@@ -69,10 +69,8 @@ def load(
             raise fail("load", f"{name} is neither", shown(flag), "True or False")
     if not isinstance(path, (str, Path)):
         raise fail("load", "path is none", shown(path), "the path of a URDF or MJCF file")
-    if not isinstance(roots, (list, tuple)) or not all(isinstance(root, (str, Path)) for root in roots):
-        raise fail("load", "roots are no list of folders", shown(roots), "a list of paths, as roots=[folder]")
     concavity = checked_concavity(decompose)
-    parsed = parse(path, tuple(roots))
+    parsed = parse(path, checked_roots(roots))
     options = Options(merge_fixed, floating, exclude_overlapping, concavity)
     scene = scene_of(parsed, options)
     if strict:
@@ -112,7 +110,7 @@ def _mapped(parsed: Parsed, options: Options) -> Scene:
     if urdf:
         add_urdf_facts(source)
         report_extensions(source)
-    source.scene.import_report = source.report
+    source.scene.import_report, source.scene.roots = source.report, parsed.roots
     return source.scene
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sharnir.child_process import child_environment, module_command
+from sharnir.child_process import NOWHERE, child_environment, module_command
 from sharnir.errors import ModelError, fail
 from sharnir.io.parsing.pipe import frame, read_frame
 from sharnir.rotations import Array
@@ -69,7 +69,8 @@ def _ask(where: str, request: bytes) -> bytes:
     try:
         done = subprocess.run(
             module_command("sharnir.io.convex_decomposition_process"), input=request, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, timeout=TIME_LIMIT, check=False, cwd=tempfile.gettempdir(), env=child_environment(),
+            stderr=subprocess.DEVNULL, timeout=TIME_LIMIT, check=False, cwd=NOWHERE,
+            env=child_environment(),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise _failure(where, f"it took longer than {TIME_LIMIT:g} s") from None

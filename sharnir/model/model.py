@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sharnir.enums import MotionKind
 from sharnir.errors import fail, shown, unknown
-from sharnir.spec.elements import Visual
+from sharnir.spec.elements import Visual, real_array
 from sharnir.spec.sensors import Camera, Sensor
 
 if TYPE_CHECKING:
@@ -352,11 +352,8 @@ class Model:
     def checked(self, what: str, value: Any, size: int) -> Reals:
         """Positions, velocities or forces as a finite float array [size] or [size, worlds]."""
         try:
-            array = np.asarray(value)
-            if array.dtype.kind not in "iuf" and value is not None and array.size:
-                raise TypeError
-            array = array.astype(float)
-        except (TypeError, ValueError, OverflowError):
+            array = np.zeros(0) if value is None else real_array(value)
+        except (TypeError, ValueError):
             raise fail(f"model {self.name!r}", f"{what} is not made of numbers", shown(value), f"[{size}]") from None
         if value is None:
             raise fail(f"model {self.name!r}", f"{what} is missing", "None", f"[{size}]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from typing import Any
 
 FORMAT = "2"  # says in `layout` which arrays its snapshots have; sharnir.simulation.state_names knows those of 1
 FIRST = "1"
@@ -12,6 +13,14 @@ NEEDED = (
     "format", "sharnir", "warp", "numpy", "python", "machine", "precision", "model", "solver", "dt", "settings",
     "contacts", "pairs", "rate", "seed", "began",
 )  # fmt: skip
+
+
+def parsed(text: str) -> Any:
+    """JSON of a file; ValueError where it is none, or nested without end."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("its JSON is nested too deeply") from None
 
 
 def checksum(facts: dict[str, str]) -> str:
@@ -46,6 +55,6 @@ def check_values(facts: dict[str, str]) -> None:
     for name in ("contacts", "pairs"):
         if not 0 <= int(facts[name]) <= MOST_ROOM:
             raise ValueError(f"its room for {name} is {facts[name]}")
-    settings = json.loads(facts["settings"])
+    settings = parsed(facts["settings"])
     if not isinstance(settings, dict) or not isinstance(settings.get("method"), str):
         raise ValueError("its settings are none")

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sharnir.impulse.data import LATER_ARRAYS
 from sharnir.impulse.slots import PrevStep
-from sharnir.recording.header import FIRST
-from sharnir.simulation.state_names import ADDED, FORMAT_1
+from sharnir.recording.header import FIRST, parsed
+from sharnir.simulation.state_names import FORMAT_1
 
 # inputs of joints, bodies, motors, actuators, brakes: as a step of a recording names them, as the engine's state does
 INPUTS = {
@@ -24,7 +25,9 @@ INPUTS = {
     "input": "actuator_input",
     "brake": "actuator_brake",
 }
-CONTACT_ARRAYS = ("prev_contact_keys", "prev_contact_impulse", "prev_contact_geometry", "prev_contact_chord")
+CONTACT_ARRAYS = (
+    "prev_contact_keys", "prev_contact_impulse", "prev_contact_geometry", "prev_contact_chord", "prev_contact_impact",
+)  # fmt: skip
 SEEN = ("v", "loop_v", "position", "rotation", "velocity", "energy")
 STEADY = slice(PrevStep.TICKS_TAIL), slice(PrevStep.TICKS_LEFT + 1, None)  # of `prev_step`: between are machine ticks
 ALIGNED = 8  # numbers: arrays that lie behind each other start at multiples
@@ -155,12 +158,12 @@ def layout_of_file(facts: dict[str, str], present: Layout) -> Layout:
         arrays = [known[name] for name in names if name not in CONTACT_ARRAYS]
         report = replace(known[REPORT], size=FIRST_REPORT)
         return Layout((report, *aligned(arrays)), tuple(known[n] for n in names if n in CONTACT_ARRAYS), ())
-    read = json.loads(facts["layout"])
+    read = parsed(facts["layout"])
     if not isinstance(read, list) or [isinstance(parts, list) for parts in read] != [True, True]:
         raise ValueError("its layout is none")
     fixed, contacts = (tuple(_part(p, known) for p in parts) for parts in read)
     for mine, its in ((present.fixed, fixed), (present.contacts, contacts)):
-        if sorted(n for n in _named(mine) if n not in ADDED or n in _named(its)) != sorted(_named(its)):
+        if sorted({*_named(mine)} - {*LATER_ARRAYS}) != sorted({*_named(its)} - {*LATER_ARRAYS}):
             raise ValueError(f"its states have the arrays {', '.join(_named(its))}, here {', '.join(_named(mine))}")
     if contacts[0] != present.contacts[0]:
         raise ValueError("its layout has no number of contacts")

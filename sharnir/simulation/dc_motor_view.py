@@ -18,6 +18,8 @@ class DCMotorView(ActuatorView):
     """A DC motor of a simulation; its input is the voltage it is given. What is shown belongs to the last step: means
     over the time its torque acted."""
 
+    __slots__ = ("_constant", "_inductance", "_resistance")
+
     def __init__(self, simulation: Simulation, name: str) -> None:
         super().__init__(simulation, name)
         self._resistance, self._inductance, self._constant = simulation.inner.actuator_electric[self._number]
@@ -38,10 +40,15 @@ class DCMotorView(ActuatorView):
     @brake.setter
     def brake(self, value: Any) -> None:
         what = f"brake of DC motor {self.name!r}"
-        if not ((np.asarray(value, dtype=float) >= 0) & (np.asarray(value, dtype=float) <= 1)).all():
+        try:
+            share = np.asarray(value, dtype=float)
+            fits = bool(((share >= 0) & (share <= 1)).all()) and np.asarray(value).dtype.kind in "fiub"
+        except (TypeError, ValueError, OverflowError):
+            fits = False
+        if not fits:
             raise fail(what, "is out of range", shown(value), "numbers from 0 to 1, or True and False")
         array = self._simulation.impulses.state.actuator_brake
-        write_input(self._simulation, array, self._number, what, np.asarray(value, dtype=float))
+        write_input(self._simulation, array, self._number, what, share)
 
     @property
     def torque(self) -> Any:

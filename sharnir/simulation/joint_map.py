@@ -66,9 +66,14 @@ def map_control(to: JointMap, control: Reals) -> Reals:
     return out
 
 
-def scene_state(sim: Simulation, to: JointMap) -> tuple[Reals, Reals, Reals, Reals]:
-    """q, v, loop q and loop v of the scene's model at the present state (of one world)."""
-    seen = {name: sim.seen(name) for name in ("v", "loop_v", "position", "rotation", "velocity")}
-    q = np.concatenate([sim.q, sim._column(sim.impulses.state.loop_q)])
+def scene_state(sim: Simulation, to: JointMap, world: int = 0) -> tuple[Reals, Reals, Reals, Reals]:
+    """q, v, loop q and loop v of the scene's model at the present state of a world."""
+    seen = {name: column_of(sim.seen(name), world) for name in ("v", "loop_v", "position", "rotation", "velocity")}
+    q = np.concatenate([column_of(x, world) for x in (sim.q, sim._column(sim.impulses.state.loop_q))])
     positions, rates = map_state(to, q, np.concatenate([seen["v"], seen["loop_v"]]), seen)
     return positions[: sim.model.nq], rates[: sim.model.nv], positions[sim.model.nq :], rates[sim.model.nv :]
+
+
+def column_of(values: Reals, world: int) -> Reals:
+    """[items] of a world, of [items] where there is one or [items, worlds]."""
+    return values if values.ndim == 1 else values[:, world]

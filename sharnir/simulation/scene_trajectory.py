@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sharnir.errors import SimulationError
+from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.model.model import Model, Reals
 from sharnir.progress import bar
 from sharnir.simulation.joint_map import joint_map, scene_state
+from sharnir.simulation.run_steps import deferred_interrupt
 
 if TYPE_CHECKING:
     from sharnir.simulation.simulate import Control, Trajectory
@@ -57,14 +60,16 @@ class TrajectoryCollector:
         return Trajectory(model=self.sim.model, system=None, **columns, **facts)
 
 
-def take_steps(sim: Simulation, steps: int) -> Report:
+def take_steps(sim: Simulation, steps: int, interrupted: Callable[[], bool]) -> Report:
     """Take steps in blocks; while recording, let the writer catch up in between. Returns the last report."""
     while True:
-        block = steps if sim.recorder is None else min(steps, sim.recorder.block)
+        block = min(steps, MAX_STEPS_PER_LAUNCH if sim.recorder is None else sim.recorder.block)
         report = sim.step(block)
         steps -= block
         if sim.recorder is not None:
             sim.recorder.catch_up()
+        if interrupted():
+            raise KeyboardInterrupt
         if steps <= 0:
             return report
 
@@ -91,13 +96,14 @@ def run_impulses(
 
     try:
         recording = nullcontext() if path is None else sim.record(path, rate=rate)
-        with recording, bar(model.name, float(recorded[-1]), progress) as advance:
+        shown = bar(model.name, float(recorded[-1]), progress)
+        with recording, shown as advance, deferred_interrupt() as interrupted:
             for t in recorded[1:]:
                 steps = max(1, int(np.ceil((t - sim.time) / dt - 1e-6)))
                 step = (t - sim.time) / steps
                 if abs(step - sim.dt) > 1e-9 * dt:
                     sim.dt = step
-                report = take_steps(sim, steps)
+                report = take_steps(sim, steps, interrupted)
                 if control is not None:
                     collector.ask(control)
                 collector.record(report)

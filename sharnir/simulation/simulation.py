@@ -16,10 +16,11 @@ from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH, Settings, settings_fr
 from sharnir.model.model import Model, Reals
 from sharnir.simulation.contacts import Contact, check_capacity, read_contacts
 from sharnir.simulation.dc_motor_view import DCMotorView
+from sharnir.simulation.joint_map import joint_map, scene_state
 from sharnir.simulation.observer import StepObserver
 from sharnir.simulation.run_steps import run_steps
+from sharnir.simulation.set_state import numbers_of_worlds, set_state
 from sharnir.simulation.snapshot import Saved
-from sharnir.simulation.state_names import ADDED
 from sharnir.simulation.step_report import Report, evaluate_reports
 from sharnir.simulation.step_warnings import ReportWarning, new_counts, tell_new_warnings, with_warnings
 from sharnir.simulation.views import ActuatorView, BodyView, JointView, MotorView
@@ -32,10 +33,14 @@ SOLVERS = ("simgc", "simmc")
 Controller = Callable[["Simulation"], None]
 
 
+MOST = 2**31 - 1  # steps, worlds, contacts: numbers of arrays and kernels
+NO_MEMORY = ("Array shapes", "allocate", "Total size")  # what Warp says of arrays that are too large
+
+
 def require_positive_int(what: str, value: Any) -> int:
-    """Return a whole number ≥ 1, or raise a ModelError."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise fail("simulation", f"{what} is out of range", shown(value), "a whole number ≥ 1")
+    """Return a whole number ≥ 1 that fits into 32 bits, or raise a ModelError."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= MOST:
+        raise fail("simulation", f"{what} is out of range", shown(value), f"a whole number ≥ 1, at most {MOST}")
     return int(value)
 
 
@@ -69,7 +74,13 @@ class Simulation:
             raise fail("simulation", f"has no such steps on {device}", given, "method='default' without a budget")
         room = (("contacts", contacts), ("pairs", pairs))
         asked = {name: require_positive_int(name, value) for name, value in room if value is not None}
-        self.impulses = ImpulseEngine(self.inner, self.worlds, device, **asked)
+        try:
+            self.impulses = ImpulseEngine(self.inner, self.worlds, device, **asked)
+        except (ValueError, RuntimeError, MemoryError) as error:
+            if not any(word in str(error) for word in NO_MEMORY) and not isinstance(error, MemoryError):
+                raise
+            given = ", ".join(f"{value} {name}" for name, value in {"worlds": self.worlds, **asked}.items())
+            raise fail("simulation", "does not fit into memory", given, "fewer of them") from None
         self._size = float(
             max(1e-6, np.abs(self.inner.loop_pos).max(initial=0.0), np.abs(self.inner.part_pos).max(initial=0.0))
         )
@@ -103,6 +114,23 @@ class Simulation:
         self._changed()
         self._restart_controllers()
 
+    def state(self, world: int = 0) -> tuple[Reals, Reals]:
+        """Positions [nq] and velocities [nv] of the joints of `model` in a world: copies, alike in both solvers."""
+        (w,) = numbers_of_worlds(world, self.worlds)
+        return scene_state(self, joint_map(self.model, self.inner), w)[:2]
+
+    def set_state(self, q: Any = None, v: Any = None, *, world: Any = None, close: bool = False) -> None:
+        """Begin anew from positions q and velocities v of the joints of `model`, at the present time with the present
+        inputs: the next step is that of a fresh simulation there. Contacts, warm starts, samples of sensors and what
+        actuators store are forgotten.
+
+        q: [nq], one for all worlds, [nq, worlds], or values by the names of joints; v: [nv] likewise; what is left out
+        stays. world: a number, several, or None for all. Loops and couplings must hold within 1e-6; with close, joints
+        that are not named move to where they do, as in `sharnir.dynamics.close_loops`. Where only q is given, v becomes
+        the nearest that keeps loops closed.
+        """
+        set_state(self, q, v, world, close)
+
     def save(self) -> Saved:
         """All that a continuation needs, bit for bit."""
         return Saved(
@@ -115,7 +143,6 @@ class Simulation:
         if not isinstance(saved, Saved):
             raise fail("restore", "not a saved state", shown(saved), "what Simulation.save returns")
         present = self.impulses.saved()
-        saved = saved.completed({name: np.zeros_like(present[name]) for name in ADDED})
         saved.check(self.solver, self.model.fingerprint, {name: x.shape for name, x in present.items()})
         self.impulses.restore(saved.arrays)
         if self.sampler is not None:
@@ -304,8 +331,8 @@ class Simulation:
         check_capacity(self, int(found.max()), -int(found.min()))
 
     def _column(self, array: Any) -> Reals:
-        """[items] for one world, [items, worlds] for more; a view on the CPU."""
-        values = self.impulses.host(array)
+        """[items] for one world, [items, worlds] for more, only read; a view on the CPU."""
+        values = self.impulses.shown(array)
         return np.asarray(values[:, 0] if self.worlds == 1 else values)
 
     @property

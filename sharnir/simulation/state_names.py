@@ -35,10 +35,6 @@ FORMAT_1 = {
 }
 
 
-# arrays that came later: a state without them has zeros there
-ADDED = ("link_load",)
-
-
 def with_present_names(arrays: dict[str, Any]) -> dict[str, Any]:
     """Arrays of any format by their present names; no present name meant something else before."""
     return {FORMAT_1.get(name, name): values for name, values in arrays.items()}

@@ -28,7 +28,7 @@ POSITION_ERROR, STOP_REASON = int(ReportItem.POSITION_ERROR), int(ReportItem.STO
 FALLBACK_USED, STEP_TICKS = int(ReportItem.FALLBACK_USED), int(ReportItem.STEP_TICKS)
 MIN_RELATIVE_PIVOT, CONTACT_POINTS = int(ReportItem.MIN_RELATIVE_PIVOT), int(ReportItem.CONTACT_POINTS)
 WARNINGS, OUT_OF_TIME = int(ReportItem.WARNINGS), int(StopReason.OUT_OF_TIME)
-REASONS = ("converged", "sweeps", "time")
+REASONS = ("converged", "sweeps", "time", "stalled")
 
 
 class Report(NamedTuple):
@@ -39,7 +39,7 @@ class Report(NamedTuple):
     iterations: int  # sweeps and direct solutions of the velocities
     residual: float  # N s, the last change of an impulse
     position_error: float  # m or rad, the largest of joints, couplings and limits at the end
-    reason: str  # why the iterations ended: "converged", "sweeps" (the cap, or no progress) or "time" (the budget)
+    reason: str  # why the iterations ended: "converged", "sweeps" (the cap), "time" (the budget) or "stalled"
     seconds: float  # wall clock
     passes: int  # corrections of the step's momenta and gaps
     guarded: bool  # they did not converge: the step was taken along the tangent, first order

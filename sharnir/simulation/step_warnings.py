@@ -37,7 +37,8 @@ class Kind(NamedTuple):
 # by their names, which are fields of `Counts`; those of `StepWarning` by its members' names
 KINDS = {
     "guarded": Kind("guarded", "corrections of the momenta did not converge, the step is one along the tangent", True),
-    "capped": Kind("capped", "sweeps ended at the cap, or without progress, before impulses had converged", True),
+    "capped": Kind("capped", "sweeps ended at their cap before impulses had converged", True),
+    "stalled": Kind("stalled", "sweeps ended without progress before impulses had converged", True),
     "position_error": Kind("with position errors", "joints, couplings or limits are off by over 1 % of the mechanism"),
     "near_fold": Kind("near a fold", "loops hold less than 1 % as firmly as before: the branch may change there"),
     "correction_limited": Kind(
@@ -72,7 +73,8 @@ class Counts:
     """What happened so far, in steps. One that is of several kinds counts for each."""
 
     steps: int = 0
-    capped: int = 0  # that ended at the cap of sweeps, or without progress
+    capped: int = 0  # whose sweeps ended at the cap
+    stalled: int = 0  # whose sweeps ended without progress
     out_of_time: int = 0  # whose iterations the budget ended
     overruns: int = 0  # that took longer than the budget
     late: int = 0  # that began later than real time asked for
@@ -111,6 +113,7 @@ def count_warnings(sim: Simulation, reports: np.ndarray, near_fold: bool) -> tup
     c.warned += int(np.any(list(of_kind.values()), axis=0).sum())
     of_kind["guarded"] = (reports[:, ReportItem.FALLBACK_USED] > 0).any(axis=1)
     of_kind["capped"] = (reports[:, ReportItem.STOP_REASON] == StopReason.CAPPED).any(axis=1)
+    of_kind["stalled"] = (reports[:, ReportItem.STOP_REASON] == StopReason.STALLED).any(axis=1)
     texts = {
         "position_error": f"joints, couplings or limits are off by {error.max():.1e} m or rad",
         "near_fold": f"loops hold {weakest.min():.1e} as firmly as before: the branch may change there",

@@ -1,6 +1,7 @@
 """Named access to joints, bodies, motors and actuators of a simulation: numpy views on the CPU, copies from a GPU.
 
-Arrays are [items] for one world and [items, worlds] for more. What may be written is written with `view.name = values`.
+Arrays are [items] for one world and [items, worlds] for more, and only read: what may be written is written with
+`view.name = values`.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sharnir.checks import real_array
 from sharnir.enums import ScalarSource
-from sharnir.errors import fail, shown
+from sharnir.errors import fail, nearest, shown
 from sharnir.impulse.row_kinds import SCALAR_IMPULSES, ScalarImpulse
 from sharnir.impulse.slots import PrevStep
 from sharnir.model.model import Reals
@@ -25,7 +27,7 @@ def write_input(simulation: Simulation, array: Any, rows: Any, what: str, values
     present = simulation._column(array)[rows]
     shape = np.shape(present)
     try:
-        given = np.asarray(values, dtype=float)
+        given = real_array(values)
         given = given if given.shape == shape else np.broadcast_to(given, shape)
     except (TypeError, ValueError):
         allowed = f"a number or {list(shape)}" if shape else "a number"
@@ -42,11 +44,45 @@ def opposite_wrench(wrench: Reals, arm: Reals) -> Reals:
     return np.concatenate([-force, cross(arm, force) - torque])
 
 
-class JointView:
-    """A joint of a simulation, in the tree or closing a loop."""
+class View:
+    """What a simulation shows of one of its elements, and takes. Assigning anything it does not take is an error."""
+
+    __slots__ = ("_simulation", "name")
+    _simulation: Simulation
+    name: str
 
     def __init__(self, simulation: Simulation, name: str) -> None:
-        self._simulation, self.name = simulation, name
+        object.__setattr__(self, "_simulation", simulation)
+        object.__setattr__(self, "name", name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        known = getattr(type(self), name, None)
+        if known is None or (known.fset is None if isinstance(known, property) else name[0] != "_"):
+            raise refused_attribute(self, name)
+        object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.name!r}>"
+
+
+def refused_attribute(view: View, name: str) -> AttributeError:
+    """The error of assigning to what a view has not, or only shows."""
+    properties = {n: p for n in dir(type(view)) if isinstance(p := getattr(type(view), n), property)}
+    element = f"{type(view).__name__} of {view.name!r}"
+    taken = ", ".join(n for n, p in properties.items() if p.fset is not None) or "nothing"
+    if name in properties or name == "name":
+        what = " by Simulation.set_state" if name in ("position", "velocity") else ""
+        return AttributeError(f"{element}: {name} is only read; allowed: {f'set it{what}, or ' if what else ''}{taken}")
+    return AttributeError(f"{element}: has no attribute {name!r}{nearest(name, properties)} Taken: {taken}")
+
+
+class JointView(View):
+    """A joint of a simulation, in the tree or closing a loop."""
+
+    __slots__ = ("_coordinates", "_joint")
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        super().__init__(simulation, name)
         self._joint = simulation.inner.joint(name)
         model = simulation.inner
         first = self._joint.v.start + (model.nv if self._joint.closes_loop else 0)
@@ -147,11 +183,13 @@ def scalar_force(simulation: Simulation, scalar: int | None, row_kind: int) -> A
     return np.divide(p, duration, out=np.zeros_like(p), where=duration > 0)
 
 
-class MotorView:
+class MotorView(View):
     """A motor of a simulation."""
 
+    __slots__ = ("_number",)
+
     def __init__(self, simulation: Simulation, name: str) -> None:
-        self._simulation, self.name = simulation, name
+        super().__init__(simulation, name)
         self._number = simulation.inner.motor(name)
 
     @property
@@ -173,11 +211,13 @@ class MotorView:
         )
 
 
-class ActuatorView:
+class ActuatorView(View):
     """An actuator of a simulation."""
 
+    __slots__ = ("_number",)
+
     def __init__(self, simulation: Simulation, name: str) -> None:
-        self._simulation, self.name = simulation, name
+        super().__init__(simulation, name)
         self._number = simulation.inner.actuator(name)
 
     @property
@@ -196,11 +236,13 @@ class ActuatorView:
         return self._simulation._column(self._simulation.impulses.state.actuator_force)[self._number]
 
 
-class BodyView:
+class BodyView(View):
     """A body of a simulation."""
 
+    __slots__ = ("_link",)
+
     def __init__(self, simulation: Simulation, name: str) -> None:
-        self._simulation, self.name = simulation, name
+        super().__init__(simulation, name)
         self._link = simulation.inner.body(name)
 
     @property

@@ -27,6 +27,23 @@ def plain(value: Any) -> Any:
     return value
 
 
+def real_array(values: Any) -> NDArray[Any]:
+    """Numbers as an array, or a TypeError or ValueError: True is none, nor is text, nor what no float can hold."""
+    array = values if isinstance(values, np.ndarray) else np.asarray(values)
+    if array.dtype.kind not in "fiu" and array.size:
+        raise TypeError("not numbers")
+    if not isinstance(values, (np.ndarray, np.generic)) and _holds_flag(values):
+        raise TypeError("not numbers")
+    return np.asarray(array, dtype=float)
+
+
+def _holds_flag(values: Any) -> bool:
+    """Whether a sequence has True or False in it, which numpy takes for 1 and 0 among numbers."""
+    if isinstance(values, (list, tuple)):
+        return any(_holds_flag(v) for v in values)
+    return isinstance(values, (bool, np.bool_))
+
+
 @dataclass(kw_only=True)
 class Element:
     """Base of everything a scene holds."""

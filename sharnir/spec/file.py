@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-import tomllib
+import os
+from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sharnir.errors import ModelError, described, fail, shown, unknown
+from sharnir.regular_files import name_of, read_file, real_folders
 from sharnir.spec.actuators import Actuator, Coupling, Motor
 from sharnir.spec.belts import Belt
 from sharnir.spec.dc_motors import DCMotor
@@ -33,6 +35,7 @@ from sharnir.spec.joints import ALL_JOINT_TYPES, Step
 from sharnir.spec.keyframes import Keyframe
 from sharnir.spec.pairs import ContactPair, MaterialPair
 from sharnir.spec.sensors import Camera, Sensor
+from sharnir.spec.toml_text import MAX_BYTES, parsed
 
 if TYPE_CHECKING:
     from sharnir.spec.scene import Scene
@@ -49,6 +52,10 @@ SECTIONS = {
     "contact_pair": ContactPair, "material_pair": MaterialPair, "visual": Visual,
     "actuator": Actuator, "dc_motor": DCMotor, "keyframe": Keyframe, "sensor": Sensor, "camera": Camera,
 }  # fmt: skip
+MAX_ELEMENTS = 100_000  # of a file: bodies, joints, shapes and all else
+INSIDE = ("shapes", "visuals", "steps")  # lists of elements in others
+DEEPEST = 4  # lists of numbers in each other
+SAVED = "a file written by Scene.save"
 TEXT = {"name", "kind", "file", "parent", "child", "limit_angles", "joint", "leader", "follower", "combine"}
 TEXT |= {"first", "second", "of", "body", "belt"}
 TEXTS = {"joints"}
@@ -147,45 +154,41 @@ def scene_text(scene: Scene) -> str:
     return "\n".join(lines) + "\n"
 
 
-def read_scene(path: Path) -> Scene:
-    """The scene of a file."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ModelError(
-            f"scene file {path}: cannot be read: {error.strerror}; allowed: a readable TOML file"
-        ) from None
-    return scene_from(data, path)
+def read_scene(path: Path, roots: Sequence[Path] = ()) -> Scene:
+    """The scene of a file. roots: folders, besides its own, that the files of its visuals may lie in."""
+    return scene_from(read_file(path, MAX_BYTES, "scene file", "a TOML file"), path, roots)
 
 
-def scene_from(data: bytes, path: Path) -> Scene:
-    """The scene that some TOML describes; path: where it comes from, for what is said of it."""
+def scene_from(data: bytes, path: Path, roots: Sequence[Path] = ()) -> Scene:
+    """The scene that some TOML describes; path: where it comes from."""
     from sharnir.spec.scene import Scene
 
-    try:
-        document = tomllib.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, huge numbers, nested without end
-        raise ModelError(f"scene file {path}: not TOML: {error}; allowed: a file written by Scene.save") from None
+    file = f"scene file {name_of(path)}"
+    document = parsed(data, file, SAVED)
     if document.pop("format", None) != FORMAT:
-        raise ModelError(f"scene file {path}: no line format = {FORMAT!r}; allowed: a file written by Scene.save")
+        raise ModelError(f"{file}: no line format = {FORMAT!r}; allowed: {SAVED}")
     version = document.pop("version", None)
     if type(version) is not int or version != VERSION:
-        raise ModelError(f"scene file {path}: unknown version: given {version!r}; allowed: {VERSION}")
-    scene = Scene()
+        raise ModelError(f"{file}: unknown version: given {shown(version)}; allowed: {VERSION}")
+    scene = Scene(roots=(os.path.realpath(path.parent), *map(str, real_folders(roots, path))))
     if "name" in document:
-        scene.name = _text(document.pop("name"), f"scene file {path}: name")
+        scene.name = _text(document.pop("name"), f"{file}: name")
     if "gravity" in document:
-        scene.gravity = _numbers(document.pop("gravity"), f"scene file {path}: gravity")
+        scene.gravity = _numbers(document.pop("gravity"), f"{file}: gravity")
     if "timestep" in document:
-        scene.timestep = _numbers(document.pop("timestep"), f"scene file {path}: timestep")
+        scene.timestep = _numbers(document.pop("timestep"), f"{file}: timestep")
+    count = 0
     for section, types in SECTIONS.items():
         tables = document.pop(section, [])
         if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
-            raise ModelError(f"scene file {path}: {section} is not a list of tables; allowed: [[{section}]] sections")
+            raise ModelError(f"{file}: {section} is not a list of tables; allowed: [[{section}]] sections")
+        count += len(tables) + sum(len(t[key]) for t in tables for key in INSIDE if isinstance(t.get(key), list))
+        if count > MAX_ELEMENTS:
+            raise ModelError(f"{file}: has {count} elements; allowed: at most {MAX_ELEMENTS}")
         for number, table in enumerate(tables):
-            scene.add(_element(table, types, f"scene file {path}: {section} {table.get('name', number)!r}"))
+            scene.add(_element(table, types, f"{file}: {section} {shown(table.get('name', number))}"))
     for key in document:
-        raise ModelError(f"scene file {path}: {unknown('key', key, ['name', 'gravity', 'timestep', *SECTIONS])}")
+        raise ModelError(f"{file}: {unknown('key', key, ['name', 'gravity', 'timestep', *SECTIONS])}")
     return scene
 
 
@@ -216,45 +219,45 @@ def _value(key: str, value: Any, where: str) -> Any:
         return _text(value, where)
     if key in TEXTS:
         if not isinstance(value, list):
-            raise ModelError(f"{where}: given {value!r}; allowed: a list of names")
+            raise ModelError(f"{where}: given {shown(value)}; allowed: a list of names")
         return tuple(_text(v, where) for v in value)
     if key in FLAGS:
         if not isinstance(value, bool):
-            raise ModelError(f"{where}: given {value!r}; allowed: true or false")
+            raise ModelError(f"{where}: given {shown(value)}; allowed: true or false")
         return value
     if key == "shapes":
         if not isinstance(value, list) or not all(isinstance(s, dict) for s in value):
-            raise ModelError(f"{where}: given {value!r}; allowed: a list of tables")
+            raise ModelError(f"{where}: given {shown(value)}; allowed: a list of tables")
         return tuple(_element(s, SHAPE_TYPES, f"{where} {n}") for n, s in enumerate(value))
     if key in ("steps", "visuals"):
         if not isinstance(value, list) or not all(isinstance(s, dict) for s in value):
-            raise ModelError(f"{where}: given {value!r}; allowed: a list of tables")
+            raise ModelError(f"{where}: given {shown(value)}; allowed: a list of tables")
         kind = Step if key == "steps" else Visual
         return tuple(_element(s, kind, f"{where} {n}") for n, s in enumerate(value))
     if key in ("shape", "region"):
         if not isinstance(value, dict):
-            raise ModelError(f"{where}: given {value!r}; allowed: a table with the type and size of a shape")
+            raise ModelError(f"{where}: given {shown(value)}; allowed: a table with the type and size of a shape")
         return _element(value, SHAPE_TYPES, where)
     if key in ("parent_frame", "child_frame"):
         if not isinstance(value, dict):
-            raise ModelError(f"{where}: given {value!r}; allowed: a table with anchor, axis, x_axis")
+            raise ModelError(f"{where}: given {shown(value)}; allowed: a table with anchor, axis, x_axis")
         return _element(value, Frame, where)
     if key == "material":
         if not isinstance(value, dict):
-            raise ModelError(f"{where}: given {value!r}; allowed: a table with friction, restitution, …")
+            raise ModelError(f"{where}: given {shown(value)}; allowed: a table with friction, restitution, …")
         return _element(value, Material, where)
     return _numbers(value, where)
 
 
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str):
-        raise ModelError(f"{where}: given {value!r}; allowed: text in quotes")
+        raise ModelError(f"{where}: given {shown(value)}; allowed: text in quotes")
     return value
 
 
-def _numbers(value: Any, where: str) -> Any:
-    if isinstance(value, list):
-        return tuple(_numbers(v, where) for v in value)
+def _numbers(value: Any, where: str, depth: int = 0) -> Any:
+    if isinstance(value, list) and depth < DEEPEST:
+        return tuple(_numbers(v, where, depth + 1) for v in value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ModelError(f"{where}: given {value!r}; allowed: a number or a list of numbers")
+        raise ModelError(f"{where}: given {shown(value)}; allowed: a number or a list of numbers")
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -36,7 +37,9 @@ class Scene:
     freely.
 
     visuals: what is seen of the world besides its shapes. timestep: s, that the scene's author had in mind; left out,
-    whoever runs it chooses. import_report: what `sharnir.load` could not carry over from a file.
+    whoever runs it chooses. import_report: what `sharnir.load` could not carry over from a file. roots: folders that
+    the files of visuals may lie in, of a scene that was read from a file; a program's own scene has none, and its files
+    may lie anywhere.
     """
 
     name: str = "scene"
@@ -58,6 +61,7 @@ class Scene:
     cameras: list[Camera] = field(default_factory=list)
     timestep: float | None = None
     import_report: ImportReport = field(default_factory=ImportReport, compare=False, repr=False)
+    roots: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         self.gravity = plain(self.gravity)
@@ -94,8 +98,9 @@ class Scene:
                     raise fail(where, f"{name} holds something else", described(element), f"a list of {kind.__name__}")
         copies = {f: [replace(e) for e in getattr(self, f)] for f in LISTS}
         return Scene(
-            name=self.name, gravity=self.gravity, timestep=self.timestep, import_report=self.import_report, **copies
-        )
+            name=self.name, gravity=self.gravity, timestep=self.timestep, import_report=self.import_report,
+            roots=self.roots, **copies,
+        )  # fmt: skip
 
     def at(self, name: str) -> Scene:
         """A copy that starts from a keyframe."""
@@ -126,14 +131,21 @@ class Scene:
         return to_mjcf(self)
 
     @staticmethod
-    def load(path: str | Path) -> Scene:
-        """Read a scene from a file written by `save` or by hand."""
+    def load(path: str | Path, roots: Sequence[str | Path] = ()) -> Scene:
+        """Read a scene from a file written by `save` or by hand. roots: folders, besides its own, that the files of its
+        visuals may lie in."""
         from sharnir.spec.file import read_scene
 
-        return read_scene(checked_path(path))
+        return read_scene(checked_path(path), checked_roots(roots))
 
 
 def checked_path(path: object) -> Path:
     if not isinstance(path, (str, Path)):
         raise fail("scene file", "not a path", shown(path), "text or a Path")
     return Path(path)
+
+
+def checked_roots(roots: object) -> tuple[Path, ...]:
+    if not isinstance(roots, (list, tuple)) or not all(isinstance(root, (str, Path)) for root in roots):
+        raise fail("load", "roots are no list of folders", shown(roots), "a list of paths, as roots=[folder]")
+    return tuple(map(Path, roots))

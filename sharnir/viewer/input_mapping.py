@@ -21,13 +21,14 @@ a motor's target or an actuator's input: `set` to a sum of axes, or moved at a r
 from __future__ import annotations
 
 import math
-import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sharnir.checks import number
 from sharnir.errors import ModelError, fail, shown, unknown
 from sharnir.model.model import Model
+from sharnir.regular_files import name_of
+from sharnir.spec.toml_text import read_toml
 from sharnir.viewer.channel import AXES
 
 STICKS, BUTTONS = 8, 32  # of a gamepad
@@ -105,13 +106,8 @@ def key_name(code: str) -> str:
 
 def read_mapping(path: str | Path, model: Model) -> Mapping:
     """The mapping in a file, for a model that has what it moves."""
-    where = f"mapping {path}"
-    try:
-        document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ModelError(f"{where}: cannot be read: {error.strerror}; allowed: a readable TOML file") from None
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"{where}: not TOML: {error}; allowed: [[axis]] and [[output]] tables") from None
+    where = f"mapping {name_of(path)}"
+    document = read_toml(Path(path), "mapping", "a TOML file of [[axis]] and [[output]] tables")
     only(where, document, {"title", "axis", "output"})
     axes = tuple(axis(f"{where}, axis {n}", t) for n, t in enumerate(tables(where, document, "axis")))
     if len(axes) > AXES or len({a.name for a in axes}) < len(axes):

@@ -1,4 +1,5 @@
-"""Impacts against closed forms: two bodies, a bouncing ball, a ball on a rough plane, a ball and a thin plate."""
+"""Impacts against closed forms: two bodies, a bouncing ball, a ball on a rough plane, a ball and a thin plate; several
+impacts in a step: columns, Newton's cradle, mirrored rows."""
 
 from __future__ import annotations
 
@@ -10,6 +11,8 @@ from contact_scenes import Contacts, G, ground, put, references, stored_energy, 
 from measures import both
 
 import sharnir as sh
+from sharnir.benchmarks.holds.scenes import ball_column, column_drop, cradle, three_balls
+from sharnir.impulse.slots import ReportItem, StepWarning
 
 CLOSED = references()["closed_forms"]
 
@@ -207,3 +210,140 @@ def test_a_bullet_does_not_pass_a_thin_free_plate(solver, dt):
     sim.run(0.05)
     assert sim.body("ball").position[2] - sim.body("plate").position[2] > 0.015 - 1e-4
     np.testing.assert_allclose([sim.body(n).velocity[2] for n in ("ball", "plate")], -5.0 / 1.1, atol=1e-9)
+
+
+def report(sim, item, steps=1):
+    return sim.impulses.reports(steps)[:, item, 0]
+
+
+@both
+@pytest.mark.parametrize("gap", [0.2, 0.03, 0.01])
+@pytest.mark.parametrize("dt", [0.01, 0.02, 0.002])
+def test_three_balls_keep_their_energy(solver, gap, dt):
+    """All impacts fall into one step of 10 ms, also those between balls that part before others press them together."""
+    sim = sh.Simulation(three_balls(gap), solver=solver, dt=dt)
+    start = sum(sim.energy)
+    for _ in range(10):
+        sim.step(2)
+        assert sum(sim.energy) == pytest.approx(start, rel=1e-13)
+        assert np.abs(report(sim, ReportItem.IMPULSE_WORK, 2)).max() < 1e-12 * start
+    speeds = sorted(abs(sim.body(f"ball{k}").velocity[2]) for k in range(3))
+    np.testing.assert_allclose(speeds, [4.3, 4.5, 4.6], rtol=1e-12)  # equal balls exchange them
+
+
+@both
+@pytest.mark.parametrize("k", [0, 9, 17, 20, 26, 34, 37, 41])
+def test_columns_that_drop_keep_their_energy(solver, k):
+    """Two to eight balls on each other, touching or not, equal or not; e = 1: what rises is what fell."""
+    sim = sh.Simulation(column_drop(k), solver=solver, dt=0.001)
+    start = sum(sim.energy)
+    most = start
+    for _ in range(50):
+        sim.step(20)
+        most = max(most, sum(sim.energy))
+        assert report(sim, ReportItem.IMPULSE_WORK, 20).max() < 1e-12 * start
+        assert not report(sim, ReportItem.WARNINGS, 20).any()
+    assert most < start * (1 + 1e-9) and sum(sim.energy) > 0.99 * start
+
+
+@both
+@pytest.mark.parametrize("e", [0.3, 0.8])
+@pytest.mark.parametrize("dt", [0.002, 0.01])
+def test_columns_with_restitution_and_friction_gain_nothing(solver, e, dt):
+    scene = ball_column([0.3, 0.0, 0.01, 1e-4], [0.0] * 4, restitution=e, friction=0.3, masses=[10.0, 1.0, 10.0, 3.0])
+    sim = sh.Simulation(scene, solver=solver, dt=dt)
+    start = sum(sim.energy)
+    for _ in range(round(1.0 / dt)):
+        sim.step()
+        assert sum(sim.energy) < start * (1 + 1e-12)
+        assert report(sim, ReportItem.IMPULSE_WORK)[0] < 1e-12 * start
+    assert sum(sim.energy) < 0.9 * start
+
+
+@both
+@pytest.mark.parametrize("pulled", [1, 2, 3, 4])
+@pytest.mark.parametrize("gap", [0.0, 1e-4])
+@pytest.mark.parametrize("dt", [0.001, 0.01])
+def test_as_many_balls_leave_a_cradle_as_come(solver, pulled, gap, dt):
+    sim = sh.Simulation(cradle(pulled, gap=gap), solver=solver, dt=dt)
+    sim.run(0.65)
+    rates = np.array([float(sim.joint(f"hinge{k}").velocity[0]) for k in range(5)])
+    assert rates[-1] < -1.3  # towards +x, as what came
+    np.testing.assert_allclose(rates / rates[-1], [0.0] * (5 - pulled) + [1.0] * pulled, atol=0.05)  # they part a little
+
+
+def row_of_balls(x, v, masses, mirror=1.0, e=1.0, mu=0.0):
+    scene = sh.Scene(name="row", gravity=(0.0, 0.0, 0.0))
+    for k, (place, speed, mass) in enumerate(zip(x, v, masses, strict=True)):
+        shape = sh.Sphere(radius=0.1, material=stuff(mu, restitution=e))
+        put(scene, f"b{k}", shape, (mirror * place, 0.0, 0.0), (mirror * speed, 0.0, 0.0), mass=mass)
+    return scene
+
+
+def speeds(scene, solver, dt):
+    sim = sh.Simulation(scene, solver=solver, dt=dt)
+    sim.run(0.4)
+    return np.array([sim.body(f"b{k}").velocity[0] for k in range(len(sim.inner.body_names))])
+
+
+@both
+@pytest.mark.parametrize(("e", "mu"), [(1.0, 0.0), (0.6, 0.0), (0.8, 0.4)])
+def test_what_is_mirrored_moves_mirrored(solver, e, mu):
+    """A row of balls and its mirror image; a row that is its own mirror image, struck from both sides at once."""
+    rng = np.random.default_rng(3)
+    x = np.cumsum(0.2 + np.array([0.0, 0.3, 0.0, 1e-3, 0.0, 2e-2, 0.25]))
+    v = [3.0, 0.0, 0.0, 0.0, 0.0, 0.0, -4.0]
+    masses = rng.uniform(1.0, 5.0, 7)
+    found = [speeds(row_of_balls(x, v, masses, side, e, mu), solver, 0.005) for side in (1.0, -1.0)]
+    np.testing.assert_allclose(found[1], -found[0], atol=1e-9)
+    x = np.array([-1.0, -0.4, -0.2, 0.0, 0.2, 0.4, 1.0])
+    both_sides = speeds(row_of_balls(x, [4.0, 0, 0, 0, 0, 0, -4.0], [2.0] * 7, 1.0, e, mu), solver, 0.005)
+    assert both_sides[0] < -1.0
+    np.testing.assert_allclose(both_sides, -both_sides[::-1], atol=1e-9)
+
+
+@both
+def test_a_ball_between_walls_too_near_is_stopped_and_said_so(solver):
+    """It would bounce several times a step, for ever: restitution ends, and the report warns."""
+    scene = sh.Scene(name="corridor", gravity=(0.0, 0.0, 0.0))
+    smooth = stuff(0.0, restitution=1.0)
+    for side in (-1.0, 1.0):
+        scene.add(sh.Box(size=(0.1, 1.0, 1.0), position=(side * 0.155, 0.0, 0.0), material=smooth))
+    put(scene, "ball", sh.Sphere(radius=0.1, material=smooth), (0.0, 0.0, 0.0), (10.0, 0.0, 0.0), mass=1.0)
+    sim = sh.Simulation(scene, solver=solver, dt=0.01)
+    sim.step()
+    assert int(report(sim, ReportItem.WARNINGS)[0]) & StepWarning.IMPACTS_LIMITED
+    sim.step(5)
+    assert np.abs(sim.body("ball").velocity).max() < 1.0 and np.abs(sim.body("ball").position).max() < 0.006
+
+
+@both
+def test_forces_of_impacts_are_reported_and_not_expected_again(solver):
+    """Force times time is what the momentum changes by; the next step starts from what is no impact."""
+    sim = sh.Simulation(ball(0.5, 0.0, 0.01, (0.0, 0.0, -2.0)), solver=solver, dt=0.01)
+    before = sim.inner.mass[0] * (2.0 + G * 0.005)
+    sim.step()
+    force = sum(abs(c.force[2]) for c in sim.contacts())
+    after = float(sim.impulses.state.P.numpy()[2, 0])
+    assert force * 0.005 == pytest.approx(after + before, rel=1e-9)  # half a step acts at the start
+    state = sim.impulses.state
+    np.testing.assert_array_equal(state.prev_contact_impact.numpy(), state.prev_contact_impulse.numpy())
+
+
+@both
+def test_a_conveyor_may_add_energy_and_impulses_do_not(solver):
+    """A ball that bounces off a running belt is carried along; that work is the belt's."""
+    material = stuff(0.5, restitution=0.5)
+    scene = sh.Scene(name="conveyor")
+    scene.add(
+        sh.Box(size=(4.0, 1.0, 0.1), position=(0, 0, -0.05), material=material, surface_velocity=(3.0, 0.0, 0.0))
+    )  # fmt: skip
+    put(scene, "ball", sh.Sphere(radius=0.1, material=material), (0.0, 0.0, 0.3), mass=1.0)
+    sim = sh.Simulation(scene, solver=solver, dt=0.005)
+    start = sum(sim.energy)
+    work = []
+    for _ in range(100):
+        sim.step()
+        work.append(report(sim, ReportItem.IMPULSE_WORK)[0])
+    assert max(work) < 1e-12 and min(work) < -0.1
+    assert sim.body("ball").velocity[0] > 0.5 and start > 0

@@ -9,6 +9,7 @@ from mujoco_parts import parsed
 
 import sharnir as sh
 from sharnir import dynamics
+from sharnir.impulse.layout.bilateral import free_body_K
 from sharnir.io import Options, scene_of
 from sharnir.io.mujoco_model import from_qpos, to_qpos
 
@@ -110,8 +111,8 @@ def test_welded_bodies_end_where_mujoco_welds_them(tmp_path, given):
     sim.run(0.5)
     mujoco.mj_step(p.model, data, 1000)
     (xa, Ra), (xb, Rb) = ((data.body(k).xpos, data.body(k).xmat.reshape(3, 3)) for k in "ab")
-    a, b = sim.body("a"), sim.body("b")
-    np.testing.assert_allclose(a.rotation.T @ (b.position - a.position), Ra.T @ (xb - xa), atol=5e-3)  # MuJoCo's weld is soft
+    a, b = sim.body("a"), sim.body("b")  # MuJoCo's weld is soft
+    np.testing.assert_allclose(a.rotation.T @ (b.position - a.position), Ra.T @ (xb - xa), atol=5e-3)
     np.testing.assert_allclose(a.rotation.T @ b.rotation, Ra.T @ Rb, atol=5e-3)
 
 
@@ -175,3 +176,25 @@ def test_a_tendon_may_end_on_turned_bodies_without_joints(tmp_path, merged):
             np.testing.assert_allclose(x[k] + R[k] @ anchor, data.site(site).xpos, atol=1e-12)
         a = dynamics.aba(model, q, data.qvel, np.zeros(6), springs=True)
         np.testing.assert_allclose(a, data.qacc, rtol=1e-9, atol=1e-9)
+
+
+MARKED = """<mujoco><worldbody>
+  <body name="upper" pos="0 0 1"><joint name="s" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 1 0 0" size="0.05"/>
+    <body name="lower" pos="1 0 0" euler="0 60 0"><joint name="e" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 1 0 0" size="0.05" mass="4"/>
+      <body name="mark" pos="1 0 0" euler="0 0 20">
+        <inertial pos="0 0 0" mass="1e-8" diaginertia="1e-8 1e-8 1e-8"/></body></body></body></worldbody>
+  <option><flag contact="disable"/></option><equality><connect body1="mark" anchor="0 0 0"/></equality></mujoco>"""
+
+
+def test_a_loop_holds_by_a_mark_without_weight_worth_naming(tmp_path):
+    """A body of 1e-8 kg that the tree fixes to an arm counts as part of the arm: its loop is not taken for immobile."""
+    p = parsed(tmp_path, MARKED)
+    model, merged = (sh.compile(scene_of(p, Options(merge_fixed=merge))) for merge in (False, True))
+    assert model.joint_names[-1] == "equality0" and model.nv == 2  # the file's joints make the tree
+    for row in range(3):
+        assert free_body_K(model, 0, row) == pytest.approx(free_body_K(merged, 0, row), rel=1e-6)
+    sim = sh.Simulation(model, dt=0.002)
+    before = sim.body("mark").position.copy()
+    sim.run(0.3)
+    np.testing.assert_allclose(sim.body("mark").position, before, atol=1e-6)

@@ -32,7 +32,7 @@ class Watched:
     impulse_work: float = 0.0  # J, that impulses of contacts and limits added, summed over steps where they did
     steps: int = 0
     guarded: int = 0
-    capped: int = 0
+    capped: int = 0  # or stalled
     said: tuple[str, ...] = ()  # warnings given
     failed: str = ""  # why it ended early
 
@@ -102,7 +102,8 @@ def _watch(sim: Simulation, weight: float, steps: int) -> Watched:
     t, kinetic, potential = np.array(samples).T
     counts = sim.counts
     return Watched(
-        weight, t, kinetic, potential, error, work, counts.steps, counts.guarded, counts.capped, failed=failed,
+        weight, t, kinetic, potential, error, work, counts.steps, counts.guarded, counts.capped + counts.stalled,
+        failed=failed,
     )  # fmt: skip
 
 

@@ -212,8 +212,9 @@ def free_spin(rate: float) -> Scene:
     return scene
 
 
-def sliding_rod(friction: float, speed: float = 3.0) -> Scene:
-    """A rod that slides on its lower end, leaning backward, with much friction (Painlevé's problem)."""
+def sliding_rod(friction: float, speed: float = -3.0) -> Scene:
+    """A rod that slides on its lower end towards the side it leans away from, with much friction: from µ = 1.4 on, at
+    this lean, friction presses it into the ground (Painlevé's problem)."""
     scene = Scene(name="sliding_rod")
     rough = Material(friction=friction)
     scene.add(HalfSpace(material=rough))
@@ -263,7 +264,8 @@ def _ring_segment(k: int, material: Material) -> ConvexHull:
 
 
 def euler_disk(tilt: float = 0.3) -> Scene:
-    """A disc that rolls round on its rim, its centre at rest: a steady motion of the disc without losses.
+    """A disc that rolls round on its rim, the point it touches with at rest: for a thin disc a steady motion, without
+    losses for any.
 
     The steady rate Ω about the vertical of a disc of radius r and tilt α, thin, is Ω² = 4 g/(r sin α).
     """
@@ -279,7 +281,7 @@ def euler_disk(tilt: float = 0.3) -> Scene:
         name="disc", shapes=(Cylinder(radius=radius, length=thickness, density=7850.0, material=rough),),
         position=(0.0, 0.0, height), orientation=about(ACROSS, tilt),
     )  # fmt: skip
-    _free(scene, body, (0.0, 0.0, 0.0, -spin, 0.0, 0.0))
+    _free(scene, body, (0.0, 0.5 * spin * thickness, 0.0, -spin, 0.0, 0.0))
     return scene
 
 

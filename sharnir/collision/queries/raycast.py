@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
+from sharnir.checks import number, real_array
 from sharnir.collision.queries.distance import distance
 from sharnir.collision.queries.raycast_convex import RAY_INFINITY, Ray, cast_convex, make_miss, make_ray
 from sharnir.collision.queries.raycast_surface import cast_field, cast_mesh
@@ -48,8 +49,7 @@ def ray_cast(
     if not (length > 0).all():
         k = int(np.argmin(length))
         raise fail("ray_cast", f"directions[{k}] is zero", along[k].tolist(), "vectors of any length but zero")
-    if not isinstance(max_distance, (int, float, np.number)) or not max_distance >= 0:
-        raise fail("ray_cast", "max_distance is out of range", shown(max_distance), "a number ≥ 0, or inf")
+    most = number("ray_cast", "max_distance", max_distance, least=0, infinite=(np.inf,))
     geo, (R, x) = upload_geometry(model, device), shape_poses(model, q)
     on = {"device": device}
     distance, shape = wp.zeros(len(start), dtype=real, **on), wp.zeros(len(start), dtype=int, **on)
@@ -57,7 +57,7 @@ def ray_cast(
     inputs = [
         geo, wp.array(R.astype(np_real), dtype=mat33, **on), wp.array(x.astype(np_real), dtype=vec3, **on),
         wp.array(start.astype(np_real), dtype=vec3, **on), wp.array((along / length).astype(np_real), dtype=vec3, **on),
-        real(min(float(max_distance), float(RAY_INFINITY) / 2)), distance, shape, normal,
+        real(min(most, float(RAY_INFINITY) / 2)), distance, shape, normal,
     ]  # fmt: skip
     load_kernel(ray_cast_kernel, device)
     wp.launch(ray_cast_kernel, dim=len(start), inputs=inputs, **on)
@@ -69,9 +69,8 @@ def ray_cast(
 def _check_vectors(what: str, value: Any) -> Reals:
     """Finite vectors [n, 3]; fails otherwise."""
     try:
-        array = np.asarray(value)
-        array = array.astype(float) if array.dtype.kind in "iuf" or not array.size else np.full((0, 0), np.nan)
-    except ValueError:
+        array = real_array(value)
+    except (TypeError, ValueError):
         array = np.full((0, 0), np.nan)
     if array.ndim != 2 or array.shape[1] != 3 or not np.isfinite(array).all():
         raise fail("ray_cast", f"{what} has the wrong shape or values", shown(value), "finite numbers [n, 3]")

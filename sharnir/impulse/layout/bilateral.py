@@ -11,6 +11,7 @@ import numpy as np
 from sharnir.impulse.layout.scalar_layout import ScalarRow, ScalarRowBuilder
 from sharnir.impulse.row_kinds import SCALAR_IMPULSES, BilateralKind, RowKind
 from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, JOINT_ROWS, RowForm
+from sharnir.model.kinematics import link_poses
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model
@@ -111,11 +112,32 @@ def find_floating_groups(model: Model) -> list[list[int]]:
 
 
 def free_body_K(model: Model, k: int, j: int) -> float:
-    """|W|² (1/kg) that row j of loop joint k would have between two free bodies, approximately."""
+    """|W|² (1/kg) that row j of loop joint k would have between two free bodies, approximately. A body is counted with
+    all that the tree fixes to it: a mark of 1e-8 kg on an arm moves as the arm does."""
     force = JOINT_ROW_TABLE[model.loop_kind[k], j, 0] in (RowForm.ALONG, RowForm.HELIX)
-    inertias = [model.mass[link] if force else np.linalg.eigvalsh(model.inertia[link])[-1]
-                for link in model.loop_link[k] if link >= 0]  # fmt: skip
+    inertias = [_inertia_of_whole(model, link, force) for link in model.loop_link[k] if link >= 0]
     return float(sum(1 / x for x in inertias if x > 0))
+
+
+def _inertia_of_whole(model: Model, link: int, force: bool) -> float:
+    """Mass (kg), or largest moment of inertia about the centre of mass, of a link and those fixed to it."""
+    whole = np.arange(model.nb)
+    for i in range(model.nb):  # parents come first
+        if model.dof_start[i] == model.dof_start[i + 1] and model.parent[i] >= 0:
+            whole[i] = whole[model.parent[i]]
+    members = np.flatnonzero(whole == whole[link])
+    if force:
+        return float(model.mass[members].sum())
+    if len(members) == 1:
+        return float(np.linalg.eigvalsh(model.inertia[link])[-1])
+    poses = link_poses(model, model.q0)
+    centres = np.array([poses[i].x + poses[i].R @ model.com[i] for i in members])
+    mass = model.mass[members]
+    centre = mass @ centres / mass.sum() if mass.sum() > 0 else centres[0]
+    inertia = np.zeros((3, 3))
+    for i, m, r in zip(members.tolist(), mass, centres - centre, strict=True):
+        inertia += poses[i].R @ model.inertia[i] @ poses[i].R.T + m * (r @ r * np.eye(3) - np.outer(r, r))
+    return float(np.linalg.eigvalsh(inertia)[-1])
 
 
 def bilateral_kinds(model: Model, row: ScalarRow) -> list[BilateralKind]:

@@ -22,8 +22,8 @@ from sharnir.impulse.rows.actuators import actuator_friction, is_saturated, set_
 from sharnir.impulse.rows.compliant_rows import set_compliant_row
 from sharnir.impulse.rows.scalar_rows import measure_scalar, whiten_scalar
 from sharnir.impulse.rows.whitened_rows import make_row_block, make_row_ends, store_row_wrenches, whiten_joint_rows
-from sharnir.impulse.slots import JOINT_BLOCK, JOINT_ROWS
-from sharnir.impulse.tolerances import GAP_TOLERANCE, MAX_SPEED_GAIN, MIN_ROW_K, TOL_REDUNDANT
+from sharnir.impulse.slots import JOINT_BLOCK, JOINT_ROWS, Setting
+from sharnir.impulse.tolerances import GAP_TOLERANCE, MAX_SPEED_GAIN, TOL_REDUNDANT
 from sharnir.kernels.columns import get, get3, item, put
 from sharnir.kernels.types import array2, column, mat33, real, vec3
 from sharnir.kernels.vector_ops import row_dot, row_row_dot
@@ -118,6 +118,7 @@ def measure_loop_coordinates(
 def whiten_joints(ctx: Context, at_new_poses: int, w: int):
     """Whitened rows and effective masses of the loop joints at the poses in the workspace, and their errors unless
     at_new_poses (rows of a position correction)."""
+    least = ctx.state.settings[Setting.MIN_ROW_K, 0]
     k = int(0)
     while k < ctx.loops.count:
         s = loop_frames_of(ctx.tree, ctx.here, ctx.loops, k, w)
@@ -137,15 +138,15 @@ def whiten_joints(ctx: Context, at_new_poses: int, w: int):
         while j < m:
             start = ctx.layout.joint_W_start[k] + j * length
             K = row_row_dot(ctx.work.W, start, start, length, w)
-            put(ctx.work.joint_mass, JOINT_ROWS * k + j, w, wp.where(K > MIN_ROW_K, real(1.0) / K, real(0.0)))
+            put(ctx.work.joint_mass, JOINT_ROWS * k + j, w, wp.where(K > least, real(1.0) / K, real(0.0)))
             j += 1
         k += 1
 
 
 @wp.func
-def factor_joints(loops: wp.ref[LoopJoints], layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
+def factor_joints(loops: wp.ref[LoopJoints], layout: wp.ref[Layout], work: wp.ref[Scratch], least: real, w: int):
     """LDLᵀ of every joint's block W Wᵀ, inverse pivots on the diagonal; a row that earlier ones imply, or a dropped
-    one, gets 0."""
+    one, gets 0. least: 1/kg, W·W of a row that moves nothing."""
     k = int(0)
     while k < loops.count:
         m = loops.constraint_count[loops.kind[k]]
@@ -175,7 +176,7 @@ def factor_joints(loops: wp.ref[LoopJoints], layout: wp.ref[Layout], work: wp.re
                 put(work.joint_factor, at + JOINT_ROWS * i + j, w, scaled)
                 j += 1
             inverse = real(0.0)
-            if pivot_i > TOL_REDUNDANT * row_K + MIN_ROW_K and get(
+            if pivot_i > TOL_REDUNDANT * row_K + least and get(
                 work.joint_row_dropped, JOINT_ROWS * k + i, w
             ) == real(0.0):
                 inverse = real(1.0) / pivot_i
@@ -224,7 +225,7 @@ def assemble_scalar(ctx: Context, l: int, g: real, options: RowOptions, w: int):
     whiten_scalar(ctx, ctx.work.W, l, ctx.state.q, ctx.state.loop_q, w)
     start = ctx.layout.scalar_W_start[l]
     K = row_row_dot(ctx.work.W, start, start, ctx.layout.scalar_row_length[l], w)
-    if K <= MIN_ROW_K:
+    if K <= ctx.state.settings[Setting.MIN_ROW_K, 0]:
         K = real(0.0)
     put(ctx.work.scalar_K, l, w, K)
     h = options.h

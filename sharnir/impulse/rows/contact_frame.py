@@ -11,7 +11,7 @@ from sharnir.collision.contact_model import PROPERTIES_PER_PAIR
 from sharnir.impulse.data import Context, Iterate, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half
+from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half, Status
 from sharnir.kernels.columns import get, get3, get_int, item3, item_int, put
 from sharnir.kernels.types import VEC3, array2, real, vec3
 from sharnir.kernels.vector_ops import row3_add, row3_dot, row_add, row_dot
@@ -168,16 +168,35 @@ def apply_normal_impulse(ctx: Context, c: int, direct: int, p: real, z: array2, 
 
 @wp.func
 def contact_impulse_of(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], c: int, w: int):
-    """Impulse (N s) and angular impulse (N m s) of contact c on the second body, world axes."""
+    """Impulse (N s) and angular impulse about the contact point (N m s) of contact c on the second body, those of
+    impacts included, world axes."""
     normal, t1, t2 = contact_frame_of(state, work, c, w)
     at = layout.contact_p_start + CONTACT_IMPULSES * c
+    friction = t1 * get(work.p, at + 1, w) + t2 * get(work.p, at + 2, w)
     f = normal * get(work.p, at, w) + t1 * get(work.p, at + 1, w) + t2 * get(work.p, at + 2, w)
     n = (
         normal * get(work.p, at + BLOCK_ROWS, w)
         + t1 * get(work.p, at + BLOCK_ROWS + 1, w)
         + t2 * get(work.p, at + BLOCK_ROWS + 2, w)
+        + wp.cross(get3(work.contact_arm, c, w), friction)
     )
+    if get_int(work.status, Status.HAS_IMPACTS, w) == 1:
+        impact_f, impact_n = impact_impulse_of(state, work, c, w)
+        f = f + impact_f
+        n = n + impact_n
     return f, n
+
+
+@wp.func
+def impact_impulse_of(state: wp.ref[State], work: wp.ref[Scratch], c: int, w: int):
+    """Impulse (N s) and angular impulse about the contact point (N m s) on the second body of contact c that impacts
+    have in it, world axes."""
+    normal, t1, t2 = contact_frame_of(state, work, c, w)
+    p = get3(work.p_impact, SIDES * c, w)
+    angular = get3(work.p_impact, SIDES * c + 1, w)
+    friction = t1 * p[1] + t2 * p[2]
+    moment = wp.cross(get3(work.contact_arm, c, w), friction)
+    return normal * p[0] + friction, normal * angular[0] + t1 * angular[1] + t2 * angular[2] + moment
 
 
 @wp.func

@@ -8,7 +8,7 @@ from sharnir.impulse.data import Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_HALVES, ContactMass, Half, Setting
-from sharnir.impulse.tolerances import MIN_ROW_K, TOL_REDUNDANT
+from sharnir.impulse.tolerances import TOL_REDUNDANT
 from sharnir.kernels.columns import get_int, put
 from sharnir.kernels.types import MAT33, SYM_XY, SYM_XZ, SYM_YZ, VEC3, mat33, real
 from sharnir.kernels.vector_ops import row3_gram
@@ -49,7 +49,8 @@ def compute_contact_mass(
     K = mat33(k[0], k[SYM_XY], k[SYM_XZ], k[SYM_XY], k[1], k[SYM_YZ], k[SYM_XZ], k[SYM_YZ], k[2])
     inverse = mat33()
     normal = k[0]
-    if wp.min(k[0], wp.min(k[1], k[2])) > MIN_ROW_K:
+    least = state.settings[Setting.MIN_ROW_K, 0]
+    if wp.min(k[0], wp.min(k[1], k[2])) > least:
         if wp.determinant(K) <= TOL_REDUNDANT * k[0] * k[1] * k[2]:
             normal = k[0] * (real(1.0) + REDUNDANT_ROW_REGULARISATION)
             tangent_scale = real(1.0) + REDUNDANT_ROW_REGULARISATION
@@ -70,8 +71,8 @@ def compute_contact_mass(
     while i < MAT33:
         put(work.contact_mass, at + i, w, inverse[i / VEC3, i % VEC3])
         i += 1
-    put(work.contact_mass, at + ContactMass.NORMAL, w, inverse_or_zero(normal))
-    put(work.contact_mass, at + ContactMass.TANGENT, w, inverse_or_zero(largest_eigenvalue(k[1], k[SYM_YZ], k[2])))
+    put(work.contact_mass, at + ContactMass.NORMAL, w, inverse_or_zero(normal, least))
+    put(work.contact_mass, at + ContactMass.TANGENT, w, inverse_or_zero(largest_eigenvalue(k[1], k[SYM_YZ], k[2]), least))
     put(work.contact_mass, at + ContactMass.K_NT1, w, k[SYM_XY])
     put(work.contact_mass, at + ContactMass.K_NT2, w, k[SYM_XZ])
     lightness = state.settings[Setting.MEAN_MASS, 0] * k[0]
@@ -84,14 +85,14 @@ def compute_contact_mass(
     put(work.contact_mass, at + ContactMass.LIGHTNESS, w, lightness)
     if get_int(work.contact_row_count, c, w) == CONTACT_IMPULSES:
         t = contact_gram(layout, work, c, BLOCK_ROWS, direct, w)
-        put(work.contact_mass, at + ContactMass.SPIN, w, inverse_or_zero(t[0]))
-        put(work.contact_mass, at + ContactMass.ROLL, w, inverse_or_zero(largest_eigenvalue(t[1], t[SYM_YZ], t[2])))
+        put(work.contact_mass, at + ContactMass.SPIN, w, inverse_or_zero(t[0], least))
+        put(work.contact_mass, at + ContactMass.ROLL, w, inverse_or_zero(largest_eigenvalue(t[1], t[SYM_YZ], t[2]), least))
 
 
 @wp.func
-def inverse_or_zero(K: real):
-    """1/K, 0 for a row that moves nothing."""
-    return wp.where(K > MIN_ROW_K, real(1.0) / K, real(0.0))
+def inverse_or_zero(K: real, least: real):
+    """1/K, 0 for a row that moves nothing: with at most `least`."""
+    return wp.where(K > least, real(1.0) / K, real(0.0))
 
 
 @wp.func

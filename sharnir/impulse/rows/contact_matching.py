@@ -9,10 +9,28 @@ from sharnir.collision.buffers import ContactCount
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.rows.contact_frame import contact_count, contact_frame_of, contact_impulse_of, shape_pair_of
+from sharnir.impulse.rows.contact_frame import (
+    contact_count,
+    contact_frame_of,
+    contact_impulse_of,
+    impact_impulse_of,
+    shape_pair_of,
+)
 from sharnir.impulse.rows.extrapolation import extrapolation_order_of
-from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_KEY_SIZE, JOINT_ROWS, ContactKey, PrevChord, PrevContact
-from sharnir.kernels.columns import get, get3, item, item3, item_int, put, put3, set_item, set_item3, set_item_int
+from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_KEY_SIZE, JOINT_ROWS, ContactKey, PrevChord, PrevContact, Status
+from sharnir.kernels.columns import (
+    get,
+    get3,
+    get_int,
+    item,
+    item3,
+    item_int,
+    put,
+    put3,
+    set_item,
+    set_item3,
+    set_item_int,
+)
 from sharnir.kernels.types import SPATIAL, VEC3, real, vec3
 
 MIN_NORMAL_COSINE = wp.constant(real(0.9))  # least cosine between the normals of a contact in successive steps
@@ -165,16 +183,11 @@ def match_by_position(layout: wp.ref[Layout], state: wp.ref[State], c: int, firs
 @wp.func
 def match_contact(ctx: Context, c: int, match_cursor: int, warm_factor: real, chord_scale: real, w: int):
     """Warm-start contact c: impulses ← warm_factor times those of its match in the previous step, chord term ←
-    chord_scale times its prediction. match_cursor: previous contacts are sorted by shape pair as the present ones are;
-    search starts there. Returns the first place of this pair, or where it would be."""
+    chord_scale times its prediction. match_cursor: the first place of its pair among the previous contacts, or where it
+    would be."""
     pair = shape_pair_of(ctx.layout, ctx.state, c, w)
     feature = item_int(ctx.state.contacts.feature, c, w)
     count = item_int(ctx.state.prev_contact_keys, ContactKey.COUNT, w)
-    while (
-        match_cursor < count
-        and item_int(ctx.state.prev_contact_keys, ContactKey.PAIR + CONTACT_KEY_SIZE * match_cursor, w) < pair
-    ):
-        match_cursor += 1
     normal, t1, t2 = contact_frame_of(ctx.state, ctx.work, c, w)
     linear = vec3()
     angular = vec3()
@@ -190,6 +203,11 @@ def match_contact(ctx: Context, c: int, match_cursor: int, warm_factor: real, ch
         normal_before = item3(ctx.state.prev_contact_geometry, PrevContact.SIZE * found + PrevContact.NORMAL, w)
         linear = item3(ctx.state.prev_contact_impulse, SPATIAL * found, w) * warm_factor
         angular = item3(ctx.state.prev_contact_impulse, SPATIAL * found + VEC3, w) * warm_factor
+        if ctx.layout.contact_model.has_restitution == 1:
+            linear = linear - item3(ctx.state.prev_contact_impact, SPATIAL * found, w) * warm_factor
+            angular = angular - item3(ctx.state.prev_contact_impact, SPATIAL * found + VEC3, w) * warm_factor
+        friction_moment = wp.dot(wp.cross(get3(ctx.work.contact_arm, c, w), linear), normal)
+        angular = angular - normal * friction_moment
         chord = rotate_with_normal(
             normal_before,
             normal,
@@ -199,13 +217,25 @@ def match_contact(ctx: Context, c: int, match_cursor: int, warm_factor: real, ch
     put(ctx.work.p, at, w, wp.max(wp.dot(linear, normal), real(0.0)))
     put(ctx.work.p, at + 1, w, wp.dot(linear, t1))
     put(ctx.work.p, at + 2, w, wp.dot(linear, t2))
+    if get_int(ctx.work.contact_row_count, c, w) == BLOCK_ROWS:
+        angular = vec3()
     put(ctx.work.p, at + BLOCK_ROWS, w, wp.dot(angular, normal))
     put(ctx.work.p, at + BLOCK_ROWS + 1, w, wp.dot(angular, t1))
     put(ctx.work.p, at + BLOCK_ROWS + 2, w, wp.dot(angular, t2))
     if ctx.layout.joints > 0:
         chord = predict_contact_chord(ctx, c, found, chord, w)
     put3(ctx.work.contact_chord, c, w, vec3(wp.dot(chord, normal), wp.dot(chord, t1), wp.dot(chord, t2)) * chord_scale)
-    return match_cursor
+
+
+@wp.func
+def find_pair_from(state: wp.ref[State], pair: int, start: int, w: int):
+    """First place of a shape pair among the previous contacts, or where it would be, from `start` on: they are sorted
+    by shape pair as the present ones are."""
+    found = int(start)
+    count = item_int(state.prev_contact_keys, ContactKey.COUNT, w)
+    while found < count and item_int(state.prev_contact_keys, ContactKey.PAIR + CONTACT_KEY_SIZE * found, w) < pair:
+        found += 1
+    return found
 
 
 @wp.func
@@ -232,6 +262,13 @@ def store_contact(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scr
     linear, angular = contact_impulse_of(layout, state, work, c, w)
     set_item3(state.prev_contact_impulse, SPATIAL * c, w, linear)
     set_item3(state.prev_contact_impulse, SPATIAL * c + VEC3, w, angular)
+    if layout.contact_model.has_restitution == 1:
+        impact_linear = vec3()
+        impact_angular = vec3()
+        if get_int(work.status, Status.HAS_IMPACTS, w) == 1:
+            impact_linear, impact_angular = impact_impulse_of(state, work, c, w)
+        set_item3(state.prev_contact_impact, SPATIAL * c, w, impact_linear)
+        set_item3(state.prev_contact_impact, SPATIAL * c + VEC3, w, impact_angular)
     set_item3(state.prev_contact_geometry, PrevContact.SIZE * c, w, item3(state.contacts.point, VEC3 * c, w))
     normal, t1, t2 = contact_frame_of(state, work, c, w)
     chord = get3(work.contact_chord, c, w)

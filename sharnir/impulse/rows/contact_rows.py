@@ -1,4 +1,4 @@
-"""Contact rows: whitened Jacobians, target velocities and friction coefficients (M-54..M-58).
+"""Contact rows: whitened Jacobians, target velocities and friction coefficients (M-54..M-57).
 
 A contact has a normal row, two tangential rows and, where its materials ask for it, a torsional row about the normal
 and two rolling rows about the tangents.
@@ -18,13 +18,20 @@ from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.belts import find_belt_motion, has_belt, whiten_belt_contact
-from sharnir.impulse.rows.contact_frame import contact_frame_of, contact_velocity, make_tangents, material_pair_of
+from sharnir.impulse.rows.contact_frame import (
+    contact_frame_of,
+    contact_velocity,
+    make_tangents,
+    material_pair_of,
+    shape_pair_of,
+)
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
-from sharnir.impulse.rows.contact_matching import match_contact
+from sharnir.impulse.rows.contact_matching import find_pair_from, match_contact
+from sharnir.impulse.rows.flat_contact import friction_arm
 from sharnir.impulse.rows.whitened_rows import ContactArms, make_row_block, whiten_contact_pair
-from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half, Mu, ReportItem, StatusReal
+from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half, Impact, Mu, ReportItem, StatusReal
 from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put, put3, put_int, set_item
-from sharnir.kernels.types import VEC3, array2, real, vec3
+from sharnir.kernels.types import VEC3, real, vec3
 
 # m: wider gaps are closed; loaded contacts with less stay as they are
 MAX_RESTING_GAP = wp.constant(real(1.0e-6))
@@ -69,17 +76,19 @@ def assemble_contact(ctx: Context, c: int, match_cursor: int, chord_scale: real,
     times the warm-start factor. chord_scale: factor of the predicted chord term; match_cursor, and returned: see
     `match_contact`."""
     warm_factor = get(ctx.work.status_real, StatusReal.WARM_FACTOR, w)
-    whiten_contact(ctx, c, w)
+    match_cursor = find_pair_from(ctx.state, shape_pair_of(ctx.layout, ctx.state, c, w), match_cursor, w)
+    whiten_contact(ctx, c, match_cursor, w)
     compute_contact_mass(ctx.layout, ctx.state, ctx.work, c, 0, w)
-    match_cursor = match_contact(ctx, c, match_cursor, warm_factor, chord_scale, w)
-    set_contact_targets(ctx, c, ctx.here.z, dt, w)
+    match_contact(ctx, c, match_cursor, warm_factor, chord_scale, w)
+    set_contact_targets(ctx, c, dt, w)
     return match_cursor
 
 
 @wp.func
-def whiten_contact(ctx: Context, c: int, w: int):
+def whiten_contact(ctx: Context, c: int, first_before: int, w: int):
     """Whiten the rows of contact c in two halves, one per body. Where both bodies belong to one tree the shared
-    ancestors are in the first half only: two halves that cancel would lose digits."""
+    ancestors are in the first half only: two halves that cancel would lose digits. first_before: of its shape pair
+    among the previous contacts."""
     normal = item3(ctx.state.contacts.normal, VEC3 * c, w)
     t1, t2 = make_tangents(normal)
     put3(ctx.work.contact_tangents, 2 * c, w, t1)
@@ -113,7 +122,10 @@ def whiten_contact(ctx: Context, c: int, w: int):
         if belt_a.sprocket >= 0:
             na = ctx.layout.belt_row_length[first]
         nb = whiten_belt_contact(ctx, arms, belt_a, belt_b, make_row_block(start, na, 0, rows), w)
+        put3(ctx.work.contact_arm, c, w, vec3())
     else:
+        arms.drawn = friction_arm(ctx, c, first_before, normal, w)
+        put3(ctx.work.contact_arm, c, w, arms.drawn)
         nb = row_length_of(ctx.layout, b) - row_length_of(ctx.layout, common_ancestor(ctx.tree, a, b))
         whiten_contact_pair(ctx, arms, make_row_block(start, na, nb, rows), w)
     store_contact_half(ctx, 2 * c, first, start, na, w)
@@ -157,27 +169,11 @@ def common_ancestor(tree: wp.ref[Tree], a: int, b: int):
 
 
 @wp.func
-def set_contact_targets(ctx: Context, c: int, z_free: array2, dt: real, w: int):
-    """Set the target velocities and friction coefficients of contact c.
-
-    A point that would be reached within the step without impulses (velocities of z_free) and approaches faster than the
-    material's threshold leaves with −e times its present velocity (M-58), the mean of those before and after the step's
-    forces. Any other one may close its gap, no more. Static friction applies below MAX_STICK_SPEED.
-    """
+def set_contact_targets(ctx: Context, c: int, dt: real, w: int):
+    """Set the target velocities and friction coefficients of contact c: it may close its gap, no more. Static friction
+    applies below MAX_STICK_SPEED."""
     pair = material_pair_of(ctx.layout, ctx.state, c, w)
     gap = item(ctx.state.contacts.gap, c, w)
-    restitution = real(0.0)
-    e = ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.RESTITUTION]
-    if e > real(0.0):
-        before = contact_velocity(ctx, c, 0, 0, ctx.work.z_before, w)
-        velocity_after = contact_velocity(ctx, c, 0, 0, z_free, w)
-        velocity_now = (before + velocity_after) * real(0.5)
-        if velocity_now[0] < -ctx.layout.contact_model.material_pair_table[
-            pair + MaterialProperty.RESTITUTION_THRESHOLD
-        ] and gap + dt * velocity_after[0] < real(0.0):
-            restitution = -e * velocity_now[0]
-        put3(ctx.work.impact_velocity, c, w, velocity_now)
-        put3(ctx.work.impact_velocity_gain, c, w, velocity_after - velocity_now)
     surface_velocity = vec3()
     side = int(0)
     while side < SIDES:
@@ -189,12 +185,15 @@ def set_contact_targets(ctx: Context, c: int, z_free: array2, dt: real, w: int):
         side += 1
     normal, t1, t2 = contact_frame_of(ctx.state, ctx.work, c, w)
     put(ctx.work.contact_gap, c, w, gap)
-    put(ctx.work.restitution_velocity, c, w, restitution)
     chord = get3(ctx.work.contact_chord, c, w)
     resting_gap = wp.where(
         get(ctx.work.p, ctx.layout.contact_p_start + CONTACT_IMPULSES * c, w) > real(0.0), MAX_RESTING_GAP, real(0.0)
     )
     put(ctx.work.contact_target, BLOCK_ROWS * c, w, -wp.max(gap - resting_gap, real(0.0)) / dt - chord[0])
+    if ctx.layout.contact_model.has_restitution == 1:
+        bounces = ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.RESTITUTION] > real(0.0)
+        struck = wp.where(bounces and resting_gap == real(0.0), real(1.0), real(0.0))
+        put(ctx.work.impact, Impact.SIZE * c + Impact.IS_STRUCK, w, struck)
     put(ctx.work.contact_target, BLOCK_ROWS * c + 1, w, wp.dot(surface_velocity, t1) - chord[1])
     put(ctx.work.contact_target, BLOCK_ROWS * c + 2, w, wp.dot(surface_velocity, t2) - chord[2])
     mu = ctx.layout.contact_model.material_pair_table[pair + MaterialProperty.SLIDING_FRICTION]

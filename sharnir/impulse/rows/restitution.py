@@ -1,29 +1,24 @@
-"""Newton restitution with an energy check: velocities before and after impacts, and the work of their impulses (M-58,
-M-59)."""
+"""Rows of contacts in impacts: which contacts may bounce, and what their restitution is measured by (M-86)."""
 
 from __future__ import annotations
 
 import warp as wp
 
 from sharnir.dynamics.momenta import whitened_momentum
-from sharnir.impulse.data import Context, Scratch
+from sharnir.enums import MaterialProperty
+from sharnir.impulse.data import Context, Iterate, Scratch
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.rows.contact_frame import contact_count, contact_velocity
-from sharnir.impulse.slots import BLOCK_ROWS
-from sharnir.kernels.columns import get, get3, item, item3, put, put3, set_item
-from sharnir.kernels.types import SPATIAL, VEC3, array2, real, vec3
-
-
-@wp.func
-def has_restitution(work: wp.ref[Scratch], w: int):
-    """1 if any contact has a restitution velocity."""
-    found = int(0)
-    c = int(0)
-    while c < contact_count(work, w):
-        if get(work.restitution_velocity, c, w) > real(0.0):
-            found = 1
-        c += 1
-    return found
+from sharnir.impulse.rows.contact_frame import (
+    MAX_TOUCHING_GAP,
+    apply_contact_impulse,
+    contact_count,
+    material_pair_of,
+    multiply_contact_rows,
+    normal_velocity,
+)
+from sharnir.impulse.slots import BLOCK_ROWS, Impact, Status
+from sharnir.kernels.columns import get, get3, get_int, item, item3, put, put3, put_int, set_item
+from sharnir.kernels.types import SPATIAL, VEC3, real, vec3
 
 
 @wp.func
@@ -42,38 +37,101 @@ def whiten_momenta_before(ctx: Context, w: int):
 
 
 @wp.func
-def velocity_gain_after_impact(ctx: Context, c: int, w: int):
-    """What the velocity of contact c over the step has beyond the one right after the impact: half of the step's
-    forces, and the chord minus tangent momenta."""
-    chord = contact_velocity(ctx, c, 0, 0, ctx.work.z_base, w) - contact_velocity(ctx, c, 0, 0, ctx.work.z_momentum, w)
-    return get3(ctx.work.impact_velocity_gain, c, w) + chord
+def pair_property(ctx: Context, c: int, what: int, w: int):
+    """A `MaterialProperty` of the pair of materials of contact c."""
+    return ctx.layout.contact_model.material_pair_table[material_pair_of(ctx.layout, ctx.state, c, w) + what]
 
 
 @wp.func
-def impact_work(ctx: Context, z: array2, w: int):
-    """Σ p·s (J) over contacts with restitution, with the velocities s after and before the impact; half the sum of both
-    is the energy the impacts add."""
-    after = real(0.0)
-    before = real(0.0)
+def may_have_impacts(ctx: Context, dt: real, w: int):
+    """1 if a contact with restitution might close within the step faster than its threshold, by the velocities in
+    z_impact and what z_kick changes; forces of other contacts are left out."""
+    found = int(0)
     c = int(0)
-    while c < contact_count(ctx.work, w):
-        if get(ctx.work.restitution_velocity, c, w) > real(0.0):
-            at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
-            p = vec3(get(ctx.work.p, at, w), get(ctx.work.p, at + 1, w), get(ctx.work.p, at + 2, w))
-            after = after + wp.dot(p, contact_velocity(ctx, c, 0, 0, z, w) - velocity_gain_after_impact(ctx, c, w))
-            before = before + wp.dot(p, get3(ctx.work.impact_velocity, c, w))
+    while c < contact_count(ctx.work, w) and found == 0:
+        if pair_property(ctx, c, MaterialProperty.RESTITUTION, w) > real(0.0):
+            s = normal_velocity(ctx.layout, ctx.work, c, 0, ctx.work.z_impact, w)
+            if s < -pair_property(ctx, c, MaterialProperty.RESTITUTION_THRESHOLD, w):
+                change = wp.abs(normal_velocity(ctx.layout, ctx.work, c, 0, ctx.work.z_kick, w))
+                if wp.max(get(ctx.work.contact_gap, c, w), real(0.0)) + dt * (s - real(0.5) * change) < real(0.0):
+                    found = 1
         c += 1
-    return after, before
+    return found
 
 
 @wp.func
-def set_restitution_targets(ctx: Context, share: real, dt: real, w: int):
-    """Set the normal targets of contacts with restitution to `share` of their restitution velocity."""
+def add_resting_impulses(ctx: Context, x: wp.ref[Iterate], kick: wp.ref[Iterate], w: int):
+    """Count the forces of contacts that rested before the step's forces (closed, and slower than the threshold) among
+    these: kick.z += Wᵀp, x.z += half of it, p those of the last step. Bodies at rest would else approach what carries
+    them."""
     c = int(0)
     while c < contact_count(ctx.work, w):
-        restitution = get(ctx.work.restitution_velocity, c, w)
-        if restitution > real(0.0):
-            gain = velocity_gain_after_impact(ctx, c, w)
-            closing = -wp.max(get(ctx.work.contact_gap, c, w), real(0.0)) / dt
-            put(ctx.work.contact_target, BLOCK_ROWS * c, w, wp.max(share * restitution + gain[0], closing))
+        if get(ctx.work.contact_gap, c, w) <= MAX_TOUCHING_GAP:
+            speed = normal_velocity(ctx.layout, ctx.work, c, 0, ctx.work.z_before, w)
+            if wp.abs(speed) <= pair_property(ctx, c, MaterialProperty.RESTITUTION_THRESHOLD, w):
+                at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
+                p = vec3(get(ctx.work.p, at, w), get(ctx.work.p, at + 1, w), get(ctx.work.p, at + 2, w))
+                apply_contact_impulse(ctx, c, 0, p, kick, w)
+                apply_contact_impulse(ctx, c, 0, p * real(0.5), x, w)
         c += 1
+
+
+@wp.func
+def set_impact_rows(ctx: Context, direct: int, dt: real, w: int):
+    """Set `impact` of all contacts (M-86). A contact with restitution is stopped at its surface, another one may close
+    its gap; what the step's forces reverse within the step is no impact. direct: rows are the projected ones."""
+    half = real(0.5)
+    c = int(0)
+    while c < contact_count(ctx.work, w):
+        change = multiply_contact_rows(ctx, c, 0, direct, ctx.work.z_kick, w)[0]
+        closing = wp.max(get(ctx.work.contact_gap, c, w), real(0.0)) / dt
+        restitution = pair_property(ctx, c, MaterialProperty.RESTITUTION, w)
+        threshold = pair_property(ctx, c, MaterialProperty.RESTITUTION_THRESHOLD, w)
+        target = wp.where(restitution > real(0.0), real(0.0), -closing)
+        chord = get3(ctx.work.contact_chord, c, w)
+        at = Impact.SIZE * c
+        put(ctx.work.impact, at, w, target)
+        k = int(1)
+        while k < BLOCK_ROWS:  # of moving surfaces
+            put(ctx.work.impact, at + k, w, get(ctx.work.contact_target, BLOCK_ROWS * c + k, w) + chord[k])
+            k += 1
+        put(ctx.work.impact, at + Impact.RESTITUTION, w, restitution)
+        put(ctx.work.impact, at + Impact.THRESHOLD, w, wp.max(threshold, half * wp.abs(change)))
+        put(ctx.work.impact, at + Impact.CLOSING, w, closing + half * change)
+        c += 1
+
+
+@wp.func
+def impact_target(work: wp.ref[Scratch], c: int, w: int):
+    """Velocity (normal, tangents, m/s) at which an inelastic impact of contact c ends."""
+    at = Impact.SIZE * c
+    return vec3(get(work.impact, at, w), get(work.impact, at + 1, w), get(work.impact, at + 2, w))
+
+
+@wp.func
+def measure_separations(ctx: Context, dt: real, w: int):
+    """Measure by how much the step parts contacts with restitution that overlap. They have bounced too late, since one
+    of the bodies was struck within the step and the other one was not near enough to be seen before; what pushed them
+    apart as well would lift what lies on them."""
+    found = int(0)
+    c = int(0)
+    while c < contact_count(ctx.work, w):
+        way = real(0.0)
+        overlaps = get(ctx.work.contact_gap, c, w) < -MAX_TOUCHING_GAP
+        if overlaps and pair_property(ctx, c, MaterialProperty.RESTITUTION, w) > real(0.0):
+            way = dt * wp.max(normal_velocity(ctx.layout, ctx.work, c, 0, ctx.here.z, w), real(0.0))
+        if way > real(0.0):
+            found = 1
+        put(ctx.work.impact, Impact.SIZE * c + Impact.SEPARATION, w, way)
+        c += 1
+    put_int(ctx.work.status, Status.HAS_SEPARATIONS, w, found)
+
+
+@wp.func
+def gap_to_correct(work: wp.ref[Scratch], c: int, w: int):
+    """Gap of contact c that the position phase sees, m: at the start of the step, or what bouncing leaves of an
+    overlap."""
+    gap = get(work.contact_gap, c, w)
+    if get_int(work.status, Status.HAS_SEPARATIONS, w) == 1:
+        gap = gap + get(work.impact, Impact.SIZE * c + Impact.SEPARATION, w)
+    return gap

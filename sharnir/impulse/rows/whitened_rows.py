@@ -48,6 +48,7 @@ class ContactArms:
     ra: vec3  # m
     b: int
     rb: vec3  # m
+    drawn: vec3  # m, from the contact to where its friction acts
 
 
 @wp.func
@@ -152,8 +153,9 @@ _LOAD_CONTACT_NATIVE = """
             const int d = (c + 1) % 3, e = (c + 2) % 3;
             p[c][j] = -axes[j][c];
             o[c][j] = axes[j][c];
-            p[3 + c][j] = ra[e] * axes[j][d] - ra[d] * axes[j][e];
-            o[3 + c][j] = rb[d] * axes[j][e] - rb[e] * axes[j][d];
+            const REAL yd = j > 0 ? drawn[d] : (REAL)0, ye = j > 0 ? drawn[e] : (REAL)0;  // friction acts there
+            p[3 + c][j] = (ra[e] + ye) * axes[j][d] - (ra[d] + yd) * axes[j][e];
+            o[3 + c][j] = (rb[d] + yd) * axes[j][e] - (rb[e] + ye) * axes[j][d];
             if (LANES > 5) {  // spin and rolling
                 p[3 + c][(j + 3) % LANES] = -axes[j][c];
                 o[3 + c][(j + 3) % LANES] = axes[j][c];
@@ -251,14 +253,14 @@ def whiten_joint_rows_8(
 @wp.func_native(_whiten_block_native(LANES_4, of_contact=True))
 def whiten_contact_3(
     parent: indices, dof: indices, S: array2, U: array2, rsD: array2, normal: vec3, t1: vec3, t2: vec3, ra: vec3,
-    rb: vec3, a: int, b: int, W: array2, start: int, length: int, length_b: int, rows: int, w: int,
+    rb: vec3, drawn: vec3, a: int, b: int, W: array2, start: int, length: int, length_b: int, rows: int, w: int,
 ): ...  # fmt: skip
 
 
 @wp.func_native(_whiten_block_native(LANES_8, of_contact=True))
 def whiten_contact_6(
     parent: indices, dof: indices, S: array2, U: array2, rsD: array2, normal: vec3, t1: vec3, t2: vec3, ra: vec3,
-    rb: vec3, a: int, b: int, W: array2, start: int, length: int, length_b: int, rows: int, w: int,
+    rb: vec3, drawn: vec3, a: int, b: int, W: array2, start: int, length: int, length_b: int, rows: int, w: int,
 ): ...  # fmt: skip
 
 
@@ -297,10 +299,10 @@ def whiten_contact_pair(ctx: Context, arms: ContactArms, block: RowBlock, w: int
     if block.rows == BLOCK_ROWS:
         whiten_contact_3(
             ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, arms.normal, arms.t1, arms.t2, arms.ra,
-            arms.rb, arms.a, arms.b, ctx.work.W, block.start, block.length, block.length_b, block.rows, w,
+            arms.rb, arms.drawn, arms.a, arms.b, ctx.work.W, block.start, block.length, block.length_b, block.rows, w,
         )  # fmt: skip
     else:
         whiten_contact_6(
             ctx.tree.parent, ctx.tree.dof, ctx.here.S, ctx.here.U, ctx.here.rsD, arms.normal, arms.t1, arms.t2, arms.ra,
-            arms.rb, arms.a, arms.b, ctx.work.W, block.start, block.length, block.length_b, block.rows, w,
+            arms.rb, arms.drawn, arms.a, arms.b, ctx.work.W, block.start, block.length, block.length_b, block.rows, w,
         )  # fmt: skip

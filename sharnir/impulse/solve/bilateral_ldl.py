@@ -12,10 +12,10 @@ import warp as wp
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BilateralKind
+from sharnir.impulse.slots import Setting
 from sharnir.impulse.tolerances import (
     DEAD_END_RATIO,
     MIN_PIVOT_RATIO,
-    MIN_ROW_K,
     MIN_STORED_RATIO,
     PIVOT_DAMPING,
     PIVOT_RATIO_DECAY,
@@ -83,7 +83,7 @@ def factor_bilateral(ctx: Context, update_history: int, w: int):
             ctx.layout, ctx.work, b, w
         )
         inverse = real(0.0)
-        if diagonal > MIN_ROW_K:
+        if diagonal > ctx.state.settings[Setting.MIN_ROW_K, 0]:
             pivot = eliminate_row(ctx, b, rank, diagonal, w)
             weakest = wp.min(weakest, track_pivot_ratio(ctx, b, diagonal, pivot, update_history, w))
             inverse = inverse_pivot(ctx.layout, ctx.state, b, diagonal, pivot, w)

@@ -122,7 +122,7 @@ def stop_reason_of(state: wp.ref[State], loop: wp.ref[SweepLoop]):
     elif loop.status == SweepStatus.OUT_OF_TIME:
         reason = int(StopReason.OUT_OF_TIME)
     elif loop.status == SweepStatus.STALLED:
-        reason = int(StopReason.CAPPED)
+        reason = int(StopReason.STALLED)
     elif loop.status == SweepStatus.CONTINUE:
         if loop.worst > wp.max(loop.epsilon, state.settings[Setting.TOL_ACCEPT, 0]):
             reason = int(StopReason.CAPPED)

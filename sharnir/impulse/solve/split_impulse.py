@@ -11,6 +11,7 @@ from sharnir.impulse.data import Context, Iterate, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import SCALAR_IMPULSES, RowKind
 from sharnir.impulse.rows.contact_frame import contact_count
+from sharnir.impulse.rows.restitution import gap_to_correct
 from sharnir.impulse.slots import JOINT_ROWS, ReportItem, Setting
 from sharnir.impulse.solve.active_contacts import activate_scalar_trees, activate_trees, has_active_tree
 from sharnir.impulse.solve.contact_block import sweep_normal
@@ -68,7 +69,7 @@ def set_position_targets(
         l += 1
     c = int(0)
     while c < contact_count(work, w):
-        worst = wp.max(worst, erp * (-get(work.contact_gap, c, w) - real(2.0) * SLOP))
+        worst = wp.max(worst, erp * (-gap_to_correct(work, c, w) - real(2.0) * SLOP))
         c += 1
     return worst
 
@@ -94,7 +95,7 @@ def sweep_scalar_bound(ctx: Context, l: int, x: wp.ref[Iterate], w: int):
 def contact_push_speed(work: wp.ref[Scratch], c: int, dt: real, erp: real, w: int):
     """Target pseudo-velocity of contact c along its normal, m/s, at most MAX_PUSH_SPEED; negative while a gap may
     close."""
-    gap = get(work.contact_gap, c, w) + SLOP
+    gap = gap_to_correct(work, c, w) + SLOP
     target = wp.min(-erp * gap / dt, MAX_PUSH_SPEED)
     if gap > real(0.0):
         target = -gap / dt

@@ -50,6 +50,8 @@ def assemble_model_rows(ctx: Context, options: RowOptions, w: int):
     before the step where restitution needs them."""
     put(ctx.work.status_real, StatusReal.SWEEP_TOLERANCE, w, ctx.state.settings[Setting.EPSILON, 0])
     put_int(ctx.work.status, Status.DELASSUS, w, DelassusState.STALE)
+    put_int(ctx.work.status, Status.HAS_IMPACTS, w, 0)
+    put_int(ctx.work.status, Status.HAS_SEPARATIONS, w, 0)
     whiten_joints(ctx, options.at_new_poses, w)
     assemble_scalars(ctx, options, w)
     model = ctx.layout.contact_model
@@ -90,7 +92,7 @@ def factor_row_blocks(ctx: Context, options: RowOptions, w: int):
         weakest = factor_bilateral(ctx, options.update_history, w)
     direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
     if direct == 0:
-        factor_joints(ctx.loops, ctx.layout, ctx.work, w)
+        factor_joints(ctx.loops, ctx.layout, ctx.work, ctx.state.settings[Setting.MIN_ROW_K, 0], w)
     elif not has_nothing_to_sweep(ctx.layout, ctx.work, direct, w):
         project_rows(ctx, w)
     return weakest

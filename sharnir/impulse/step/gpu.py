@@ -37,6 +37,7 @@ from sharnir.impulse.step.step import (
     check_loads,
     compute_free_motion,
     end_step,
+    solve_impacts,
     solve_positions,
     start_velocity_phase,
     store_velocities,
@@ -129,10 +130,17 @@ def assemble_one_contact_again(ctx: Context, c: int, w: int):
 
 @wp.func
 def factor_blocks_again(ctx: Context, deadline: wp.float64, w: int):
-    """`factor_blocks` of a step that is made again; its velocity phase begins."""
+    """`factor_blocks` of a step that is made again."""
     if get_int(ctx.work.status, Status.AGAIN, w) == Again.BEGIN:
         factor_blocks(ctx, deadline, w)
-        put_int(ctx.work.status, Status.AGAIN, w, Again.ITERATE)
+        put_int(ctx.work.status, Status.AGAIN, w, Again.FACTORED)
+
+
+@wp.func
+def solve_impacts_again(ctx: Context, deadline: wp.float64, w: int):
+    """`solve_impacts` of a step that is made again."""
+    if get_int(ctx.work.status, Status.AGAIN, w) == Again.FACTORED:
+        solve_impacts(ctx, deadline, w)
 
 
 @wp.func
@@ -146,7 +154,9 @@ def check_all_loads(ctx: Context, deadline: wp.float64, w: int):
 @wp.func
 def check_loads_again(ctx: Context, deadline: wp.float64, w: int):
     """The same of steps that were made again, once their velocities are known."""
-    if get_int(ctx.work.status, Status.AGAIN, w) == Again.ITERATE:
+    again = get_int(ctx.work.status, Status.AGAIN, w)
+    if again == Again.FACTORED or again == Again.ITERATE:
+        put_int(ctx.work.status, Status.AGAIN, w, Again.ITERATE)
         phase = get_int(ctx.work.status, Status.PHASE, w)
         if phase == Phase.END_POSE or phase == Phase.DONE:
             check_loads(ctx, deadline, w)
@@ -225,6 +235,7 @@ begin_stage = _world_stage("begin_stage", begin_step_with_rows)
 free_motion_stage = _world_stage("free_motion_stage", free_motion_with_rows)
 contact_stage = _contact_stage("contact_stage", assemble_one_contact)
 factor_stage = _world_stage("factor_stage", factor_blocks)
+impact_stage = _world_stage("impact_stage", solve_impacts)
 solve_stage = _world_stage("solve_stage", solve_impulses, LANES, 96)
 motion_stage = _world_stage("motion_stage", evaluate_motion_unless_end)
 chord_stage = _contact_stage("chord_stage", update_one_contact_chord, 96)
@@ -234,6 +245,7 @@ check_stage = _world_stage("check_stage", check_all_loads)
 begin_again_stage = _world_stage("begin_again_stage", begin_again_with_rows)
 contact_again_stage = _contact_stage("contact_again_stage", assemble_one_contact_again)
 factor_again_stage = _world_stage("factor_again_stage", factor_blocks_again)
+impact_again_stage = _world_stage("impact_again_stage", solve_impacts_again)
 check_again_stage = _world_stage("check_again_stage", check_loads_again)
 commit_stage = _world_stage("commit_stage", store_velocities)
 store_contact_stage = _contact_stage("store_contact_stage", store_one_contact)
@@ -273,13 +285,14 @@ class Stages(NamedTuple):
     last: list[Any]
 
 
-def step_stages(corrected: bool) -> Stages:
+def step_stages(corrected: bool, bounces: bool) -> Stages:
     """Kernels of one step after contact detection. corrected: loop joints exist, whose positions may be corrected
-    several times."""
+    several times; bounces: some materials have restitution."""
     correction = [position_stage, correction_stage]
     again = [free_motion_stage, factor_stage, commit_stage, *correction] * (MAX_CORRECTIONS if corrected else 0)
-    to_velocities = velocity_stages()
-    remade = [begin_again_stage, contact_again_stage, factor_again_stage, *to_velocities.again]
+    to_velocities = velocity_stages(bounces)
+    impacts = [impact_again_stage] if bounces else []
+    remade = [begin_again_stage, contact_again_stage, factor_again_stage, *impacts, *to_velocities.again]
     return to_velocities._replace(
         check=[*to_velocities.check, check_stage],
         remade=[*remade, end_pose_stage, check_again_stage],
@@ -287,7 +300,8 @@ def step_stages(corrected: bool) -> Stages:
     )
 
 
-def velocity_stages() -> Stages:
-    """Kernels from contact detection to the velocities of a step."""
+def velocity_stages(bounces: bool) -> Stages:
+    """Kernels from contact detection to the velocities of a step. bounces: some materials have restitution."""
     a_pass = [solve_stage, motion_stage, chord_stage, phase_stage]
-    return Stages([contact_stage, factor_stage, *a_pass], a_pass, [end_pose_stage], [], [])
+    impacts = [impact_stage] if bounces else []
+    return Stages([contact_stage, factor_stage, *impacts, *a_pass], a_pass, [end_pose_stage], [], [])

@@ -24,6 +24,8 @@ from sharnir.kernels.types import real
 
 CONTACT_ERROR_WEIGHT = wp.constant(real(0.03))  # weight of a contact's end-point error against a joint's gap growth
 
+EDGE_ERROR_WEIGHT = wp.constant(real(1.0))  # the same of contacts that roll on an edge
+
 
 @wp.struct
 class IterationErrors:
@@ -34,6 +36,7 @@ class IterationErrors:
     energy: real  # J, twice the kinetic energies the residual is compared with
     growth: real  # largest growth of a joint gap (m or 1) or error of a scalar (m or rad) in the step
     contact_error: real  # m, weighted error of contacts at the end of the step
+    edge_error: real  # m, the same of contacts that roll on an edge, in all iterations
     tol_residual: real  # of the energy
     tol_growth: real  # m, 1 or rad
     passes: int  # iterations after the first, so far
@@ -70,12 +73,17 @@ def measure_errors(ctx: Context, dt: real, w: int):
             residual2 = residual2 + to_undo
     e.residual2 = residual2
     e.growth = growth
-    e.contact_error = CONTACT_ERROR_WEIGHT * max_contact_end_error(ctx.work, w)
+    contact_error, edge_error = max_contact_end_error(ctx.work, w)
+    e.contact_error = CONTACT_ERROR_WEIGHT * contact_error
+    e.edge_error = EDGE_ERROR_WEIGHT * edge_error
     reason = item(ctx.state.report, ReportItem.STOP_REASON, w)
     if e.passes > 0 or reason != real(StopReason.CONVERGED):  # once: contacts come and go
         e.contact_error = real(0.0)
+    if reason != real(StopReason.CONVERGED):
+        e.edge_error = real(0.0)
     e.is_loose = get_int(ctx.work.status, Status.LOOSE_ITERATION, w)
-    if contact_count(ctx.work, w) > 0 and reason == real(StopReason.CAPPED):
+    unfinished = reason == real(StopReason.CAPPED) or reason == real(StopReason.STALLED)
+    if contact_count(ctx.work, w) > 0 and unfinished:
         e.contact_sweeps_capped = 1
     put_int(ctx.work.status, Status.END_GAPS_KNOWN, w, gaps_known)
     return e
@@ -84,7 +92,9 @@ def measure_errors(ctx: Context, dt: real, w: int):
 @wp.func
 def is_converged(e: IterationErrors):
     """Whether residual and errors of an iteration are within their tolerances."""
-    return e.residual2 <= e.tol_residual * e.energy and wp.max(e.growth, e.contact_error) < e.tol_growth
+    return e.residual2 <= e.tol_residual * e.energy and (
+        wp.max(e.growth, wp.max(e.contact_error, e.edge_error)) < e.tol_growth
+    )
 
 
 @wp.func
@@ -114,6 +124,8 @@ def decide_outcome(e: IterationErrors):
         outcome = int(Outcome.ACCEPT)
         if final_residual2(e) > FALLBACK_RESIDUAL * e.energy:
             outcome = int(Outcome.FALL_BACK)
-    elif e.residual2 <= FINAL_LINEAR_RESIDUAL * e.energy and e.growth <= FINAL_LINEAR_GAPS * e.tol_growth:
+    elif e.residual2 <= FINAL_LINEAR_RESIDUAL * e.energy and (
+        wp.max(e.growth, e.edge_error) <= FINAL_LINEAR_GAPS * e.tol_growth
+    ):
         outcome = int(Outcome.CORRECT_LINEARLY)
     return outcome

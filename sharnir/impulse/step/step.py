@@ -18,11 +18,14 @@ from sharnir.impulse.loads.stiffening import load_stiffening, update_link_loads
 from sharnir.impulse.rows.contact_matching import store_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.extrapolation import extrapolation_order_of
+from sharnir.impulse.rows.restitution import measure_separations
 from sharnir.impulse.slots import Again, Phase, PrevStep, ReportItem, Setting, Status, StatusReal
 from sharnir.impulse.solve.pgs_sweep import apply_model_impulses
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, step_row_options
 from sharnir.impulse.step.commit import ScalarVelocity, commit_positions, commit_velocities
 from sharnir.impulse.step.free_motion import load_free_motion
+from sharnir.impulse.step.impact_phase import apply_impacts
+from sharnir.impulse.step.impulse_work import report_impulse_work
 from sharnir.impulse.step.momentum_ops import predict_momenta
 from sharnir.impulse.step.position_phase import (
     adopt_next_positions,
@@ -98,6 +101,20 @@ def compute_free_motion(ctx: Context, deadline: wp.float64, w: int):
 
 
 @wp.func
+def extrapolation_ratio(state: wp.ref[State], w: int):
+    """Factor by which chord terms of the steps before are extrapolated, dt over the previous one; 0 without passes, in
+    the first step and near a fold."""
+    ratio = real(0.0)
+    if (
+        item(state.prev_step, PrevStep.FORCE_TIME, w) > real(0.0)
+        and item(state.report, ReportItem.MIN_RELATIVE_PIVOT, w) >= FOLD_RELATIVE_PIVOT
+        and state.settings[Setting.MAX_PASSES, 0] > real(0.0)
+    ):
+        ratio = state.settings[Setting.DT, 0] / item(state.prev_step, PrevStep.DT, w)
+    return ratio
+
+
+@wp.func
 def start_velocity_phase(ctx: Context, z: array2, relative_pivot: real, w: int):
     """Start the velocity phase: z of the free motion ← with the carried residual, the predicted chord correction and
     the warm-start impulses of joints and scalar rows (those of contacts are added in `solve_impulses`); targets of the
@@ -105,11 +122,8 @@ def start_velocity_phase(ctx: Context, z: array2, relative_pivot: real, w: int):
     velocities change without bound there."""
     dt = ctx.state.settings[Setting.DT, 0]
     set_item(ctx.state.report, ReportItem.MIN_RELATIVE_PIVOT, w, relative_pivot)
-    ratio = real(0.0)
-    if item(ctx.state.prev_step, PrevStep.FORCE_TIME, w) > real(0.0) and relative_pivot >= FOLD_RELATIVE_PIVOT:
-        ratio = dt / item(ctx.state.prev_step, PrevStep.DT, w)
+    ratio = extrapolation_ratio(ctx.state, w)
     if ctx.state.settings[Setting.MAX_PASSES, 0] == real(0.0):
-        ratio = real(0.0)
         reset_chord(ctx.layout, ctx.state, w)
     order = int(extrapolation_order_of(ctx.state.momentum_chord, ctx.layout.dofs, w))
     predict_momenta(
@@ -135,6 +149,14 @@ def assemble(ctx: Context, deadline: wp.float64, w: int):
         relative_pivot = assemble_rows(ctx, step_row_options(ctx, w), w)
         if get_int(ctx.work.status, Status.CORRECTION, w) == 0:
             start_velocity_phase(ctx, ctx.here.z, relative_pivot, w)
+            solve_impacts(ctx, deadline, w)
+
+
+@wp.func
+def solve_impacts(ctx: Context, deadline: wp.float64, w: int):
+    """Impacts with restitution, once in a step and before its velocity phase."""
+    if get_int(ctx.work.status, Status.CORRECTING, w) == 1 and get_int(ctx.work.status, Status.CORRECTION, w) == 0:
+        apply_impacts(ctx, extrapolation_ratio(ctx.state, w), w)
 
 
 @wp.func
@@ -173,6 +195,9 @@ def store_velocities(ctx: Context, deadline: wp.float64, w: int):
             commit_velocities(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, ScalarVelocity.CHORD, w)
             if item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0):
                 turn_momenta(ctx, w)
+            report_impulse_work(ctx, w)
+            if ctx.layout.contact_model.has_restitution == 1:
+                measure_separations(ctx, dt, w)
         put_int(ctx.work.status, Status.HAS_POSITION_ERROR, w, has_position_error(ctx, n, dt, w))
 
 

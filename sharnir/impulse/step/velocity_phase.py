@@ -22,7 +22,6 @@ from sharnir.impulse.rows.contact_chord import update_contact_chord
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.rows.extrapolation import SERIES_TERMS, reset_series, update_series
 from sharnir.impulse.rows.fast_spin import clear_tangent_chords, turn_fast_links
-from sharnir.impulse.rows.restitution import has_restitution, impact_work, set_restitution_targets
 from sharnir.impulse.slots import (
     JOINT_ROWS,
     DelassusState,
@@ -30,7 +29,6 @@ from sharnir.impulse.slots import (
     Phase,
     PrevStep,
     ReportItem,
-    RestitutionState,
     Setting,
     Status,
     StatusReal,
@@ -54,6 +52,7 @@ from sharnir.impulse.step.residuals import (
     twice_kinetic_energy,
     update_joint_chord,
 )
+from sharnir.impulse.step.tree_momentum import restore_tree_momenta, swap_residual
 from sharnir.impulse.tolerances import MAX_CARRIED_RESIDUAL
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.lanes import uses_lanes
@@ -62,7 +61,6 @@ from sharnir.kernels.vector_ops import clear, column_add, copy
 
 # m/s: where bodies move faster on average, sweeps may stop at TOL_ACCEPT
 QUIET_SPEED = wp.constant(real(1.0e-2))
-MAX_RESTITUTION_TRIES = 8  # reductions of the restitution in a step
 JOINT_CHORD_SIZE = SERIES_TERMS * JOINT_ROWS  # of a joint in `State.joint_chord`
 # pivot of loops relative to its past below which a singular pose (fold) is near
 FOLD_RELATIVE_PIVOT = wp.constant(real(0.1))
@@ -72,7 +70,8 @@ MAX_LATE_ACTIVATIONS = 3  # times scalars are activated late within a step
 @wp.func
 def set_first_phase(state: wp.ref[State], work: wp.ref[Scratch], w: int):
     """Set the first `Phase` (ITERATE, or LINEARISED without passes) and reset the counters. The first iteration is
-    solved to TOL_LOOSE if there are contacts, the previous step needed passes and nothing bounces."""
+    solved to TOL_LOOSE if there are contacts and the previous step needed passes (and nothing bounces: impacts reset
+    that)."""
     put_int(
         work.status,
         Status.PHASE,
@@ -81,47 +80,29 @@ def set_first_phase(state: wp.ref[State], work: wp.ref[Scratch], w: int):
     )
     put_int(work.status, Status.LATE_ACTIVATIONS, w, 0)
     put_int(work.status, Status.RESIDUAL_DROPPED, w, 0)
-    put_int(work.status, Status.RESTITUTION_TRIES, w, 0)
-    bouncing = has_restitution(work, w)
-    put_int(
-        work.status,
-        Status.RESTITUTION,
-        w,
-        wp.where(bouncing == 1, RestitutionState.REDUCING, RestitutionState.NONE),
-    )
     loose = int(0)
     easier = state.settings[Setting.TOL_LOOSE, 0] > state.settings[Setting.EPSILON, 0]
-    if (
-        easier
-        and bouncing == 0
-        and contact_count(work, w) > 0
-        and item(state.prev_step, PrevStep.PASSES, w) > real(0.0)
-    ):
+    if easier and contact_count(work, w) > 0 and item(state.prev_step, PrevStep.PASSES, w) > real(0.0):
         loose = 1
     put_int(work.status, Status.LOOSE_ITERATION, w, loose)
-    put(work.status_real, StatusReal.RESTITUTION_SHARE, w, real(1.0))
     put_int(work.status, Status.WARM_STARTED, w, 0)
     set_item(state.report, ReportItem.PASS_COUNT, w, real(0.0))
 
 
 @wp.func
 def solve_impulses(ctx: Context, deadline: wp.float64, w: int):
-    """Solve for impulses at the present target velocities; restitution that would add energy is reduced and solved
-    again (M-59). FINAL_LINEAR adds the momentum residual to z first. Sweeps end at a change of impulses of TOL_LOOSE in
-    a loose first iteration, of TOL_ACCEPT where bodies move faster than QUIET_SPEED on average, else of EPSILON."""
+    """Solve for impulses at the present target velocities. FINAL_LINEAR adds the momentum residual to z first. Sweeps
+    end at a change of impulses of TOL_LOOSE in a loose first iteration, of TOL_ACCEPT where bodies move faster than
+    QUIET_SPEED on average, else of EPSILON."""
     phase = get_int(ctx.work.status, Status.PHASE, w)
     if phase != Phase.END_POSE and phase != Phase.DONE:
         n = ctx.layout.dofs
-        dt = ctx.state.settings[Setting.DT, 0]
         if uses_lanes() == 0 or get_int(ctx.work.status, Status.IS_DIRECT, w) == 1:
             warm_start_contacts(ctx, ctx.here.z, w)
         if phase == Phase.FINAL_LINEAR:
             copy(ctx.here.z, ctx.work.z_uncorrected, n, w)
             add_residual(ctx.work, ctx.here.z, n, w)
             copy(ctx.work.z_uncorrected, ctx.work.z_saved, n, w)  # sweeps need the memory of z_uncorrected
-        restitution_state = get_int(ctx.work.status, Status.RESTITUTION, w)
-        tries = get_int(ctx.work.status, Status.RESTITUTION_TRIES, w)
-        restitution_share = get(ctx.work.status_real, StatusReal.RESTITUTION_SHARE, w)
         loose = get_int(ctx.work.status, Status.LOOSE_ITERATION, w) == 1
         tolerance = ctx.state.settings[Setting.EPSILON, 0]
         if loose:
@@ -131,28 +112,7 @@ def solve_impulses(ctx: Context, deadline: wp.float64, w: int):
         ] * real(ctx.tree.links):
             tolerance = ctx.state.settings[Setting.TOL_ACCEPT, 0]
         put(ctx.work.status_real, StatusReal.SWEEP_TOLERANCE, w, tolerance)
-        again = int(1)
-        while again == 1:
-            if restitution_state != RestitutionState.NONE:
-                set_restitution_targets(ctx, restitution_share, dt, w)
-            solve_and_report(ctx, deadline, w)
-            again = 0
-            if restitution_state == RestitutionState.REDUCING:
-                after, before = impact_work(ctx, ctx.here.z, w)
-                if (
-                    after + before <= real(1.0e-12) * twice_kinetic_energy(ctx.work.z_before, n, w)
-                    or tries == MAX_RESTITUTION_TRIES
-                ):
-                    restitution_state = int(RestitutionState.FIXED)
-                else:
-                    again = 1
-                    tries += 1
-                    restitution_share = restitution_share * wp.where(tries == 1, -before / after, real(0.5))
-                    if tries == MAX_RESTITUTION_TRIES:
-                        restitution_share = real(0.0)
-        put_int(ctx.work.status, Status.RESTITUTION, w, restitution_state)
-        put_int(ctx.work.status, Status.RESTITUTION_TRIES, w, tries)
-        put(ctx.work.status_real, StatusReal.RESTITUTION_SHARE, w, restitution_share)
+        solve_and_report(ctx, deadline, w)
 
 
 @wp.func
@@ -225,6 +185,8 @@ def apply_outcome(ctx: Context, outcome: int, e: IterationErrors, dt: real, w: i
         carry_share = wp.where(final_residual2(e) > MAX_CARRIED_RESIDUAL * e.energy, real(0.0), real(1.0))
         store_chord(ctx.layout, ctx.state, ctx.work, carry_share, w)
         put_int(ctx.work.status, Status.RESIDUAL_DROPPED, w, wp.where(carry_share > real(0.0), 0, 1))
+        if carry_share == real(0.0) and ctx.layout.all_bodies_free == 0:
+            restore_tree_momenta(ctx, w)
         phase = wp.where(ctx.layout.has_nonlinear_scalars == 1, int(Phase.DONE), int(Phase.END_POSE))
     else:
         set_item(ctx.state.report, ReportItem.PASS_COUNT, w, real(e.passes + 1))
@@ -326,21 +288,13 @@ def store_exact_momenta(ctx: Context, w: int):
 def store_raised_momenta(ctx: Context, w: int):
     """The same where inertias of links are raised: C += momenta of the residual. The difference of large momenta would
     cost digits."""
-    exchange_with_residual(ctx, w)
+    swap_residual(ctx, w)
     outward(ctx.tree, ctx.here, ctx.state.v_exact, w)
+    swap_residual(ctx, w)
     add_tangent_momenta(ctx.tree, ctx.here, w)
     add_raised_momenta(ctx, w)
-    exchange_with_residual(ctx, w)
-
-
-@wp.func
-def exchange_with_residual(ctx: Context, w: int):
-    """Exchange z and the residual, of which nothing is carried to the next step."""
     d = int(0)
     while d < ctx.layout.dofs:
-        z = get(ctx.here.z, d, w)
-        put(ctx.here.z, d, w, get(ctx.work.z_residual, d, w))
-        put(ctx.work.z_residual, d, w, z)
         set_item(ctx.state.residual_carry, d, w, real(0.0))
         d += 1
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sharnir.checks import inertia_matrix
 from sharnir.errors import ModelError
-from sharnir.io.convert.source import Source, placed, unique, xyzw
+from sharnir.io.convert.source import CORRECTED, Source, placed, unique, xyzw
 from sharnir.rotations import Array, matrix_to_quat
 from sharnir.spec.elements import Body, plain
 from sharnir.spec.import_report import CHANGED, UNSEEN
@@ -20,6 +20,7 @@ FREE, BALL, SLIDE, HINGE = (int(k) for k in (
     mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL, mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE,
 ))  # fmt: skip
 POINT = 1e-8  # m: a smaller radius of gyration is rounding, of a point mass
+SLOW = 0.5  # rad/s or m/s, below which it moves little that MuJoCo's dry friction is a damper
 SIZES = {FREE: (7, 6), BALL: (4, 3), SLIDE: (1, 1), HINGE: (1, 1)}
 
 
@@ -113,7 +114,7 @@ def _add_joint(source: Source, b: int) -> None:
         at = np.concatenate([pose.x, matrix_to_quat(pose.R)])
         source.scene.add(Free(name=unique([f"{child}_free"], taken)[0], parent=parent, child=child, position=at))
     elif not joints:
-        source.scene.add(Fixed(name=unique([f"{child}_fixed"], taken)[0], parent=parent, child=child))
+        source.scene.add(Fixed(name=unique([f"{child}_fixed"], taken)[0], parent=parent, child=child, position=()))
     elif len(joints) == 1:
         _add_single(source, joints[0], parent, child)
     elif BALL not in kinds:
@@ -195,8 +196,9 @@ def _limits(source: Source, joints: list[int]) -> dict[str, Any]:
         if kind in (SLIDE, HINGE):
             lower, upper = m.jnt_range[j].tolist() if m.jnt_limited[j] else (-np.inf, np.inf)
             pairs.append((lower, upper))
-            if not lower <= m.qpos0[m.jnt_qposadr[j]] <= upper:
-                reason = "starts outside its range, and is brought back without the push MuJoCo gives it"
+            at = float(m.qpos0[m.jnt_qposadr[j]])
+            if not lower <= at <= upper:
+                reason = f"starts at {at:.4g}, outside its range of {lower:.4g} to {upper:.4g}: {CORRECTED}"
                 effect = CHANGED if source.format == "mjcf" else UNSEEN  # a URDF says nothing of a start
                 source.report.add("joint", source.joint_names[j], reason, effect)
             continue
@@ -217,5 +219,23 @@ def _report_joint(source: Source, j: int) -> None:
         source.report.add("joint", name, "springs and dampers that are not linear are not known")
     if m.jnt_springyield[j] > 0:
         source.report.add("joint", name, "plastic springs are not known")
+    speed = _damper_speed(source, v)
+    if speed > SLOW:
+        reason = f"dry friction acts in full at any speed; MuJoCo's is a damper below {speed:.2g} (rad or m)/s"
+        effect = CHANGED if source.format == "mjcf" else UNSEEN  # a URDF says nothing of softness
+        source.report.add("joint", name, reason, effect)
     if m.jnt_actgravcomp[j]:
         source.report.add("joint", name, "gravity compensation by actuators is not known")
+
+
+def _damper_speed(source: Source, v: slice) -> float:
+    """rad/s or m/s below which MuJoCo's dry friction on a joint is a damper: it slows with a time constant 1/b, by no
+    more than its force f, that is below A f / b, with the inverse inertia A of the joint alone."""
+    m, highest = source.model, 0.0
+    for k in range(v.start, v.stop) if source.on("friction") else ():
+        timeconst, ratio = (float(x) for x in m.dof_solref[k])
+        most = float(m.dof_solimp[k, 1])
+        b = 2 / (most * timeconst) if timeconst > 0 else -ratio / most
+        held = float(m.dof_invweight0[k] * m.dof_frictionloss[k])
+        highest = max(highest, held / b if b > 0 else np.inf if held > 0 else 0.0)
+    return highest

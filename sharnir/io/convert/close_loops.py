@@ -48,6 +48,25 @@ def closed(source: Source, what: str, name: str, qpos: Array, qvel: Array) -> tu
     return q, v
 
 
+def beyond_ranges(source: Source, qpos: Array) -> Array:
+    """[joints] m or rad by which hinges and slides are outside their ranges, 0 within."""
+    m = source.model
+    limited = m.jnt_limited.astype(bool) & (m.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)) & source.on("limits")
+    at = qpos[m.jnt_qposadr]
+    return np.where(limited, np.maximum(np.maximum(m.jnt_range[:, 0] - at, at - m.jnt_range[:, 1]), 0.0), 0.0)
+
+
+def report_held(source: Source, qpos: Array) -> None:
+    """Joints outside their range at the start that loops hold or may hold there."""
+    if not source.loops:
+        return
+    moving = _gaps(source, mujoco.MjData(source.model), qpos)[1].any(axis=0)
+    for j in np.flatnonzero(beyond_ranges(source, qpos) > CLOSED):
+        if moving[source.model.jnt_dofadr[j]]:
+            reason = "is outside its range at the start, and part of a loop: while that keeps it there, neither holds"
+            source.report.add("joint", source.joint_names[j], reason, CHANGED)
+
+
 def _gaps(source: Source, data: Any, qpos: Array) -> tuple[Array, Array]:
     """[n] m or rad by which MuJoCo's equalities that the scene has do not hold, and their Jacobian [n, nv]."""
     m = source.model

@@ -16,6 +16,7 @@ from sharnir.io.convert.overlaps import Bools, Pair, overlapping_links
 from sharnir.io.convert.source import Source
 from sharnir.rotations import Array
 from sharnir.spec.elements import Material, Shape
+from sharnir.spec.import_report import CHANGED
 from sharnir.spec.pairs import ContactPair, MaterialPair
 from sharnir.spec.scene import WORLD
 
@@ -145,7 +146,9 @@ def _add_pairs(source: Source, may: Bools, exclude_overlapping: bool) -> None:
     apart = _joined(source)
     touch = _touching(source, may, exclude_overlapping)
     if exclude_overlapping:
+        _report_bases(source, _touching(source, may, False) & ~touch)
         touch &= ~_between(source, overlapping_links(source, touch))
+    source.touch = touch
     for a, b in combinations(sorted(carriers), 2):
         pairs = [(g, h) for g in carriers[a] for h in carriers[b]]
         wanted = [bool(touch[g, h]) for g, h in pairs]
@@ -173,6 +176,16 @@ def _touching(source: Source, may: Bools, fixed_too: bool) -> Bools:
     for g, h in _listed(source):
         out[g, h] = True
     return out
+
+
+def _report_bases(source: Source, only_there: Bools) -> None:
+    """What touches in MuJoCo only, which counts a base that is fixed to the world as part of the floor."""
+    body = source.model.geom_bodyid
+    pairs = {Pair((int(body[g]), int(body[h]))) for g, h in np.argwhere(only_there).tolist()}
+    for ends in sorted(pairs, key=sorted):
+        name = " and ".join(source.body_names[b] for b in sorted(ends))
+        reason = "do not touch, since a joint connects them; in MuJoCo they do, since one of them is fixed to the world"
+        source.report.add("links", name, reason, CHANGED)
 
 
 def _between(source: Source, links: set[Pair]) -> Bools:

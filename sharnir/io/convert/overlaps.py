@@ -1,7 +1,9 @@
-"""Links of a URDF that overlap where it starts: its author did not mean them to push each other apart.
+"""Bodies that overlap where a file starts, and what becomes of them.
 
-URDF has no list of pairs that do not touch, and convex hulls fill what was hollow. Such links would be pressed against
-each other for ever, so they do not touch at all, and the report says which.
+The author of a URDF did not mean links to push each other apart: URDF has no list of pairs that do not touch, and
+convex hulls fill what was hollow. Such links would be pressed against each other for ever, so they do not touch at all.
+In an MJCF they touch, as it says. MuJoCo's springs drive what overlaps apart and leave it the speed of that; here
+positions are corrected, and no speed comes of it. The report says which bodies these are.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sharnir.io.convert.source import Source
+from sharnir.io.convert.source import CORRECTED, Source
+from sharnir.rotations import Array
 from sharnir.spec.import_report import CHANGED
 
 DEPTH = 1e-6  # m: what overlaps less is in touch
@@ -23,7 +26,7 @@ Bools = NDArray[np.bool_]
 
 def overlapping_links(source: Source, may: Bools) -> set[Pair]:
     """Pairs of MuJoCo's bodies whose geoms overlap at the start. may: [geoms, geoms] which may touch."""
-    model, data, owners = solids(source)
+    model, data, owners = solids(source, start(source))
     body = source.model.geom_bodyid
     depths: dict[Pair, float] = {}
     for (i, g), (j, h) in combinations(owners.items(), 2):
@@ -40,10 +43,54 @@ def overlapping_links(source: Source, may: Bools) -> set[Pair]:
     return set(depths)
 
 
-def solids(source: Source) -> tuple[mujoco.MjModel, mujoco.MjData, dict[int, int]]:
-    """A model with what touches, where it starts: the source's own or, where meshes were decomposed, one with their
-    parts in the world; and the source's geom of each of its geoms."""
-    m, data = source.model, start(source)
+def report_overlaps(source: Source, qpos: Array, keyframe: str = "") -> None:
+    """What touches and overlaps at positions qpos, those of the start or of a keyframe: a pair of bodies an entry, or a
+    keyframe."""
+    found = sorted(_overlaps(source, qpos).items(), key=lambda item: -item[1])
+    names = [" and ".join(source.body_names[b] for b in sorted(ends)) for ends, _ in found]
+    if keyframe and found:
+        others = f", {len(found) - 1} other pairs by less" if len(found) > 1 else ""
+        reason = f"bodies {names[0]!r} overlap by {found[0][1]:.2g} m{others}: {CORRECTED}"
+        source.report.add("keyframe", keyframe, reason, CHANGED)
+    for name, (_, depth) in zip(names, found, strict=True) if not keyframe else ():
+        source.report.add("bodies", name, f"overlap by {depth:.2g} m at the start: {CORRECTED}", CHANGED)
+
+
+def _overlaps(source: Source, qpos: Array) -> dict[Pair, float]:
+    """m by which pairs of MuJoCo's bodies overlap that may touch, margins included."""
+    m, data = source.model, mujoco.MjData(source.model)
+    data.qpos[:] = qpos
+    mujoco.mj_kinematics(m, data)
+    mujoco.mj_comPos(m, data)
+    mujoco.mj_collision(m, data)
+    parts: tuple[mujoco.MjModel, mujoco.MjData, dict[int, int]] | None = None
+    depths: dict[Pair, float] = {}
+    for (g, h), distance in zip(data.contact.geom.tolist(), data.contact.dist.tolist(), strict=True):
+        if min(g, h) < 0 or not source.touch[g, h]:
+            continue
+        if any(len(source.parts.get(k, ())) > 1 for k in (g, h)):  # MuJoCo has their hulls
+            parts = parts or solids(source, data)
+            apart = _distance(parts, g, h)
+        else:
+            apart = distance
+        ends = Pair(int(b) for b in m.geom_bodyid[[g, h]])
+        depth = float(m.geom_margin[g] + m.geom_margin[h]) - apart
+        if depth > DEPTH:
+            depths[ends] = max(depth, depths.get(ends, 0.0))
+    return depths
+
+
+def _distance(parts: tuple[mujoco.MjModel, mujoco.MjData, dict[int, int]], g: int, h: int) -> float:
+    """m between the parts of two geoms."""
+    model, data, owners = parts
+    first, second = ([k for k, owner in owners.items() if owner == geom] for geom in (g, h))
+    return min(float(mujoco.mj_geomDistance(model, data, i, j, 0.0, None)) for i in first for j in second)
+
+
+def solids(source: Source, data: mujoco.MjData) -> tuple[mujoco.MjModel, mujoco.MjData, dict[int, int]]:
+    """A model with what touches, at the poses in `data`: the source's own or, where meshes were decomposed, one with
+    their parts in the world; and the source's geom of each of its geoms."""
+    m = source.model
     if not any(len(parts) > 1 for parts in source.parts.values()):
         return m, data, {g: g for g in sorted(source.shapes)}
     spec, quat = mujoco.MjSpec(), np.zeros(4)

@@ -22,6 +22,7 @@ OFF = {
     "dampers": BITS.mjDSBL_DAMPER, "gravity": BITS.mjDSBL_GRAVITY, "clamping": BITS.mjDSBL_CLAMPCTRL,
     "actuation": BITS.mjDSBL_ACTUATION, "parent filter": BITS.mjDSBL_FILTERPARENT,
 }  # fmt: skip
+CORRECTED = "MuJoCo's springs push back what is off and leave it speed, here positions are corrected without"
 CONSTRAINTS = ("equalities", "friction", "limits", "contact")
 
 
@@ -45,6 +46,7 @@ class Source:
         self.coordinate: dict[int, tuple[str, int]] = {}  # joint → our joint and its velocity coordinate
         self.carrier: dict[int, int] = {}  # body → the body of the scene it became part of, 0 for the world
         self.shapes: dict[int, tuple[int, range]] = {}  # geom → body (0 for the world) and numbers of its shapes
+        self.touch = np.zeros((model.ngeom, model.ngeom), dtype=bool)  # which geoms may touch, once known
         self.held: set[int] = set()  # equalities that the scene has
         self.loops = 0  # of them, those that close loops
         self.parts: dict[int, list[Array]] = {}  # geom → corners of the convex parts of its mesh, once found

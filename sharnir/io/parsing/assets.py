@@ -109,6 +109,11 @@ def _index(word: str) -> int | None:
 
 
 def _check_msh(data: bytes) -> None:
+    triangles_of(data)
+
+
+def triangles_of(data: bytes) -> tuple[Any, Any]:
+    """Vertices [n, 3] and triangles [m, 3] of an MSH file, once it holds what its header says."""
     if len(data) < 16:
         raise FileProblemError(f"is cut off: {len(data)} bytes", "a whole MSH file")
     n_vertices, n_normals, n_coordinates, n_faces = counts = struct.unpack("<4i", data[:16])
@@ -120,6 +125,7 @@ def _check_msh(data: bytes) -> None:
     vertices = np.frombuffer(data, "<f4", 3 * n_vertices, 16).reshape(-1, 3)
     faces = np.frombuffer(data, "<i4", 3 * n_faces, size - 12 * n_faces).reshape(-1, 3)
     _check_finite(vertices, faces)
+    return vertices, faces
 
 
 def _check_png(data: bytes) -> None:

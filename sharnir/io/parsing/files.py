@@ -2,56 +2,22 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import stat
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from sharnir.errors import ModelFileError
 from sharnir.io.parsing.size_limits import MAX_FILES, MAX_TOTAL_BYTES
+from sharnir.regular_files import FileProblemError, read_regular, real_folders
 
 SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):/*")
 PACKAGE = re.compile(r"^(?:package|model)://+([^/]+)/+(.*)$", re.DOTALL)
 INSIDE = "a file inside the model's folder or one of the declared roots"
 
 
-class FileProblemError(Exception):
-    """What is wrong with a file or a value, without its place: the caller knows the element."""
-
-    def __init__(self, reason: str, allowed: str) -> None:
-        super().__init__(reason)
-        self.reason, self.allowed = reason, allowed
-
-
 class OutsideError(FileProblemError):
     """A reference that leads out of the declared roots."""
-
-
-def read_regular(path: Path, limit: int) -> bytes:
-    """The bytes of a regular file of at most `limit` bytes; never waits on a FIFO or a device."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    try:
-        descriptor = os.open(path, flags)
-    except (OSError, ValueError) as error:
-        if getattr(error, "errno", None) == errno.ENXIO:
-            raise FileProblemError("is not a regular file", "a regular file") from None
-        why = getattr(error, "strerror", None) or str(error)
-        raise FileProblemError(f"cannot be read: {why}", "a readable file") from None
-    state = os.fstat(descriptor)
-    if not stat.S_ISREG(state.st_mode):
-        os.close(descriptor)
-        kind = "a folder" if stat.S_ISDIR(state.st_mode) else "not a regular file"
-        raise FileProblemError(f"is {kind}", "a regular file")
-    with open(descriptor, "rb") as file:
-        if state.st_size > limit:
-            raise FileProblemError(f"has {state.st_size} bytes", f"at most {limit} bytes")
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise FileProblemError("grew while it was read", f"at most {limit} bytes")
-    return data
 
 
 class Files:
@@ -59,12 +25,7 @@ class Files:
 
     def __init__(self, path: Path, roots: Sequence[str | Path]) -> None:
         self.folder = Path(os.path.realpath(path.parent))
-        self.roots = [self.folder]
-        for root in roots:
-            real = Path(os.path.realpath(root))
-            if not real.is_dir():
-                raise ModelFileError(str(path), f"root {root} is not a folder", "folders that exist")
-            self.roots.append(real)
+        self.roots = [self.folder, *real_folders(roots, path)]
         self.bytes = 0
         self.count = 0
 

@@ -36,7 +36,7 @@ class Parsed:
     format: "urdf" or "mjcf". tree: the file's root element with includes resolved and references as they are in the
     file; its elements know their `file` and `line`. files: where the meshes of a URDF lie, by the name it calls them;
     visual ones that do not exist are not among them; of an MJCF, by the path in `model.paths`, those that are used as
-    the file has them. warnings: what MuJoCo remarked.
+    the file has them. warnings: what MuJoCo remarked. roots: folders that its files may lie in, its own first.
     """
 
     model: mujoco.MjModel
@@ -45,6 +45,7 @@ class Parsed:
     tree: Node
     files: dict[str, Path]
     warnings: tuple[str, ...]
+    roots: tuple[str, ...]
 
 
 def parse(
@@ -93,7 +94,8 @@ def parse(
     check_finite(model, path)
     remarks = answer.get("warnings")
     warnings = tuple(map(str, remarks)) if isinstance(remarks, list) else ()
-    return Parsed(model, documents.format, path, documents.main.root, files, warnings)
+    folders = tuple(map(str, documents.files.roots))
+    return Parsed(model, documents.format, path, documents.main.root, files, warnings, folders)
 
 
 def _budget(path: Path, budget: str, reason: str, time_limit: float, memory_limit: int) -> ModelFileError:

@@ -7,12 +7,11 @@ import os
 import selectors
 import signal
 import subprocess
-import tempfile
 import time
 from types import TracebackType
 from typing import Any
 
-from sharnir.child_process import child_environment, module_command
+from sharnir.child_process import NOWHERE, child_environment, module_command
 from sharnir.io.parsing.pipe import frame
 
 START_LIMIT = 60.0  # seconds for the child to import MuJoCo
@@ -51,7 +50,7 @@ class Worker:
         self._process = subprocess.Popen(
             module_command("sharnir.io.parsing.parser_process"),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
-            cwd=tempfile.gettempdir(),
+            cwd=NOWHERE,
             env=child_environment("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MALLOC_ARENA_MAX"),
         )  # fmt: skip
         self._ready, self._rest, self.served = False, b"", 0

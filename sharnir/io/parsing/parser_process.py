@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import mujoco
 import numpy as np
 
-from sharnir.io.parsing.assets import checked
+from sharnir.io.parsing.assets import checked, triangles_of
 from sharnir.io.parsing.files import FileProblemError
 from sharnir.io.parsing.pipe import frame, read_frame
 
@@ -50,6 +50,8 @@ def _send(stream: BinaryIO, message: dict[str, Any], blobs: list[bytes]) -> None
 def answer(request: dict[str, Any], blobs: list[bytes]) -> tuple[dict[str, Any], list[bytes]]:
     """Check the assets, parse, compile; the model as MJB, or what went wrong."""
     limit_resources(request["memory_limit"], request["time_limit"])
+    if "seen" in request:
+        return seen(request["seen"], blobs[0])
     name = ""
     try:
         assets = {}
@@ -80,15 +82,32 @@ def answer(request: dict[str, Any], blobs: list[bytes]) -> tuple[dict[str, Any],
         return {"failed": "mujoco", "text": text[:10_000]}, []
 
 
+def seen(kind: str, data: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    """A mesh that is only seen, as MSH, or what is wrong with it."""
+    try:
+        mesh = checked(kind, data, msh=True)
+        triangles_of(mesh)
+        return {}, [mesh]
+    except FileProblemError as problem:
+        return {"failed": "asset", "reason": problem.reason, "allowed": problem.allowed}, []
+    except MemoryError:
+        return {"failed": "memory"}, []
+
+
 def limit_resources(memory: int, seconds: float) -> None:
     """Address space of this process in bytes, processor time from now on in seconds."""
     if resource is None:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
     spent = used.ru_utime + used.ru_stime
-    resource.setrlimit(resource.RLIMIT_AS, (memory, resource.RLIM_INFINITY))
-    soft = int(spent + 2 * seconds) + 2
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
+    _limit(resource.RLIMIT_AS, memory)
+    _limit(resource.RLIMIT_CPU, int(spent + 2 * seconds) + 2)
+
+
+def _limit(kind: int, soft: int) -> None:
+    """Set a limit for now, or what the caller's own hard limit (`ulimit`) leaves of it."""
+    hard = resource.getrlimit(kind)[1]
+    resource.setrlimit(kind, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
 
 
 class no_files:  # noqa: N801

@@ -7,6 +7,8 @@ import io
 import mmap
 import struct
 import zlib
+from array import array
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,8 +19,10 @@ from mcap.records import Attachment, Channel, Metadata
 from mcap.writer import MCAP0_MAGIC
 
 from sharnir.errors import RecordingError, one_line
+from sharnir.regular_files import FileProblemError, name_of, open_regular
 
 LARGEST = 2**28  # bytes of a record, or of a chunk when it is unpacked
+UNPACKED, RATIO = 2**26, 100  # bytes of all chunks when unpacked: the first, and so many times as many as the file has
 RECORD = struct.Struct("<BQ")
 CHUNK = struct.Struct("<QQQII")  # first and last time, size, checksum, length of the compression's name
 MESSAGE = struct.Struct("<HIQQ")  # channel, sequence, two times
@@ -31,6 +35,26 @@ class Place(NamedTuple):
     chunk: int
     start: int
     end: int
+
+
+class Places:
+    """Places of messages, in a few bytes each."""
+
+    def __init__(self) -> None:
+        self._numbers = array("Q")
+
+    def __len__(self) -> int:
+        return len(self._numbers) // 3
+
+    def __getitem__(self, k: int) -> Place:
+        return Place(*self._numbers[3 * k : 3 * k + 3])
+
+    def __iter__(self) -> Iterator[Place]:
+        return (self[k] for k in range(len(self)))
+
+    def append(self, place: Place) -> None:
+        """One more."""
+        self._numbers.extend(place)
 
 
 class Chunk(NamedTuple):
@@ -52,21 +76,24 @@ class McapFile:
         self.metadata: dict[str, dict[str, str]] = {}
         self.attachments: dict[str, bytes] = {}
         self.topics: dict[int, str] = {}
-        self.messages: dict[str, list[Place]] = {}
+        self.messages: dict[str, Places] = {}
         self.complete = False  # whether it was ended, with its index
         self._chunks: list[Chunk] = []
         self._unpacked: tuple[int, bytes] = (-1, b"")
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except FileProblemError as problem:
+            raise self.trouble(problem.reason) from None
         except (OSError, ValueError) as error:  # ValueError: an empty file cannot be mapped
             text = (error.strerror if isinstance(error, OSError) else "") or "it is empty"
             raise self.trouble(text) from None
+        self._left = UNPACKED + RATIO * len(self._data)
         self._walk()
 
     def trouble(self, reason: str) -> RecordingError:
         """What is wrong with the file."""
-        return RecordingError(f"recording {self.path}: {one_line(reason)}; allowed: {ALLOWED}")
+        return RecordingError(f"recording {name_of(self.path)}: {one_line(reason)}; allowed: {ALLOWED}")
 
     def read(self, place: Place) -> memoryview:
         """The bytes of a message."""
@@ -116,6 +143,9 @@ class McapFile:
         at += name + 8
         if compression != b"zstd" or length != end - at or size > LARGEST:
             raise ValueError("a chunk of such a size or compression is none of ours")
+        self._left -= size
+        if self._left < 0:
+            raise ValueError(f"its chunks hold more than {UNPACKED} bytes, and more than {RATIO} times the file's")
         return Chunk(at, end, size, checksum, compression)
 
     def _unpack(self, number: int) -> bytes:
@@ -148,7 +178,7 @@ class McapFile:
             elif opcode == Opcode.CHANNEL:
                 found = Channel.read(stream(data[at : at + length]))
                 self.topics[found.id] = found.topic
-                self.messages.setdefault(found.topic, [])
+                self.messages.setdefault(found.topic, Places())
             at += length
 
 

@@ -14,6 +14,7 @@ from sharnir.drawing.pieces import Poses
 from sharnir.errors import fail
 from sharnir.model.model import Ints, Reals
 from sharnir.recording.read.recording import Recording
+from sharnir.regular_files import name_of
 
 FRAMES = 6000  # states, at most; more are thinned
 EVENTS = 2000
@@ -22,22 +23,29 @@ GROUND_COLOR = (222, 224, 228)
 SMOOTH = 0.7  # cosine of the angle between faces up to which a surface that is not flat has no edge
 
 
-def write_page(recording: Recording, path: Path) -> None:
-    """Write it."""
+def write_page(recording: Recording, path: Path) -> list[str]:
+    """Write it; a sentence for everything that it does not show."""
+    data, notes = page_data(recording)
     try:
-        path.write_text(page_text(recording), encoding="utf-8")
-    except OSError as error:
-        raise fail(f"page {path}", "cannot be written", str(error), "a writable file") from None
+        path.write_text(page_of(data), encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise fail(f"page {name_of(path)}", "cannot be written", str(error), "a writable file") from None
+    return notes
 
 
 def page_text(recording: Recording) -> str:
     """The page."""
-    text = json.dumps(page_data(recording)).replace("<", "\\u003c")
+    return page_of(page_data(recording)[0])
+
+
+def page_of(data: dict[str, Any]) -> str:
+    """The page that is told this."""
+    text = json.dumps(data).replace("<", "\\u003c")
     return Path(__file__).with_name("page.html").read_text(encoding="utf-8").replace("/*DATA*/", text, 1)
 
 
-def page_data(recording: Recording) -> dict[str, Any]:
-    """What the page is told."""
+def page_data(recording: Recording) -> tuple[dict[str, Any], list[str]]:
+    """What the page is told, and a sentence for everything that is not shown."""
     model, h = recording.model, recording.header
     drawn = drawing(model, Poses(*recording.poses(recording.start)))
     every = max(1, -(-len(recording.times) // FRAMES))
@@ -53,7 +61,7 @@ def page_data(recording: Recording) -> dict[str, Any]:
         "events": [list(event) for event in recording.events[:EVENTS]],
         "center": drawn.center.tolist(),
         "radius": drawn.radius,
-    }
+    }, drawn.notes
 
 
 def forms(drawn: Drawing) -> list[str]:

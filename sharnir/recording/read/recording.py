@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -13,23 +12,26 @@ import numpy as np
 import sharnir
 from sharnir.checks import number
 from sharnir.compiler import compile
-from sharnir.errors import ModelError, RecordingError, fail
+from sharnir.errors import ModelError, RecordingError, fail, shown
+from sharnir.impulse.engine import default_capacity
 from sharnir.model.model import Model, Reals
 from sharnir.precision import get_precision
 from sharnir.recording import channels
 from sharnir.recording.channels import CONTACT, Event, Snapshot, State, Step
-from sharnir.recording.header import opened
-from sharnir.recording.read.mcap_file import McapFile, Place
+from sharnir.recording.header import opened, parsed
+from sharnir.recording.read.mcap_file import McapFile, Place, Places
 from sharnir.recording.write.messages import SCENE
 from sharnir.rotations import quat_to_matrix
 from sharnir.spec.file import scene_from
-from sharnir.spec.scene import Scene
+from sharnir.spec.scene import Scene, checked_roots
 
 if TYPE_CHECKING:
     from sharnir.simulation.simulate import Trajectory
     from sharnir.simulation.simulation import Simulation
 
 M = TypeVar("M")
+LEAST_ROOM = 2**14  # contacts, or pairs of shapes, that any recording may have room for
+MORE_ROOM = 4  # times as much as is usual for its scene
 
 
 class Difference(NamedTuple):
@@ -39,19 +41,20 @@ class Difference(NamedTuple):
     t: float  # s, at its end
 
 
-def open_recording(path: str | Path) -> Recording:
-    """A recording, for looking at it and going on from it; a RecordingError says what is wrong with its file."""
+def open_recording(path: str | Path, roots: Sequence[str | Path] = ()) -> Recording:
+    """A recording, for looking at it and going on from it; a RecordingError says what is wrong with its file. roots:
+    folders, besides its own, that meshes which its scene shows may lie in."""
     if not isinstance(path, (str, Path)):
-        raise fail("recording", "not a path", repr(path), "text or a Path")
-    return Recording(Path(path))
+        raise fail("recording", "not a path", shown(path), "text or a Path")
+    return Recording(Path(path), checked_roots(roots))
 
 
 class Recording:
     """What a file that `Simulation.record` wrote holds. Times are s on the clock of the recording: the simulation's
     own, but that goes on where the simulation was reset."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, roots: Sequence[Path] = ()) -> None:
+        self.path, self._roots = path, roots
         self._file = McapFile(path)
         if "sharnir" not in self._file.metadata or SCENE not in self._file.attachments:
             raise self._file.trouble("holds no scene")
@@ -91,7 +94,7 @@ class Recording:
     @cached_property
     def scene(self) -> Scene:
         """What was simulated."""
-        return scene_from(self._file.attachments[SCENE], self.path)
+        return scene_from(self._file.attachments[SCENE], self.path, self._roots)
 
     @cached_property
     def model(self) -> Model:
@@ -148,7 +151,7 @@ class Recording:
         nothing = np.full(len(states), np.nan)
         error = np.column_stack([[s.position_error for s in states], nothing])
         return Trajectory(
-            model=model, solver=self.header["solver"], method=json.loads(self.header["settings"])["method"],
+            model=model, solver=self.header["solver"], method=parsed(self.header["settings"])["method"],
             dt=float(self.header["dt"]), work=nothing, evaluations=self.steps, seconds=np.nan, loop_error=error,
             finished=self.complete, system=None, **columns,
         )  # fmt: skip
@@ -209,13 +212,20 @@ class Recording:
         if h["precision"] != get_precision():
             raise fail(f"recording {self.path}", "has another precision", h["precision"], f"{get_precision()} here")
         try:
-            options: dict[str, Any] = {name: int(h[name]) for name in ("contacts", "pairs") if int(h[name]) > 0}
-            options |= json.loads(h["settings"])
+            options: dict[str, Any] = {name: self._room(name) for name in ("contacts", "pairs") if int(h[name]) > 0}
+            options |= parsed(h["settings"])
             return Simulation(self.model, solver=h["solver"], dt=float(h["dt"]), **options)
         except (ValueError, TypeError) as error:
             if isinstance(error, ModelError):
                 raise
             raise self._file.trouble(f"its header is spoilt: {error}") from None
+
+    def _room(self, name: str) -> int:
+        """For contacts, or pairs of shapes, as the header has it: no more than such a scene may need."""
+        room, usual = int(self.header[name]), max(default_capacity(len(self.model.shape_kind)))
+        if room > max(LEAST_ROOM, MORE_ROOM * usual):
+            raise self._file.trouble(f"its room for {name} is {room}, where {usual} are usual")
+        return room
 
     @cached_property
     def _states(self) -> list[State]:
@@ -231,8 +241,8 @@ class Recording:
     def _nearest(self, t: float) -> int:
         return max(0, int(np.searchsorted(self.times, t + 1e-9, side="right")) - 1)
 
-    def _places(self, topic: str) -> list[Place]:
-        return self._file.messages.get(topic, [])
+    def _places(self, topic: str) -> Places:
+        return self._file.messages.get(topic, Places())
 
     def _read(self, read: Callable[[Any], M], place: Place) -> M:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -10,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sharnir.errors import ModelError, RecordingError, SimulationError
+from sharnir.impulse.data import LATER_ARRAYS
 from sharnir.recording.channels import Snapshot, Step
+from sharnir.recording.header import parsed
 from sharnir.recording.layout import INPUTS, layout_of_file
 from sharnir.recording.write.captures import Capture, saved_arrays
 from sharnir.simulation.snapshot import Saved
-from sharnir.simulation.state_names import ADDED
 from sharnir.simulation.step_report import REASONS, Report
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Replay:
         self._capture = Capture(self.sim)
         try:
             self._layout = layout_of_file(recording.header, self._capture.layout)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise self._spoilt(str(error)) from None
         self._inputs = self._input_arrays()
 
@@ -43,7 +43,7 @@ class Replay:
         if len(snapshot.data) != layout.size(snapshot.contacts) or snapshot.contacts > sim.impulses.layout.max_contacts:
             raise self._spoilt(f"the snapshot at t = {snapshot.t:g} s has the wrong size")
         try:
-            sim.configure(**json.loads(snapshot.settings))
+            sim.configure(**parsed(snapshot.settings))
             arrays = saved_arrays(sim, layout, snapshot.data, snapshot.contacts)
             clock: dict[str, Any] = {"dt": snapshot.dt, "since": snapshot.since, "steps": snapshot.steps}
             sim.restore(Saved(solver=sim.solver, model=sim.model.fingerprint, arrays=arrays, **clock))
@@ -58,6 +58,8 @@ class Replay:
                 sim.dt = step.dt
             except ModelError as error:
                 raise self._spoilt(f"step {step.step}: {error}") from None
+        if not np.isfinite(step.since):
+            raise self._spoilt(f"step {step.step} has no time")
         sim._since, sim._steps = step.since, step.steps
         for name, array in self._inputs.items():
             values = getattr(step, name)
@@ -71,7 +73,7 @@ class Replay:
         """Of the present state."""
         contacts, layout = self._capture.contacts(), self._capture.layout
         data = self._capture.inputs() + self._capture.state(contacts)
-        missing = {*ADDED} - {*self._layout.places}
+        missing = {*LATER_ARRAYS} & {*layout.places} - {*self._layout.places}
         if missing:
             layout, data = layout.without(data, missing)
         return layout.hash(data, contacts)

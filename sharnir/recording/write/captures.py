@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sharnir.impulse.data import EVOLVES
+from sharnir.impulse.data import EVOLVES, LATER_ARRAYS
 from sharnir.impulse.slots import REPORT_SIZE, ContactKey
 from sharnir.recording.layout import CONTACT_ARRAYS, INPUTS, SEEN, Layout, Part, aligned
-from sharnir.simulation.state_names import ADDED
 
 if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation
@@ -32,6 +31,7 @@ class Capture:
         names = (*first, *(name for name in EVOLVES if name not in (*CONTACT_ARRAYS, *first)))
         evolving: Arrays = {name: getattr(state, name).numpy() for name in names}
         contacts: Arrays = {name: getattr(state, name).numpy() for name in CONTACT_ARRAYS}
+        contacts = {name: x for name, x in contacts.items() if x.size or name not in LATER_ARRAYS}
         seen: Arrays = {name: sim.impulses.observations[name].numpy() for name in SEEN}
         room = sim.impulses.layout.max_contacts
         each = {name: (len(x) - (k == 0)) // room if room else 0 for k, (name, x) in enumerate(contacts.items())}
@@ -96,7 +96,7 @@ def saved_arrays(sim: Simulation, layout: Layout, data: Any, contacts: int) -> A
     out = {}
     for name, array in present.items():
         values = np.zeros(array.size, array.dtype)
-        if name in flat or name not in ADDED:
+        if name in flat:
             values[: flat[name].size] = flat[name].reshape(-1)
         out[name] = values.reshape(array.shape)
     return out

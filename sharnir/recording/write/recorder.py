@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sharnir.checks import number
-from sharnir.child_process import child_environment, module_command
-from sharnir.errors import RecordingError, SharnirError, fail, one_line
+from sharnir.child_process import NOWHERE, child_environment, module_command
+from sharnir.errors import RecordingError, SharnirError, fail, one_line, shown
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.recording.write.captures import Capture
 from sharnir.recording.write.messages import EVENT, HEAD, SNAPSHOT, STEP
@@ -175,7 +174,7 @@ class Recorder:
             self._ring.touch()
             self._process = subprocess.Popen(
                 module_command("sharnir.recording.write.process", memory, capacity),
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[memory], cwd=tempfile.gettempdir(),
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[memory], cwd=NOWHERE,
                 env=child_environment("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"),
             )  # fmt: skip
         finally:
@@ -230,8 +229,8 @@ class Recorder:
 def check(sim: Simulation, rate: Any, seed: Any) -> None:
     """Whether a simulation can be recorded."""
     number("record", "rate", rate, above=0)
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-        raise fail("record", "seed is not a whole number", repr(seed), "a whole number, or None")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or abs(seed) >= 2**64):
+        raise fail("record", "seed is not a whole number", shown(seed), "a whole number of at most 64 bits, or None")
     if sim.recorder is not None:
         raise fail("record", "is recorded already", str(sim.recorder.path), "one recording at a time")
     if sim.worlds != 1 or sim.impulses.device != "cpu":

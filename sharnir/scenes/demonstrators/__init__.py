@@ -23,6 +23,7 @@ from sharnir.scenes.demonstrators.trailer_task import TowTask
 from sharnir.scenes.goals import Figure, Task
 from sharnir.scenes.skybot.lift_stone import LiftStone
 from sharnir.scenes.skybot.turn_valve import TurnValve
+from sharnir.simulation.run_steps import deferred_interrupt
 from sharnir.simulation.simulation import Simulation
 
 NOTICE = 0.1  # s simulated, between looks at whether the task is done
@@ -119,12 +120,15 @@ def attempt(
         with (
             nullcontext() if record is None else simulation.record(record, rate=rate, seed=parameters.get("seed")),
             bar(f"{name}, {solver}", duration, progress) as advance,
+            deferred_interrupt() as interrupted,
         ):
             while simulation.time < duration - 1e-9 and not performer.task.done:
                 simulation.step(steps)
                 if simulation.recorder is not None:
                     simulation.recorder.catch_up()
                 advance(simulation.time)
+                if interrupted():
+                    raise KeyboardInterrupt
             advance(duration)
     except KeyboardInterrupt:
         finished = False

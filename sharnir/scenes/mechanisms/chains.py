@@ -17,12 +17,13 @@ from sharnir.spec.scene import WORLD, Scene
 UPWARD = (0.0, -1.0, 0.0)
 
 LINK = 0.2  # m, of the five-link chain; 1 kg/m
+MOST = 100_000  # parts
 
 
 def count(scene: str, n: int) -> int:
     """A number of repeated parts."""
-    if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
-        raise fail(f"scene {scene!r}", "n is out of range", shown(n), "a whole number ≥ 1")
+    if isinstance(n, bool) or not isinstance(n, Integral) or not 1 <= n <= MOST:
+        raise fail(f"scene {scene!r}", "n is out of range", shown(n), f"a whole number ≥ 1, at most {MOST}")
     return int(n)
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import hmac
 import http
 import ipaddress
+import resource
 import secrets
 import socket
 import ssl
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from http.cookies import CookieError, SimpleCookie
@@ -30,6 +32,12 @@ POLICY = (
     "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src 'self' {sockets} data: blob:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )  # viser's page is made of scripts in line; nothing of it lies elsewhere
+STRANGERS = 64  # connections that have not shown the token yet; of more, those are cut off that have had a while
+WHILE = 1.0  # s, in which whoever has the token shows it
+CROWD = 2000  # strangers at once, whatever they have had; fewer where half of the open files are not as many
+PAGES = 64  # websockets open at once
+PATIENCE = 5.0  # s, from a connection to its whole request
+QUEUE = 1024  # connections that the system holds until they are accepted
 Handler = Callable[[Any], Awaitable[None]]
 
 
@@ -49,6 +57,25 @@ class Gate:
     def __init__(self, host: str, token: str, page: bytes, tls: bool = False) -> None:
         self.host, self._token, self._page, self._tls = host, token, page, tls
         self.serving = False  # a server that asks this gate was started
+        self._strangers: dict[Any, float] = {}  # s of the clock when they came, in that order
+        self._crowd = min(CROWD, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+        self._pages: set[Any] = set()
+
+    def came(self, connection: Any) -> None:
+        """Somebody has connected. Whoever hangs makes room for those who come later."""
+        now = time.monotonic()
+        self._strangers[connection] = now
+        while len(self._strangers) > STRANGERS:
+            oldest, since = next(iter(self._strangers.items()))
+            if now - since < WHILE and len(self._strangers) <= self._crowd:
+                break
+            del self._strangers[oldest]
+            oldest.transport.abort()
+
+    def left(self, connection: Any) -> None:
+        """And is gone."""
+        self._strangers.pop(connection, None)
+        self._pages.discard(connection)
 
     def answer(self, connection: Any, request: Any) -> Any:
         """The response that ends a request, or None to let a websocket be opened."""
@@ -64,8 +91,12 @@ class Gate:
             return said(http.HTTPStatus.FORBIDDEN, reason)
         if not self._knows_token(asked.get("token", []), request.headers.get_all("Cookie"), port):
             return said(http.HTTPStatus.FORBIDDEN, "open the address that `sharnir view` printed: it holds the token")
+        self._strangers.pop(connection, None)
         if [word.lower() for word in request.headers.get_all("Upgrade")] == ["websocket"]:
+            if len(self._pages) >= PAGES:
+                return said(http.HTTPStatus.SERVICE_UNAVAILABLE, f"{PAGES} websockets are open, which is all there are")
             if target.path in (VIEW, BRIDGE):
+                self._pages.add(connection)
                 return None
         elif target.path in ("/", "/index.html"):
             return self._served(port, hosts[0])
@@ -151,6 +182,17 @@ def guarded(gate: Gate, bridge: Handler, tls: ssl.SSLContext | None) -> Iterator
     BRIDGE are handled by `bridge`."""
     import websockets.asyncio.server as module
 
+    class Guest(module.ServerConnection):
+        """A connection of which the gate knows."""
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            gate.came(self)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            gate.left(self)
+            super().connection_lost(exc)
+
     plain = module.serve
 
     def serve(handler: Handler, host: str, port: int, **options: Any) -> Any:
@@ -159,6 +201,7 @@ def guarded(gate: Gate, bridge: Handler, tls: ssl.SSLContext | None) -> Iterator
 
         gate.serving = True
         options |= {"process_request": gate.answer, "max_size": LARGEST, "ssl": tls}
+        options |= {"create_connection": Guest, "open_timeout": PATIENCE, "backlog": QUEUE}
         return plain(route, host, port, **options)
 
     module.serve = serve  # type: ignore[assignment, misc]

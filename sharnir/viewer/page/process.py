@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import pickle
+import resource
 import signal
 import socket
 import sys
@@ -32,6 +33,7 @@ from sharnir.viewer.setup import Setup
 
 FRAME = 1 / 60  # s
 ALONE = 0.5  # s, between frames that nobody watches
+FILES = 4096  # open ones, at most
 NICE = 19  # the simulation comes first
 
 
@@ -120,6 +122,14 @@ def step_back() -> None:
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
+def take_files() -> None:
+    """Allow this process as many open files as it may have: each connection is one."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard == resource.RLIM_INFINITY or hard > FILES:
+        hard = FILES
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+
 def until_input_ends() -> None:
     """Wait for the end of the process that started this one, and end too."""
     while sys.stdin.buffer.read(1):
@@ -134,6 +144,7 @@ def main() -> None:
     size = int.from_bytes(sys.stdin.buffer.read(8), "little")
     setup, address = pickle.loads(sys.stdin.buffer.read(size))
     step_back()
+    take_files()
     try:
         viewer = Viewer(setup, address, Channel(setup.sizes, int(sys.argv[1])))
         said = {"url": url_of(address, viewer.server.get_port())}

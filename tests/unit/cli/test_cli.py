@@ -124,6 +124,23 @@ def test_interrupted_run_keeps_its_results(tmp_path):
     assert len((tmp_path / "out" / "rods.csv").read_text().splitlines()) >= 2
 
 
+RESUMED = INTERRUPTED.replace(
+    '["sharnir", "run", "rods", "--duration", "100", "--csv"]',
+    '["sharnir", "replay", "run.mcap", "--resume", "0.3", "--duration", "100", "--record", "on.mcap"]',
+)
+
+
+def test_a_recording_that_goes_on_is_whole_where_it_is_interrupted(tmp_path):
+    with sharnir.Simulation(scenes.make("pendulum"), dt=0.01).record(tmp_path / "run.mcap") as recorder:
+        recorder._sim.step(40)
+    words = [sys.executable, "-c", RESUMED]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    assert "interrupted: went on from t = 0.3 s to " in done.stdout and "Traceback" not in done.stderr
+    recording = sharnir.open_recording(tmp_path / "on.mcap")
+    assert recording.complete and 0 < recording.steps < 10_000
+
+
 def test_version(tmp_path):
     assert sharnir_command("--version", cwd=tmp_path).stdout.strip() == sharnir.__version__
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import time
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,8 +17,11 @@ from recorded import driven, written
 from refusal import refused
 
 import sharnir as sh
+from sharnir.impulse import engine
 from sharnir.recording import header
 from sharnir.recording.layout import layout_of_file
+from sharnir.recording.read.mcap_file import McapFile
+from sharnir.recording.read.replay import Replay
 from sharnir.recording.write.captures import Capture
 
 PATIENCE = 120.0  # s of processor time: only files made to harm could take that long
@@ -167,7 +172,7 @@ def test_other_files_are_refused(tmp_path, content):
 def test_no_file_is_refused(tmp_path):
     with refused("missing.mcap", "No such file", error=sh.RecordingError):
         sh.open_recording(tmp_path / "missing.mcap")
-    with refused("directory", error=sh.RecordingError):
+    with refused("is a folder", error=sh.RecordingError):
         sh.open_recording(tmp_path)
     with refused("not a path"):
         sh.open_recording(7)
@@ -186,7 +191,8 @@ def test_an_mcap_file_of_others_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     "facts",
-    [{"dt": "x"}, {"dt": "-1"}, {"rate": "inf"}, {"contacts": "1e3"}, {"contacts": "99999999999"}, {"pairs": "-1"},
+    [{"settings": "[" * 100_000}, {"dt": "9" * 5000}, {"contacts": "9" * 5000},
+     {"dt": "x"}, {"dt": "-1"}, {"rate": "inf"}, {"contacts": "1e3"}, {"contacts": "99999999999"}, {"pairs": "-1"},
      {"settings": "{"}, {"settings": "[]"}, {"format": "3"}, {"seed": None}, {"layout": None}],
     ids=str,
 )  # fmt: skip
@@ -228,3 +234,82 @@ def test_layouts_made_to_harm_are_refused(change):
         layout_of_file(facts, layout)
     facts["layout"] = json.dumps([fixed[::-1], contacts])
     assert layout_of_file(facts, layout).size(3) == layout.size(3)
+
+
+def with_header(data: bytes, tmp_path, **facts: str) -> bytes:
+    """The recording with other entries in its header, and a right checksum."""
+    from mcap.writer import Writer
+
+    (tmp_path / "good.mcap").write_bytes(data)
+    file = McapFile(tmp_path / "good.mcap")
+    old = file.metadata["sharnir"]
+    new = header.sealed({k: v for k, v in (old | facts).items() if k != "checksum"})
+    with open(tmp_path / "head.mcap", "wb") as stream:
+        writer = Writer(stream)
+        writer.start()
+        writer.add_metadata("sharnir", new)
+        writer.finish()
+    made = (tmp_path / "head.mcap").read_bytes()
+    (at, end), (start, stop) = (next((a, e) for k, a, e in records(d) if k == Opcode.METADATA) for d in (data, made))
+    return data[:at] + made[start:stop] + data[end:]
+
+
+@pytest.mark.parametrize("facts", [{"contacts": str(2**22)}, {"pairs": str(2**22)}, {"contacts": "20000"}], ids=str)
+def test_room_that_the_scene_cannot_need_is_not_allocated(tmp_path, data, monkeypatch, facts):
+    """Four million contacts would be gigabytes."""
+    path = tmp_path / "bad.mcap"
+    path.write_bytes(with_header(data, tmp_path))
+    assert sh.open_recording(path).verify() is None
+    path.write_bytes(with_header(data, tmp_path, **facts))
+    monkeypatch.setattr(engine, "allocate_state", lambda *words: pytest.fail("it was allocated"))
+    recording = sh.open_recording(path)
+    for use in (recording.verify, lambda: recording.resume(recording.start)):
+        with refused("its room for", "are usual", error=sh.RecordingError):
+            use()
+
+
+def test_settings_nested_without_end_are_refused(tmp_path, data):
+    path = tmp_path / "good.mcap"
+    path.write_bytes(data)
+    recording = sh.open_recording(path)
+    replay = Replay(recording)
+    for settings in ("[" * 100_000, '{"a":' * 50_000, "9" * 5000, "[]", "null", '{"dt": 1}', '{"max_sweeps": 1e999}'):
+        with refused("the snapshot at t = 0 s", error=sh.RecordingError):
+            replay.restore(replace(recording.snapshots[0], settings=settings))
+
+
+def test_contacts_that_are_not_there_are_not_read(tmp_path, data):
+    """Their number in a snapshot is where kernels read on."""
+    path = tmp_path / "good.mcap"
+    path.write_bytes(data)
+    recording = sh.open_recording(path)
+    replay = Replay(recording)
+    snapshot = recording.snapshots[-1]
+    place = replay._layout.head
+    for count in (-1, 2**31 - 1, replay.sim.impulses.layout.max_contacts + 1):
+        spoilt = bytearray(snapshot.data)
+        spoilt[place : place + 4] = struct.pack("<i", count)
+        with refused("contacts without room", error=sh.RecordingError):
+            replay.restore(replace(snapshot, data=bytes(spoilt)))
+
+
+def test_chunks_that_unpack_to_much_more_than_the_file_are_refused(tmp_path, data):
+    """Each of them is small enough."""
+    message = struct.pack("<BQHIQQ", Opcode.MESSAGE, 22, 1, 0, 0, 0)
+    spoilt, more = data, message * (2**20 // len(message))
+    body = with_chunk(data, more)[next(a for k, a, _ in records(data) if k == Opcode.CHUNK) :]
+    first = next(e for k, a, e in records(data) if k == Opcode.CHUNK)
+    spoilt = data[:first] + body * 200
+    with refused("times the file's", error=sh.RecordingError):
+        path = tmp_path / "bad.mcap"
+        path.write_bytes(spoilt)
+        sh.open_recording(path)
+    path.write_bytes(data[:first] + body * 3)
+    assert sh.open_recording(path).steps > 0
+
+
+def test_pipes_and_devices_are_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.mcap")
+    for path in (tmp_path / "pipe.mcap", "/dev/zero", "/dev/null"):
+        with refused("regular file", error=sh.RecordingError):
+            sh.open_recording(path)

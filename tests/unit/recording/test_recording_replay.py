@@ -65,9 +65,9 @@ def test_every_way_to_change_a_run_is_replayed(tmp_path, solver):
     sim = driven(solver)
     with sim.record(tmp_path / "run.mcap", rate=30):
         sim.step(20)
-        sim.joint("swing").control[:] = 0.2
+        sim.joint("swing").control = 0.2
         sim.step(3)
-        sim.q[0] += 0.01
+        sim.impulses.host(sim.impulses.state.q)[0, 0] += 0.01
         sim.step(5)
         sim.dt = 0.002
         sim.step(5)

@@ -1,6 +1,8 @@
 """simulate() refuses bad arguments and bad control by name, reports runs that cannot go on, survives Ctrl-C."""
 
 import math
+import os
+import signal
 import subprocess
 import sys
 
@@ -17,6 +19,7 @@ from sharnir import (
     SimulationError,
     Spherical,
     compile,
+    open_recording,
     scenes,
     simulate,
 )
@@ -315,6 +318,27 @@ def test_an_interrupted_run_returns_what_was_recorded(name, method):
         np.testing.assert_array_equal(getattr(run, field), getattr(whole, field)[:n])
     assert run.energy_error.shape == (n,)
     assert run.joint_wrenches().shape == (n, model.nb, 6)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_ctrl_c_ends_a_run_of_steps_between_two_of_them(tmp_path, recorded):
+    """The signal comes while a control is asked; the recording is whole."""
+
+    def control(t, q, v):
+        if 0.0445 < t < 0.0455:
+            os.kill(os.getpid(), signal.SIGINT)
+        return np.zeros(2)
+
+    path = tmp_path / "run.mcap" if recorded else None
+    times = np.linspace(0, 0.1, 11)
+    run = simulate(
+        scenes.make("double_pendulum"), 0.1, solver="simgc", dt=1e-3, times=times, control=control, record=path
+    )
+    assert not run.finished and 0.04 <= run.t[-1] < 0.1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if recorded:
+        recording = open_recording(path)
+        assert recording.complete and recording.verify() is None and recording.end >= run.t[-1]
 
 
 def test_an_interrupt_before_anything_is_recorded_passes_on(pendulum):

@@ -13,6 +13,7 @@ from measures import all_four, bits, both
 from refusal import refused
 
 import sharnir as sh
+from sharnir.simulation.run_steps import deferred_interrupt
 
 # --- stepping --------------------------------------------------------------------------------------------------------
 
@@ -236,6 +237,12 @@ def test_a_run_leaves_a_programs_own_handler_of_ctrl_c_alone(sim):
     finally:
         signal.signal(signal.SIGINT, before)
     assert came == [0.0] and sim.time == pytest.approx(0.1)
+
+
+def test_ctrl_c_after_the_last_look_is_raised_too():
+    with pytest.raises(KeyboardInterrupt), deferred_interrupt() as interrupted:
+        assert not interrupted()
+        os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_a_recording_that_ctrl_c_ends_is_whole(sim, tmp_path):

@@ -81,7 +81,7 @@ def test_all_steps_of_a_call_and_all_worlds_count(model, told):
     """Also where a call is several launches, as with controllers; a step counts once, in however many worlds it is."""
     sim = sh.Simulation(model, worlds=2)
     sim.add_controller(lambda s: None, rate=20)  # every five steps
-    reporting(sim, {(1, 0): ["fast_spin"], (1, 1): ["fast_spin", "links_stiffened"], (7, 1): ["fast_spin", "guarded"]})
+    reporting(sim, {(1, 0): ["fast_spin"], (1, 1): ["links_stiffened"], (7, 1): ["fast_spin", "guarded"]})
     report = sim.step(20)
     assert [(w.kind, w.steps, w.of) for w in report.warnings] == [
         ("guarded", 1, 20),

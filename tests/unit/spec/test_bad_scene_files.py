@@ -6,6 +6,8 @@ from contextlib import contextmanager
 import pytest
 
 from sharnir import Body, Box, Frame, ModelError, Planar, Scene, compile
+from sharnir.spec import toml_text
+from sharnir.spec.file import MAX_ELEMENTS, scene_from
 
 HEAD = 'format = "sharnir-scene"\nversion = 1\n'
 BODY = '[[body]]\nname = "a"\nmass = 1.0\n'
@@ -71,6 +73,9 @@ BAD_FILES = {
     "shapes a number": (HEAD + BODY + "shapes = 5\n", ["body 'a'", "shapes", "given 5", "allowed"]),
     "shapes a list of numbers": (HEAD + BODY + "shapes = [5]\n", ["body 'a'", "shapes", "given [5]", "allowed"]),
     "frame a list": (HEAD + JOINT + "child_frame = [0, 0, 0]\n", ["joint 'j'", "child_frame", "[0, 0, 0]", "allowed"]),
+    "number of 400 digits": (HEAD + BODY.replace("1.0", "9" * 5000), ["allowed"]),
+    "version of 400 digits": (HEAD.replace("= 1", "= " + "9" * 400), ["version", "999…", "allowed: 1"]),
+    "list in a list": (HEAD + "gravity = " + "[" * 90 + "1" + "]" * 90, ["gravity", "allowed: a number"]),
     "anchor as text": (HEAD + JOINT + 'child_frame = { anchor = "x" }\n', ["joint 'j'", "anchor", "'x'", "allowed"]),
 }  # fmt: skip
 
@@ -102,7 +107,7 @@ def test_a_missing_file_is_refused_by_name(tmp_path):
 
 
 def test_a_folder_is_refused_by_name(tmp_path):
-    with refused(f"scene file {tmp_path}", "Is a directory", "allowed"):
+    with refused(f"scene file {tmp_path}", "is a folder", "allowed"):
         Scene.load(tmp_path)
 
 
@@ -185,3 +190,44 @@ def test_integers_and_hand_written_layout_are_read(tmp_path):
         ],
     )
     assert compile(scene).nv == 3
+
+
+TOO_MUCH = {
+    "dotted key": (b"a." * 500 + b"a = 1", "key of more than 100 parts"),
+    "dotted key with spaces": (b"a\t. " * 500 + b"a = 1", "key of more than 100 parts"),
+    "dotted table": (b"[" + b"a." * 500 + b"a]", "key of more than 100 parts"),
+    "many dotted keys": (b"a.b.c.d = 1\n" * 30_000, "65536 dots in its keys"),
+    "quoted parts": (b'a.",".' * 2000 + b"a = 1", "quoted parts"),
+    "quoted parts with spaces": (b"',' . " * 2000 + b"a = 1", "quoted parts"),
+    "tables": (b"[[a]]\n" * 2_200_000, "4400002 entries"),
+    "lists": (b"a = [" + b"[]," * 4_200_000 + b"]", "entries"),
+    "bytes": (b"#" * (toml_text.MAX_BYTES + 1), f"more than {toml_text.MAX_BYTES}"),
+}
+
+
+@pytest.mark.parametrize("case", TOO_MUCH)
+def test_what_would_cost_gigabytes_or_hours_is_refused_before_it_is_parsed(case, tmp_path, monkeypatch):
+    monkeypatch.setattr(toml_text.tomllib, "loads", lambda text: pytest.fail("it was parsed"))
+    content, fragment = TOO_MUCH[case]
+    with refused("scene.toml", fragment, "allowed"):
+        scene_from(HEAD.encode() + content, tmp_path / "scene.toml")
+
+
+def test_elements_are_counted(tmp_path):
+    few = HEAD + '[[body]]\nname = "a"\nmass = 1.0\nshapes = [' + '{type = "sphere", radius = 1.0},' * 3 + "]\n"
+    assert len(scene_from(few.encode(), tmp_path / "x.toml").bodies) == 1
+    many = HEAD + BODY + "shapes = [" + "{}," * MAX_ELEMENTS + "]\n"
+    with refused(f"has {MAX_ELEMENTS + 1} elements", "allowed"):
+        scene_from(many.encode(), tmp_path / "x.toml")
+
+
+def test_ordinary_numbers_dots_and_depths_are_not_too_much():
+    ordinary = b"a = [" + b"0.5, -1.25e-3, +1_0.0," * 50_000 + b"]\nb.c.d = 1\n'e.f' = \"a. b. c.\"\n[x.y.z]\n"
+    assert not list(toml_text.excesses(ordinary * 2))
+
+
+def test_pipes_and_devices_are_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.toml")
+    for path in (tmp_path / "pipe.toml", "/dev/zero"):
+        with refused("regular file"):
+            Scene.load(path)

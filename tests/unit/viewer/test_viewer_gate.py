@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from refusal import refused
-from watched import TOKEN, floating_box, shown, soon
+from watched import TOKEN, floating_box, get, shown, soon, upgrade
 
 from sharnir import scenes, viewer
 from sharnir.simulation.simulation import Simulation
@@ -35,25 +35,6 @@ PAGE = "0123456789abcdef"
 def served():
     with shown(floating_box()) as (player, live):
         yield urlsplit(player.url).port, live
-
-
-def get(port: int, path: str = "/", **headers: str) -> tuple[int, dict[str, str], bytes]:
-    asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
-    try:
-        with urllib.request.urlopen(asked, timeout=120) as answer:
-            return answer.status, dict(answer.headers), answer.read()
-    except urllib.error.HTTPError as error:
-        return error.code, dict(error.headers), error.read()
-
-
-def upgrade(port: int, path: str, **headers: str) -> int:
-    """The status a websocket's request is answered with; 101 where it is opened."""
-    asked = {"Host": f"127.0.0.1:{port}", "Upgrade": "websocket", "Connection": "Upgrade"}
-    asked |= {"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", **headers}
-    lines = "".join(f"{k}: {v}\r\n" for k, v in asked.items())
-    with socket.create_connection(("127.0.0.1", port), 120) as raw:
-        raw.sendall(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
-        return int(raw.recv(100).split()[1])
 
 
 def test_page_needs_the_token_and_leaves_it_in_a_cookie(served):

@@ -18,6 +18,7 @@ from sharnir.viewer.channel import AXES, frame_type
 from sharnir.viewer.commands import Command, Kind, judged
 from sharnir.viewer.input_mapping import read_mapping
 from sharnir.viewer.loop import rest
+from sharnir.viewer.page.panel import status
 from sharnir.viewer.source.live import Live
 
 
@@ -329,3 +330,13 @@ def test_garbage_is_left_while_watched_and_collected_between_frames():
             gc.callbacks.pop()
     assert 0 in found or 1 in found
     assert gc.isenabled()
+
+
+def test_kinds_of_steps_that_are_not_right_are_shown():
+    live = live_of("pile")
+    frame = np.zeros((), frame_type(live._observer.sizes()))
+    live.fill(frame)
+    assert frame["warnings"] == 0 and "not right" not in status(frame, [])
+    live.simulation.told |= {"capped", "fast_spin"}
+    live.fill(frame)
+    assert "<td>steps not right</td>" in status(frame, []) and "capped; with fast spin" in status(frame, [])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -68,3 +71,22 @@ def soon(condition: Callable[[], object], seconds: float = 120.0) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+def get(port: int, path: str = "/", **headers: str) -> tuple[int, dict[str, str], bytes]:
+    asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
+    try:
+        with urllib.request.urlopen(asked, timeout=120) as answer:
+            return answer.status, dict(answer.headers), answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, dict(error.headers), error.read()
+
+
+def upgrade(port: int, path: str, **headers: str) -> int:
+    """The status a websocket's request is answered with; 101 where it is opened."""
+    asked = {"Host": f"127.0.0.1:{port}", "Upgrade": "websocket", "Connection": "Upgrade"}
+    asked |= {"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", **headers}
+    lines = "".join(f"{k}: {v}\r\n" for k, v in asked.items())
+    with socket.create_connection(("127.0.0.1", port), 120) as raw:
+        raw.sendall(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
+        return int(raw.recv(100).split()[1])

@@ -11,7 +11,13 @@ from engine_parts import FAST_COMPILE, Rows, integers, put, read, run, zeros
 
 from sharnir.collision.buffers import ContactCount
 from sharnir.impulse.data import StepContext
-from sharnir.impulse.rows.contact_matching import find_pair_start, match_contact, store_contacts
+from sharnir.impulse.rows.contact_frame import shape_pair_of
+from sharnir.impulse.rows.contact_matching import (
+    find_pair_from,
+    find_pair_start,
+    match_contact,
+    store_contacts,
+)
 from sharnir.kernels.types import array2, real
 
 wp.set_module_options(FAST_COMPILE)
@@ -33,7 +39,8 @@ class Point(NamedTuple):
 def match_kernel(ctx: StepContext, warm_factor: real, chord_scale: real):
     cursor = int(0)  # noqa: RUF046, UP018
     for c in range(ctx.state.contacts.count[ContactCount.STORED, 0]):
-        cursor = match_contact(ctx, c, cursor, warm_factor, chord_scale, 0)
+        cursor = find_pair_from(ctx.state, shape_pair_of(ctx.layout, ctx.state, c, 0), cursor, 0)
+        match_contact(ctx, c, cursor, warm_factor, chord_scale, 0)
 
 
 @wp.kernel
@@ -172,6 +179,7 @@ def test_impulses_carry_over_in_world_axes_and_chord_velocities_rotate_with_the_
     p, chord = np.abs(rng.normal(size=6)), rng.normal(size=3)
     put(rows.ctx.work.p, p)
     put(rows.ctx.work.contact_chord, chord)
+    put(rows.ctx.work.contact_row_count, [6])
     run(store_kernel, rows.ctx)
     put(rows.ctx.state.prev_contact_keys, [1])
     set_contacts(rows, [Point(A, 1, (0, 0, 0), (np.sin(angle), 0.0, np.cos(angle)))])

@@ -1,112 +1,143 @@
-"""Restitution (M-58, M-59): which contacts rebound, their target velocities, and the energy that impacts add."""
+"""Rows of contacts in impacts (M-86): which may bounce, from which velocities, and what is no impact."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import warp as wp
 from engine_parts import FAST_COMPILE, WORLD, Rows, column, integers, numbers, put, read, run, zeros
 
 from sharnir.collision.contact_model import PROPERTIES_PER_PAIR
 from sharnir.enums import MaterialProperty
-from sharnir.impulse.data import StepContext
-from sharnir.impulse.rows.contact_rows import set_contact_targets
-from sharnir.impulse.rows.restitution import has_restitution, impact_work, set_restitution_targets
-from sharnir.kernels.types import array2, real, vec3
+from sharnir.impulse.data import StepContext, make_iterate
+from sharnir.impulse.rows.restitution import (
+    add_resting_impulses,
+    gap_to_correct,
+    may_have_impacts,
+    measure_separations,
+    set_impact_rows,
+)
+from sharnir.impulse.slots import Impact, Status
+from sharnir.kernels.types import array2, real
 
 wp.set_module_options(FAST_COMPILE)
 CONTACTS = [(0, 1), (1, WORLD), (2, WORLD), (0, 2)]
 DT = 0.01
+THRESHOLD = 0.3
 
 
 @wp.kernel
-def work_kernel(ctx: StepContext, z: array2, out: array2):
-    after, before = impact_work(ctx, z, 0)
-    out[0, 0] = after
-    out[1, 0] = before
+def may_kernel(ctx: StepContext, out: array2):
+    out[0, 0] = real(may_have_impacts(ctx, real(DT), 0))
 
 
 @wp.kernel
-def restitution_kernel(ctx: StepContext, share: real, out: array2):
-    set_restitution_targets(ctx, share, real(DT), 0)
-    out[0, 0] = real(has_restitution(ctx.work, 0))
+def rows_kernel(ctx: StepContext):
+    set_impact_rows(ctx, 0, real(DT), 0)
 
 
 @wp.kernel
-def target_kernel(ctx: StepContext, z_free: array2):
+def resting_kernel(ctx: StepContext):
+    x = make_iterate(ctx.work.z_impact, ctx.work.p, 0)
+    kick = make_iterate(ctx.work.z_kick, ctx.work.p, 0)
+    add_resting_impulses(ctx, x, kick, 0)
+
+
+@wp.kernel
+def separation_kernel(ctx: StepContext, out: array2):
+    measure_separations(ctx, real(DT), 0)
     for c in range(ctx.layout.max_contacts):
-        set_contact_targets(ctx, c, z_free, real(DT), 0)
+        out[c, 0] = gap_to_correct(ctx.work, c, 0)
 
 
-def problem(seed: int = 0) -> Rows:
-    return Rows(np.random.default_rng(seed), contacts=CONTACTS)
+def problem() -> Rows:
+    """Contacts 0 and 2 have the restitution 0.6; all have the same threshold."""
+    rows = Rows(np.random.default_rng(0), contacts=CONTACTS)
+    layout, contacts = rows.ctx.layout, rows.ctx.state.contacts
+    material = np.zeros((2, 2, PROPERTIES_PER_PAIR))
+    material[:, :, MaterialProperty.RESTITUTION_THRESHOLD] = THRESHOLD
+    material[0, 1, MaterialProperty.RESTITUTION] = 0.6
+    layout.contact_model.has_restitution, layout.contact_model.material_count = 1, 2
+    layout.contact_model.material_pair_table = numbers(material)
+    layout.contact_model.material = integers([0, 1, 0])
+    put(contacts.shape, [0, 1, 0, 2, 0, 1, 0, 2])
+    rows.ctx.work.impact = column(np.zeros(4 * Impact.SIZE))
+    return rows
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_work_of_impacts_is_the_change_of_kinetic_energy(seed):
-    """|z|²/2 is the kinetic energy. Velocity gains after the impact, by forces and chord momenta, do not count."""
-    rows, out, rng = problem(seed), zeros(2), np.random.default_rng(seed)
-    work = rows.ctx.work
-    before, gain, base, momentum = rng.normal(size=(4, rows.nv))
-    p = np.zeros((4, 6))
-    p[:, :3] = rng.normal(size=(4, 3))
-    put(work.p, p.reshape(-1))
-    put(work.restitution_velocity, np.ones(4))
-    put(work.impact_velocity, rows.all_contacts() @ before)
-    put(work.impact_velocity_gain, rows.all_contacts() @ gain)
-    put(work.z_base, base)
-    put(work.z_momentum, momentum)
-    after = before + rows.velocity_change(p.reshape(-1))
-    run(work_kernel, rows.ctx, column(after + gain + base - momentum), out)
-    np.testing.assert_allclose(read(out).sum() / 2, (after @ after - before @ before) / 2, rtol=1e-11)
-    put(work.restitution_velocity, np.zeros(4))  # contacts without restitution do no such work
-    run(work_kernel, rows.ctx, column(after), out)
-    assert not read(out).any()
-
-
-def test_restitution_targets_are_the_share_and_at_most_close_the_gap():
-    rows, out, rng = problem(), zeros(1), np.random.default_rng(1)
-    work = rows.ctx.work
-    base, momentum = rng.normal(size=(2, rows.nv)) * 0.1
-    gain = np.zeros((4, 3))
-    gain[:, 0] = 0.2, 0.1, -0.3, -5.0  # forces on the last exceed its restitution
-    put(work.impact_velocity_gain, gain.reshape(-1))
-    put(work.z_base, base)
-    put(work.z_momentum, momentum)
-    put(work.restitution_velocity, [2.0, 0.0, 1.5, 0.01])
-    put(work.contact_gap, [0.0, 0.0, 1e-3, -1e-3])
-    put(work.contact_target, np.full(12, 9.0))
-    run(restitution_kernel, rows.ctx, 0.5, out)
-    gains = gain[:, 0] + (rows.all_contacts() @ (base - momentum)).reshape(4, 3)[:, 0]
-    expected = np.maximum(0.5 * np.array([2.0, 0, 1.5, 0.01]) + gains, [0, 0, -0.1, 0])
-    expected[1] = 9.0  # no restitution
-    target = read(work.contact_target).reshape(4, 3)
-    np.testing.assert_allclose(target[:, 0], expected, rtol=1e-12)
-    assert (target[:, 1:] == 9.0).all() and read(out)[0] == 1
-    put(work.restitution_velocity, np.zeros(4))
-    run(restitution_kernel, rows.ctx, 0.5, out)
-    assert read(out)[0] == 0
-
-
-def test_restitution_needs_an_impact_within_the_step_above_the_threshold():
-    rows = problem()
-    work, layout, contacts = rows.ctx.work, rows.ctx.layout, rows.ctx.state.contacts
-    material = np.zeros(PROPERTIES_PER_PAIR)
-    material[
-        [MaterialProperty.SLIDING_FRICTION, MaterialProperty.RESTITUTION, MaterialProperty.RESTITUTION_THRESHOLD]
-    ] = 0.5, 0.6, 0.8
-    layout.contact_model.material_pair_table, layout.contact_model.material_count = numbers(material), 1
-    layout.contact_model.material, layout.contact_model.geo.link = integers([0, 0]), integers([WORLD, WORLD])
-    layout.contact_model.surface_velocity = wp.zeros(2, dtype=vec3, device="cpu")
-    put(contacts.shape, [0, 1] * 4)
-    put(contacts.normal, [0.0, 0.0, 1.0] * 4)
-    put(contacts.gap, [0.0, 0.02, 0.0, 5e-3])
-    velocities = np.array([-2.0, -1.5, -0.5, -1.0])  # fast; fast but too far; slow; fast and within reach
+def velocities(rows: Rows, normal: list[float]) -> np.ndarray:
+    """z with these normal velocities of the contacts and no others."""
     target = np.zeros(12)
-    target[::3] = velocities
-    z = np.linalg.lstsq(rows.all_contacts(), target, rcond=None)[0]
-    put(work.z_before, z)
-    run(target_kernel, rows.ctx, column(z))
-    np.testing.assert_allclose(read(work.restitution_velocity), [1.2, 0, 0, 0.6], atol=1e-12)
-    np.testing.assert_allclose(read(work.contact_target)[::3], [0, -2.0, 0, -0.5], atol=1e-12)  # or close the gap
-    np.testing.assert_allclose(read(work.impact_velocity).reshape(4, 3)[:, 0], velocities, atol=1e-12)
+    target[::3] = normal
+    return np.linalg.lstsq(rows.all_contacts(), target, rcond=None)[0]
+
+
+def test_an_impact_needs_restitution_speed_and_reach():
+    rows, out = problem(), zeros(1)
+    work = rows.ctx.work
+    cases = {
+        (-1.0, 0.0, 0.0, 0.0): 1,
+        (-0.2, 0.0, 0.0, 0.0): 0,  # slower than the threshold
+        (0.0, -1.0, 0.0, -1.0): 0,  # no restitution
+        (0.0, 0.0, -1.0, 0.0): 0,  # out of reach
+        (0.0, 0.0, -6.0, 0.0): 1,
+    }
+    put(work.contact_gap, [0.0, 0.0, 0.05, 0.0])
+    put(work.z_kick, np.zeros(rows.nv))
+    for normal, expected in cases.items():
+        put(work.z_impact, velocities(rows, list(normal)))
+        run(may_kernel, rows.ctx, out)
+        assert read(out)[0] == expected, normal
+    put(work.z_kick, velocities(rows, [0.0, 0.0, 9.0, 0.0]))  # what forces change counts as if it closed the gap
+    put(work.z_impact, velocities(rows, [0.0, 0.0, -1.0, 0.0]))
+    run(may_kernel, rows.ctx, out)
+    assert read(out)[0] == 1
+
+
+def test_targets_thresholds_and_closing_speeds():
+    rows = problem()
+    work = rows.ctx.work
+    put(work.contact_gap, [1e-3, 2e-3, -1e-3, 0.0])
+    put(work.z_kick, velocities(rows, [-2.0, -0.1, 0.4, 1.0]))
+    target, chord = np.random.default_rng(1).normal(size=(2, 12))
+    put(work.contact_target, target)
+    put(work.contact_chord, chord)
+    run(rows_kernel, rows.ctx)
+    impact = read(work.impact).reshape(4, -1)
+    np.testing.assert_allclose(impact[:, 0], [0.0, -0.2, 0.0, 0.0], atol=1e-12)
+    surfaces = (target + chord).reshape(4, 3)[:, 1:]  # velocities of moving surfaces
+    np.testing.assert_allclose(impact[:, 1:3], surfaces, atol=1e-12)
+    np.testing.assert_allclose(impact[:, Impact.RESTITUTION], [0.6, 0.0, 0.6, 0.0])
+    np.testing.assert_allclose(impact[:, Impact.THRESHOLD], [1.0, 0.3, 0.3, 0.5], atol=1e-12)
+    np.testing.assert_allclose(impact[:, Impact.CLOSING], [-0.9, 0.15, 0.2, 0.5], atol=1e-12)
+
+
+def test_only_what_rested_before_counts_as_carried():
+    rows = problem()
+    work = rows.ctx.work
+    put(work.contact_gap, [0.0, 0.0, 1e-3, 0.0])  # 2 is open
+    put(work.z_before, velocities(rows, [0.1, -0.5, 0.0, -0.2]))  # 1 is fast
+    p = np.zeros((4, 6))
+    p[:, :3] = np.random.default_rng(2).normal(size=(4, 3))
+    put(work.p, p.reshape(-1))
+    for z in (work.z_kick, work.z_impact):
+        put(z, np.zeros(rows.nv))
+    run(resting_kernel, rows.ctx)
+    p[[1, 2]] = 0.0
+    change = rows.velocity_change(p.reshape(-1))
+    np.testing.assert_allclose(read(work.z_kick)[: rows.nv], change, atol=1e-12)
+    np.testing.assert_allclose(read(work.z_impact)[: rows.nv], change / 2, atol=1e-12)
+
+
+def test_overlaps_that_part_by_themselves_are_corrected_by_what_is_left():
+    rows, out = problem(), zeros(4)
+    work = rows.ctx.work
+    gaps = np.array([-0.02, -0.02, -0.03, 0.01])
+    put(work.contact_gap, gaps)
+    rows.ctx.here.z = column(velocities(rows, [1.5, 1.5, -1.0, 2.0]))
+    run(separation_kernel, rows.ctx, out)
+    np.testing.assert_allclose(read(out), [-0.005, -0.02, -0.03, 0.01], atol=1e-12)
+    assert read(work.status)[Status.HAS_SEPARATIONS] == 1
+    rows.ctx.here.z = column(velocities(rows, [-1.5, 1.5, -1.0, 2.0]))
+    run(separation_kernel, rows.ctx, out)
+    np.testing.assert_allclose(read(out), gaps)
+    assert read(work.status)[Status.HAS_SEPARATIONS] == 0

@@ -86,7 +86,7 @@ def test_too_little_progress_between_checks_is_a_stall(rule, check_every, ratio)
     worst = FAR_ABOVE
     too_small, large_enough = worst / (ratio * 1.01), worst / (ratio * 0.99)  # change at the last check
     status, change_at_check, reason, _ = check(check_every, worst, too_small, rule)
-    assert (status, change_at_check, reason) == (SweepStatus.STALLED, worst, StopReason.CAPPED)
+    assert (status, change_at_check, reason) == (SweepStatus.STALLED, worst, StopReason.STALLED)
     assert check(check_every, worst, large_enough, rule)[:2] == (SweepStatus.CONTINUE, worst)
     assert check(check_every - 1, worst, too_small, rule)[:2] == (SweepStatus.CONTINUE, too_small)  # no check yet
 

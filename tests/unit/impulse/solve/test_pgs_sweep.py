@@ -24,6 +24,7 @@ from sharnir.impulse.data import StepContext, make_iterate
 from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.rows.assembly import factor_joints
 from sharnir.impulse.solve.pgs_sweep import apply_impulses, list_active_scalars, solve_scalar, sweep, sweep_joint
+from sharnir.impulse.tolerances import MIN_ROW_K
 from sharnir.kernels.types import array2, real, vec4
 
 wp.set_module_options(FAST_COMPILE)
@@ -40,14 +41,14 @@ CONTACTS = [(0, 1), (1, WORLD), (2, WORLD)]
 
 @wp.kernel
 def joint_kernel(ctx: StepContext, z: array2, out: array2):
-    factor_joints(ctx.loops, ctx.layout, ctx.work, 0)
+    factor_joints(ctx.loops, ctx.layout, ctx.work, real(MIN_ROW_K), 0)
     x = make_iterate(z, ctx.work.p, 0)
     out[0, 0] = sweep_joint(ctx, 0, x, 0)
 
 
 @wp.kernel
 def sweep_kernel(ctx: StepContext, z: array2, sweeps: int, out: array2):
-    factor_joints(ctx.loops, ctx.layout, ctx.work, 0)
+    factor_joints(ctx.loops, ctx.layout, ctx.work, real(MIN_ROW_K), 0)
     list_active_scalars(ctx.layout, ctx.work, 0, 0)
     for _ in range(sweeps):
         x = make_iterate(z, ctx.work.p, 0)

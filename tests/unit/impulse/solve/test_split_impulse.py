@@ -22,6 +22,7 @@ from sharnir.impulse.solve.split_impulse import (
     set_position_targets,
     sweep_split_impulses,
 )
+from sharnir.impulse.tolerances import MIN_ROW_K
 from sharnir.kernels.types import array2, real
 
 wp.set_module_options(FAST_COMPILE)
@@ -40,7 +41,7 @@ def target_kernel(ctx: StepContext, out: array2):
 
 @wp.kernel
 def sweep_kernel(ctx: StepContext, compliance: real, epsilon: real, z: array2, p: array2, sweeps: int, out: array2):
-    factor_joints(ctx.loops, ctx.layout, ctx.work, 0)
+    factor_joints(ctx.loops, ctx.layout, ctx.work, real(MIN_ROW_K), 0)
     loop = SplitImpulseLoop()
     loop.dt = real(DT)
     loop.erp = real(ERP)

@@ -40,8 +40,9 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
 
 
-def command(folder: Path, *words: str) -> str:
-    done = subprocess.run([COMMAND, *words], cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+def command(folder: Path, words: str) -> str:
+    options = {"cwd": folder, "env": environment(), "capture_output": True, "text": True}
+    done = subprocess.run([COMMAND, *words.split()], check=False, **options)
     assert hostile_folder.ran(folder) == [], words
     assert done.returncode == 0, (done.stdout, done.stderr)
     return done.stdout
@@ -58,14 +59,14 @@ def test_the_folder_does_harm_where_it_can(folder):
 
 @pytest.mark.parametrize("words", ["list", "doctor", "info robot.urdf", "info scene.toml"])
 def test_commands_that_look(folder, words):
-    command(folder, *words.split())
+    command(folder, words)
 
 
 def test_commands_that_run_record_and_replay(folder):
     """With a plot, a table, a writing process, a page and a second run of what was recorded."""
-    command(folder, *["run", "robot.urdf", "--duration", "0.05", "--record", "run.mcap", "--plot", "--csv"])
-    command(folder, *["replay", "run.mcap", "--html", "page.html", "--csv"])
-    command(folder, *["replay", "run.mcap", "--verify"])
+    command(folder, "run robot.urdf --duration 0.05 --record run.mcap --plot --csv")
+    command(folder, "replay run.mcap --html page.html --csv")
+    command(folder, "replay run.mcap --verify")
     assert (folder / "page.html").stat().st_size > 1000
 
 
