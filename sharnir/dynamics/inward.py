@@ -119,6 +119,7 @@ def damping_implicitness(c: real, D: real) -> real:
         for (int k = 0; k < 3; ++k) Jc[k] = B[0]*R[3*k*n] + B[1]*R[(3*k + 1)*n] + B[2]*R[(3*k + 2)*n];
         put(ws.com.data + 3*i*n + w, r);
         put6(ws.I.data + 6*i*n + w, Jc);
+        if (stiffened > 0) add6(Jc, ws.B.data + 6*i*n + w);
         const REAL m = tree.mass.data[i];
         const column h = r*m, X[3] = {{0, -h[2], h[1]}, {h[2], 0, -h[0]}, {-h[1], h[0], 0}};
         const REAL rr = sum(r*h);
@@ -202,9 +203,10 @@ def damping_implicitness(c: real, D: real) -> real:
     .replace("FOUR", SIMD4_NATIVE)
     .replace("REAL", C_REAL)
 )
-def inward_implicit(tree: Tree, ws: Workspace, tau: array2, v: array2, loaded: int, w: int):
+def inward_implicit(tree: Tree, ws: Workspace, tau: array2, v: array2, loaded: int, stiffened: int, w: int):
     """Articulated inertia and bias force −F from the tips to the roots, with implicit springs and dampers; leaves Û,
     1/√D, z, in E what was added to D, and the links' centres of mass and inertias about them. tau: joint impulses; v:
     the velocity before, on which the explicit share of dampers and springs acts; loaded: whether F
-    acts, `ExternalForces`."""
+    acts, `ExternalForces`; stiffened: more than 0 where the links' inertias B for loads on light links are added, to
+    the factor only (M-93)."""
     ...

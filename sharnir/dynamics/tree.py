@@ -87,6 +87,7 @@ class Workspace:
     Qu: array2  # [3 link] rotation of a step: quaternion, vector part
     Qs: array2  # [link] and scalar part
     t: array2  # [3 link] displacement of a step at the pivot
+    B: array2  # [6 link] inertia about the centre of mass that loads on a light link add to the factor (M-93)
 
 
 @wp.struct
@@ -149,6 +150,7 @@ WORKSPACE_ROWS = {
     "Qu": 3,
     "Qs": 1,
     "t": 3,
+    "B": 6,
 }
 PER_DOF = {"S", "turn", "U", "rsD", "z", "E", "hc", "hk", "hb"}
 

@@ -22,6 +22,7 @@ from sharnir.impulse.slots import (
     Impact,
     ImpactBlend,
     IslandVelocity,
+    LinkLoad,
     Load,
     Mu,
     PrevChord,
@@ -30,6 +31,7 @@ from sharnir.impulse.slots import (
     Setting,
     Status,
     StatusReal,
+    WorldLoad,
 )
 from sharnir.kernels.columns import LANES, allocate_columns, allocate_contiguous
 from sharnir.kernels.lanes import MAX_LANE_ROWS
@@ -65,6 +67,7 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
         "pivot_ratio": layout.bilaterals,
         **dict.fromkeys(("actuator_activation", "actuator_force", "actuator_force_end"), actuators),
         "actuator_rates": ActuatorRate.SIZE * actuators,
+        "link_load": LinkLoad.SIZE * model.nb + WorldLoad.SIZE,
     }
     sizes = {
         "report": REPORT_SIZE,
@@ -176,6 +179,10 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "compliant_velocity",
     )
     sizes |= dict.fromkeys((*per_scalar, "compliant_velocity_linear", "compliant_gamma"), scalars)
+    sizes |= dict.fromkeys(("joint_load", "first_joint_load"), SPATIAL * model.nb) | {
+        "kept_L": VEC3 * model.nb,
+        "added_torque": VEC3 * model.nb,
+    }
     sizes |= dict.fromkeys(("correction_removed", "correction_shift"), model.nb)
     sizes |= {"status_real": len(StatusReal), "contact_impulse_change": layout.max_contacts}
     chord_contacts = layout.max_contacts if layout.joints else 0
@@ -198,6 +205,7 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "contact_row_count": layout.max_contacts,
         "contact_trees": SIDES * layout.max_contacts,
         "active_tree": model.nb,
+        "mechanism_limited": model.nb,
         "contact_mode": layout.max_contacts,
         "impact_member": bouncing_contacts,
         "impact_group": model.nb * layout.contact_model.has_restitution,
@@ -228,5 +236,6 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
     for alias, name in ALIASES.items():
         setattr(out, alias, getattr(out, name))
     out.any_iterating = wp.zeros(1, dtype=int, device=device)
+    out.any_again = wp.zeros(1, dtype=int, device=device)
     out.collision = allocate_collision_scratch(len(model.shape_kind), layout.max_contacts, pairs, columns, device)
     return out

@@ -62,6 +62,8 @@ class State:
     prev_contact_geometry: array2
     # [7 contact] first and second differences of their chord term (m/s, world axes); how many are known
     prev_contact_chord: array2
+    # [LinkLoad.SIZE link + WorldLoad.SIZE] loads of joints on light links (`LinkLoad`); all zero where none is heavy
+    link_load: array2
     settings: array2  # [len(Setting), 1]
     report: array2  # [REPORT_SIZE]
     q_next: array2  # [nq] positions the step leads to
@@ -102,9 +104,10 @@ EVOLVES = (
     "actuator_force",
     "actuator_force_end",
     "actuator_rates",
+    "link_load",
 )
 # arrays that files of before do not have: zero there; saved only where the model needs them
-LATER_ARRAYS = ("prev_contact_impact",)
+LATER_ARRAYS = ("prev_contact_impact", "link_load")
 STATE_SAVED = (*EVOLVES, "control", "f_ext", "motor_target", "actuator_input", "actuator_brake")
 
 
@@ -238,7 +241,13 @@ class Scratch:
     contact_count: ints2d  # [1] contacts that have rows
     status: ints2d  # [len(Status)] where the step stands, flags and counters
     status_real: array2  # [len(StatusReal)] the same, numbers
+    joint_load: array2  # [6 link] geometric stiffness that the joint forces of this step give (M-91), as `LinkLoad.K`
+    first_joint_load: array2  # [6 link] the same after the first correction
+    mechanism_limited: ints2d  # [link] 1 for mechanisms in which the work of joints is bounded
+    kept_L: array2  # [3 link] angular momenta, while those in the workspace have more
+    added_torque: array2  # [3 link] torque impulse of raised inertias, N m s, world axes (M-94)
     any_iterating: wp.array(dtype=int)  # [1] on a GPU: 1 while any world has iterations left
+    any_again: wp.array(dtype=int)  # [1] on a GPU: 1 while any world makes its step again
 
 
 @wp.struct

@@ -234,7 +234,9 @@ class ImpulseEngine:
 
     def _iterated_stages(self, stages: Stages) -> list[Launch | RepeatWhile]:
         again = RepeatWhile(self._stages(stages.again), self._work.any_iterating)
-        return [*self._stages(stages.first), again, *self._stages(stages.last)]
+        remade = [RepeatWhile(self._stages(stages.remade), self._work.any_again)] if stages.remade else []
+        check, last = self._stages(stages.check), self._stages(stages.last)
+        return [*self._stages(stages.first), again, *check, *remade, *last]
 
     def _collide(self) -> list[Launch]:
         """The kernel that finds contacts, where shapes can touch and the others do not find them themselves."""

@@ -129,6 +129,22 @@ class Status(IntEnum):
     HAS_POSITION_ERROR = 12  # 1 while positions are to be corrected
     HAS_SEPARATIONS = 13  # 1 where overlapping contacts with restitution part by themselves (`Impact.SEPARATION`)
     FAST_LINKS = 14  # 1 where a link turns by more than a radian in the step
+    STIFFENED = 15  # links whose inertia is raised in this step (M-93)
+    LOADS_KNOWN = 16  # 1 once the joint loads after the first correction are known
+    LOADED = 17  # 1 where joint loads were measured in this step
+    WORK_LIMITED = 18  # 1 where the work of joints is bounded in this step
+    RESIDUAL_DROPPED = 19  # 1 where the step was accepted with a residual too large to be carried on
+    AGAIN = 20  # `Again`
+    TRIES = 21  # times this step was made again
+
+
+class Again(IntEnum):
+    """Whether a step is made again, with more inertia of light links."""
+
+    NO = 0
+    BEGIN = 1  # it is, from its free motion on
+    FACTORED = 2  # on a GPU, where stages are kernels: its velocity phase is to begin
+    ITERATE = 3  # and has begun
 
 
 class StatusReal(IntEnum):
@@ -139,6 +155,7 @@ class StatusReal(IntEnum):
     LAST_OPENING = 2  # m or rad, of joints before a correction
     SWEEP_TOLERANCE = 3  # N s, ε of the present solve
     RESIDUAL2 = 4  # of the momentum balance, whitened, squared
+    JOINT_WORK = 5  # J, that joints did in the step by being stiff, and pushes against gravity
 
 
 class Phase(IntEnum):
@@ -278,6 +295,27 @@ class ImpactBlend(IntEnum):
     WEIGHT = 0  # J
     WEIGHTED = 1  # J, coefficients of restitution times weights
     SIZE = 2
+
+
+class LinkLoad(IntEnum):
+    """Slots of a link in `State.link_load`."""
+
+    K = 0  # N m, geometric stiffness (M-91): diagonal, then yz, xz, xy; principal axes of the link
+    K_OFF = 3
+    RATE = 6  # rad/s, angular velocity of the last step, world axes
+    DAMPER = 9  # rad/s, y of (M-94) in the last step, world axes
+    DAMPER_BEFORE = 12  # and in the one before
+    TRACE = 15  # N m s, trace of B of the last step over the time its forces acted; 0: none
+    SIZE = 16
+
+
+class WorldLoad(IntEnum):
+    """Slots of `State.link_load` behind those of the links."""
+
+    ACTIVE = 0  # links that have K
+    RESERVE = 1  # J, what joints took in the last steps and may give back (M-98)
+    KINETIC = 2  # J, largest kinetic energy, slowly forgotten
+    SIZE = 3
 
 
 class Load(IntEnum):

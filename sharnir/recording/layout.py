@@ -129,6 +129,12 @@ class Layout:
         digest.update(data[rest : self.size(contacts)])
         return int.from_bytes(digest.digest(), "little")
 
+    def without(self, data: Any, names: set[str]) -> tuple[Layout, bytes]:
+        """The layout and the bytes of a capture without some of the fixed arrays, with what is before them."""
+        parts = [p for p in self.fixed if p.name.removeprefix(BETWEEN) not in names]
+        kept = [data[self.places[p.name]] for p in parts]
+        return Layout(tuple(parts), self.contacts, self.seen), b"".join([*kept, data[self.head :]])
+
     def text(self) -> str:
         """Names, types and sizes of the arrays of a capture, as a file says them."""
         return json.dumps([[[p.name, p.dtype, p.size] for p in parts] for parts in (self.fixed, self.contacts)])

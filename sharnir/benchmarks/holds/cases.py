@@ -108,7 +108,7 @@ def _swing_angles(sim: Simulation, duration: float) -> Reals:
     angles: list[float] = []
     for _ in range(round(duration / sim.dt)):
         sim.step()
-        angles.append(SWING + float(sim.joint("joint0").position[0]))
+        angles.append(SWING - float(sim.joint("joint0").position[0]))
     return np.array(angles)
 
 
@@ -125,7 +125,7 @@ def swing_period(sim: Simulation) -> tuple[float, float, str]:
     angles = _swing_angles(sim, 20.0)
     ours = _period(np.arange(1.0, len(angles) + 1.0) * sim.dt, angles)
     return (
-        abs(ours / _period(exact.t, SWING + exact.q[:, 0]) - 1.0),
+        abs(ours / _period(exact.t, SWING - exact.q[:, 0]) - 1.0),
         2e-3,
         "of the period, against the exact solver",
     )

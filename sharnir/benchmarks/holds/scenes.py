@@ -137,23 +137,21 @@ def _hang(scene: Scene, name: str, parent: str, child: str, at: Array, hinge: bo
         scene.add(Spherical(name=name, parent=parent, child=child, anchor=at))
 
 
-def held_string(n: int, mass: float, tension: float, load: float, push: float) -> Scene:
+def held_string(n: int, mass: float, tension: float, load: float, tilt: float) -> Scene:
     """A string of n rods of 5 cm between two points with a load in its middle, sagging so much that the load's weight
-    makes about this tension (N); pushed across at `push` m/s."""
+    makes about this tension (N); turned by `tilt` rad about the line between the points, from where it swings."""
     scene = Scene(name="held_string")
     length = 0.05
     sag = math.asin(min(0.5, load * 9.81 / (2 * tension)))
     at, half = np.zeros(3), n // 2
     for k in range(n):
-        slope = -sag if k < half else sag
-        end = at + length * np.array([math.cos(slope), 0.0, math.sin(slope)])
+        slope = math.sin(sag) * (-1.0 if k < half else 1.0)
+        end = at + length * np.array([math.cos(sag), -slope * math.sin(tilt), slope * math.cos(tilt)])
         scene.add(rod_body(f"link{k}", at, end, mass))
         scene.add(Spherical(name=f"joint{k}", parent=f"link{k - 1}" if k else WORLD, child=f"link{k}", anchor=at))
         if k == half - 1:
             scene.add(load_body("load", end, load))
-            scene.add(
-                Spherical(name="hook", parent=f"link{k}", child="load", anchor=end, velocity=(push / 0.05, 0.0, 0.0))
-            )
+            scene.add(Spherical(name="hook", parent=f"link{k}", child="load", anchor=end))
         at = end
     scene.add(Spherical(name="far", parent=f"link{n - 1}", child=WORLD, anchor=at))
     return scene

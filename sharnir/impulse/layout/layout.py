@@ -23,11 +23,12 @@ from sharnir.dynamics.tree import ints
 from sharnir.enums import ScalarSource
 from sharnir.impulse.layout.actuators import ActuatorData, PathTerm, upload_actuators
 from sharnir.impulse.layout.bilateral import find_floating_groups, lay_out_bilateral
+from sharnir.impulse.layout.joint_loads import upload_joint_loads
 from sharnir.impulse.layout.scalar_layout import ScalarRowBuilder, collect_scalars, relative_dofs
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, RowKind
 from sharnir.kernels.dense import MAX_LU_ROWS
 from sharnir.kernels.lanes import MAX_LANE_DOFS
-from sharnir.kernels.types import DOUBLE, np_real, real
+from sharnir.kernels.types import DOUBLE, mat33, np_real, real, vec3
 from sharnir.model.joint_rows import JOINT_ROWS
 
 if TYPE_CHECKING:
@@ -124,6 +125,14 @@ class Layout:
     floating_groups: int  # groups of bodies in maximal coordinates joined with each other but not with the world
     floating_group_start: ints  # [group + 1]
     floating_group_link: ints  # their links
+    link_axes: wp.array(dtype=mat33)  # [link] principal axes of inertia as columns, link axes
+    link_moments: wp.array(dtype=vec3)  # [link] principal moments about the centre of mass, kg m²
+    link_resistance: wp.array(dtype=vec3)  # [link] moments that a turn of the link alone meets about these axes, kg m²
+    link_mechanism: ints  # [link] number of the mechanism it belongs to
+    dof_loaded: ints  # [nv] 1 if rotors, springs, dampers, constant efforts or scalar rows act on the coordinate
+    tree_lever: real  # 1/(kg m), largest arm of the tree's joints over the least resistance, times joints of a link
+    joint_lever: wp.array(dtype=real)  # [joint] the same of a loop joint
+    joint_force_rows: ints  # [joint] how many of its rows, the first ones, are forces
     has_nonlinear_scalars: int  # 1 if some scalars are nonlinear in the velocity coordinates over a step
     has_ball_rate_scalars: int  # 1 if compliant forces act on rates of a ball joint
     has_nonlinear_rows: int  # 1 if some rows (joints or scalars) are
@@ -175,6 +184,7 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
         setattr(out, name, wp.array(np.array(values, dtype=np.int32).reshape(-1), dtype=int, device=device))
     for name, values in reals.items():
         setattr(out, name, wp.array(np.array(values, dtype=np_real).reshape(-1), dtype=real, device=device))
+    upload_joint_loads(model, rows, out, device)
     out.actuators, out.actuator_terms = upload_actuators(model, builder, device)
     out.dofs, out.joints, out.scalars, out.links = model.nv, model.loops, len(rows), model.nb
     out.contact_model, has_torsional_or_rolling_friction = upload_contact_model(model, device)

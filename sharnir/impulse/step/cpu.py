@@ -12,7 +12,7 @@ from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.enums import ExternalForces
 from sharnir.impulse.data import LimitRule, State, StepContext, make_row_options
 from sharnir.impulse.rows.assembly import assemble_scalars, measure_loop_coordinates
-from sharnir.impulse.slots import REPORT_SIZE, PrevStep, ReportItem, Setting
+from sharnir.impulse.slots import REPORT_SIZE, LinkLoad, PrevStep, ReportItem, Setting, WorldLoad
 from sharnir.impulse.step.commit import ScalarVelocity, commit_velocities
 from sharnir.impulse.step.published import published_step
 from sharnir.impulse.step.step import predictive_step
@@ -103,7 +103,7 @@ def initialise_kernel(ctx: StepContext):
         put(ctx.here.hk, d, w, real(0.0))
         set_item(ctx.state.tau, d, w, real(0.0))
         d += 1
-    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, ExternalForces.NONE, w)
+    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, ExternalForces.NONE, 0, w)
     whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.here.z, w)
     tangent_momenta(ctx.tree, ctx.here, w)
     assemble_scalars(ctx, make_row_options(real(1.0), real(1.0), real(1.0), LimitRule.PREDICTED), w)
@@ -122,6 +122,10 @@ def initialise_kernel(ctx: StepContext):
         set_item(ctx.state.report, i, w, real(0.0))  # its counts steer the first step
         i += 1
     reset_chord(ctx.layout, ctx.state, w)
+    i = int(0)
+    while i < LinkLoad.SIZE * ctx.tree.links + WorldLoad.SIZE:
+        set_item(ctx.state.link_load, i, w, real(0.0))
+        i += 1
     d = int(0)
     while d < ctx.layout.bilaterals:
         set_item(ctx.state.pivot_ratio, d, w, real(0.0))

@@ -156,7 +156,7 @@ def published_free_motion(ctx: Context, dt: real, w: int):
         put(ctx.here.hc, d, w, real(0.0))
         put(ctx.here.hk, d, w, real(0.0))
         d += 1
-    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, ExternalForces.WRENCHES, w)
+    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, ExternalForces.WRENCHES, 0, w)
     whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.work.z_velocity_before, w)
     d = int(0)
     while d < ctx.tree.dof[ctx.tree.links]:

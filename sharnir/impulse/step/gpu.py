@@ -20,7 +20,7 @@ from sharnir.impulse.rows.contact_chord import update_contact_chord
 from sharnir.impulse.rows.contact_frame import shape_pair_of
 from sharnir.impulse.rows.contact_matching import find_pair_start, store_contact
 from sharnir.impulse.rows.contact_rows import found_contact_count
-from sharnir.impulse.slots import Phase, Setting, Status
+from sharnir.impulse.slots import Again, Phase, Setting, Status
 from sharnir.impulse.solve.impacts import reflect, reflect_once
 from sharnir.impulse.solve.strategy import solve_and_report, solve_rows, sweep_rows
 from sharnir.impulse.step.assembly import (
@@ -36,6 +36,7 @@ from sharnir.impulse.step.step import (
     MAX_CORRECTIONS,
     apply_position_correction,
     begin_step,
+    check_loads,
     compute_free_motion,
     end_step,
     solve_impacts,
@@ -50,7 +51,7 @@ from sharnir.impulse.step.velocity_phase import (
     next_phase,
     solve_impulses,
 )
-from sharnir.kernels.columns import CONTACTS_PER_WORLD, LANES, LANES_BLOCK_DIM, WORLDS_PER_BLOCK, get_int
+from sharnir.kernels.columns import CONTACTS_PER_WORLD, LANES, LANES_BLOCK_DIM, WORLDS_PER_BLOCK, get_int, put_int
 from sharnir.kernels.launch import DEFAULT_BLOCK_DIM
 from sharnir.kernels.types import NO_DEADLINE
 
@@ -98,6 +99,8 @@ def update_poses(ctx: Context, deadline: wp.float64, w: int):
 @wp.func
 def begin_step_with_rows(ctx: Context, deadline: wp.float64, w: int):
     """Begin a step: clear the report, free motion, rows of joints and scalars."""
+    if w == 0:
+        ctx.work.any_again[0] = 0
     begin_report(ctx.state, wp.float64(0.0), w)
     begin_step(ctx, deadline, w)
     free_motion_with_rows(ctx, deadline, w)
@@ -109,6 +112,58 @@ def free_motion_with_rows(ctx: Context, deadline: wp.float64, w: int):
     compute_free_motion(ctx, deadline, w)
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
         assemble_model_rows(ctx, step_row_options(ctx, w), w)
+
+
+@wp.func
+def begin_again_with_rows(ctx: Context, deadline: wp.float64, w: int):
+    """`free_motion_with_rows` of a step that is made again; resets the flag that any is."""
+    if w == 0:
+        ctx.work.any_again[0] = 0
+    if get_int(ctx.work.status, Status.AGAIN, w) == Again.BEGIN:
+        free_motion_with_rows(ctx, deadline, w)
+
+
+@wp.func
+def assemble_one_contact_again(ctx: Context, c: int, w: int):
+    """`assemble_one_contact` of a step that is made again."""
+    if get_int(ctx.work.status, Status.AGAIN, w) == Again.BEGIN:
+        assemble_one_contact(ctx, c, w)
+
+
+@wp.func
+def factor_blocks_again(ctx: Context, deadline: wp.float64, w: int):
+    """`factor_blocks` of a step that is made again."""
+    if get_int(ctx.work.status, Status.AGAIN, w) == Again.BEGIN:
+        factor_blocks(ctx, deadline, w)
+        put_int(ctx.work.status, Status.AGAIN, w, Again.FACTORED)
+
+
+@wp.func
+def solve_impacts_again(ctx: Context, deadline: wp.float64, w: int):
+    """`solve_impacts` of a step that is made again."""
+    if get_int(ctx.work.status, Status.AGAIN, w) == Again.FACTORED:
+        solve_impacts(ctx, deadline, w)
+
+
+@wp.func
+def check_all_loads(ctx: Context, deadline: wp.float64, w: int):
+    """`check_loads` after the velocity phase; flags that a step is to be made again."""
+    check_loads(ctx, deadline, w)
+    if get_int(ctx.work.status, Status.AGAIN, w) != Again.NO:
+        ctx.work.any_again[0] = 1
+
+
+@wp.func
+def check_loads_again(ctx: Context, deadline: wp.float64, w: int):
+    """The same of steps that were made again, once their velocities are known."""
+    again = get_int(ctx.work.status, Status.AGAIN, w)
+    if again == Again.FACTORED or again == Again.ITERATE:
+        put_int(ctx.work.status, Status.AGAIN, w, Again.ITERATE)
+        phase = get_int(ctx.work.status, Status.PHASE, w)
+        if phase == Phase.END_POSE or phase == Phase.DONE:
+            check_loads(ctx, deadline, w)
+    if get_int(ctx.work.status, Status.AGAIN, w) != Again.NO:
+        ctx.work.any_again[0] = 1
 
 
 @wp.func
@@ -188,6 +243,12 @@ motion_stage = _world_stage("motion_stage", evaluate_motion_unless_end)
 chord_stage = _contact_stage("chord_stage", update_one_contact_chord, 96)
 phase_stage = _world_stage("phase_stage", choose_phase_unless_end)
 end_pose_stage = _world_stage("end_pose_stage", evaluate_pending_end_pose)
+check_stage = _world_stage("check_stage", check_all_loads)
+begin_again_stage = _world_stage("begin_again_stage", begin_again_with_rows)
+contact_again_stage = _contact_stage("contact_again_stage", assemble_one_contact_again)
+factor_again_stage = _world_stage("factor_again_stage", factor_blocks_again)
+impact_again_stage = _world_stage("impact_again_stage", solve_impacts_again)
+check_again_stage = _world_stage("check_again_stage", check_loads_again)
 commit_stage = _world_stage("commit_stage", store_velocities)
 store_contact_stage = _contact_stage("store_contact_stage", store_one_contact)
 position_stage = _world_stage("position_stage", solve_positions, LANES, 64)
@@ -212,16 +273,19 @@ def threads_of(stage: Any) -> tuple[int, int]:
     """Threads per world and per block of a stage."""
     if stage in (solve_stage, position_stage):
         return LANES, LANES_BLOCK_DIM
-    if stage in (contact_stage, chord_stage, store_contact_stage):
+    if stage in (contact_stage, contact_again_stage, chord_stage, store_contact_stage):
         return CONTACTS_PER_WORLD, WORLDS_PER_BLOCK * CONTACTS_PER_WORLD
     return 1, DEFAULT_BLOCK_DIM
 
 
 class Stages(NamedTuple):
-    """Kernels of a step, or of its part after contact detection: once, repeated while any world iterates, once."""
+    """Kernels of a step, or of its part after contact detection: once, repeated while any world iterates, once,
+    repeated while any world makes its step again, once."""
 
     first: list[Any]
     again: list[Any]
+    check: list[Any]
+    remade: list[Any]
     last: list[Any]
 
 
@@ -231,12 +295,17 @@ def step_stages(corrected: bool, bounces: bool) -> Stages:
     correction = [position_stage, correction_stage]
     again = [free_motion_stage, factor_stage, commit_stage, *correction] * (MAX_CORRECTIONS if corrected else 0)
     to_velocities = velocity_stages(bounces)
-    after = [commit_stage, store_contact_stage, *correction, *again, end_stage]
-    return to_velocities._replace(last=[*to_velocities.last, *after])
+    impacts = [impact_again_stage] if bounces else []
+    remade = [begin_again_stage, contact_again_stage, factor_again_stage, *impacts, *to_velocities.again]
+    return to_velocities._replace(
+        check=[*to_velocities.check, check_stage],
+        remade=[*remade, end_pose_stage, check_again_stage],
+        last=[commit_stage, store_contact_stage, *correction, *again, end_stage],
+    )
 
 
 def velocity_stages(bounces: bool) -> Stages:
     """Kernels from contact detection to the velocities of a step. bounces: some materials have restitution."""
     a_pass = [solve_stage, motion_stage, chord_stage, phase_stage]
     impacts = [impact_stage] if bounces else []
-    return Stages([contact_stage, factor_stage, *impacts, *a_pass], a_pass, [end_pose_stage])
+    return Stages([contact_stage, factor_stage, *impacts, *a_pass], a_pass, [end_pose_stage], [], [])

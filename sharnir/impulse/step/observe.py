@@ -59,7 +59,7 @@ def synchronise_velocities(ctx: Context, dt: real, force_share: real, v: array2,
     request_actuator_forces(ctx.layout, ctx.state, h, dt, w)
     load_momenta_after_forces(ctx, h, w)
     compute_joint_impulses(ctx, h, real(2.0) * dt, real(2.0) * dt, w)
-    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, ExternalForces.WRENCHES, w)
+    inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, ExternalForces.WRENCHES, 0, w)
     if h > real(0.0):
         warm_factor = h / item(ctx.state.prev_step, PrevStep.FORCE_TIME, w)
         put(ctx.work.status_real, StatusReal.WARM_FACTOR, w, warm_factor)

@@ -40,7 +40,7 @@ def published_step(ctx: Context, deadline: wp.float64, w: int):
         published_free_motion(ctx, dt, w)
     else:
         load_free_motion(ctx, dt, dt, w)
-        inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, ExternalForces.WRENCHES, w)
+        inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, ExternalForces.WRENCHES, 0, w)
     clear(ctx.work.joint_row_dropped, JOINT_ROWS * ctx.layout.joints, w)  # this method drops no row
     put(ctx.work.status_real, StatusReal.WARM_FACTOR, w, warm_start_factor(ctx.state, dt, w))
     load_previous_impulses(ctx.layout, ctx.state, ctx.work, get(ctx.work.status_real, StatusReal.WARM_FACTOR, w), w)

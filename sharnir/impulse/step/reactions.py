@@ -8,45 +8,26 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.dynamics.forces import pivot_of, spring_end_position
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, evaluate_row, loop_frames_of
-from sharnir.dynamics.tree import Workspace
 from sharnir.enums import ScalarSource
 from sharnir.impulse.data import Context, Scratch, StepContext
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import SCALAR_IMPULSES, ScalarImpulse
-from sharnir.impulse.rows.belts import find_belt_motion
-from sharnir.impulse.rows.contact_frame import contact_count, contact_impulse_of
+from sharnir.impulse.loads.joint_loads import drop_raised_torques
+from sharnir.impulse.loads.row_wrenches import (
+    scalar_impulse_of,
+    subtract_contact_impulses,
+    subtract_impulse,
+    subtract_spring_impulses,
+)
 from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.scalar_rows import ball_angle_of
-from sharnir.impulse.slots import JOINT_ROWS, Load, Setting, StatusReal
+from sharnir.impulse.slots import JOINT_ROWS, Load, Setting, Status, StatusReal
 from sharnir.impulse.step.step import assemble, begin_step, compute_free_motion, solve_velocities
-from sharnir.kernels.columns import get, get3, get33, item, item3, item_int, put3, set_item3
+from sharnir.kernels.columns import get, get3, get33, get_int, item, put3, set_item3
 from sharnir.kernels.types import KERNEL_OPTIONS, NO_DEADLINE, SPATIAL, VEC3, array2, column, real, vec3
 
 wp.set_module_options(KERNEL_OPTIONS)
-
-
-@wp.func
-def subtract_impulse(ws: wp.ref[Workspace], link: int, r: vec3, f: vec3, n: vec3, w: int):
-    """Subtract a known impulse, a force at r from the pivot and a torque, from what the tree's joints must
-    give a link."""
-    if link >= 0:
-        put3(ws.p, 2 * link, w, get3(ws.p, 2 * link, w) - f)
-        put3(ws.p, 2 * link + 1, w, get3(ws.p, 2 * link + 1, w) - n - wp.cross(r, f))
-
-
-@wp.func
-def scalar_impulse_of(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, w: int):
-    """Sum of the impulses of scalar l."""
-    at = layout.scalar_p_start + SCALAR_IMPULSES * l
-    return (
-        get(work.p, at, w)
-        + get(work.p, at + ScalarImpulse.FRICTION, w)
-        + get(work.p, at + ScalarImpulse.MOTOR, w)
-        + get(work.p, at + ScalarImpulse.COMPLIANT, w)
-    )
 
 
 @wp.func
@@ -131,47 +112,6 @@ def subtract_loop_impulses(ctx: Context, h: real, loop_wrench: array2, w: int):
 
 
 @wp.func
-def subtract_spring_impulses(ctx: Context, w: int):
-    """Subtract the impulses of springs between points."""
-    l = int(0)
-    while l < ctx.layout.scalars:
-        if ctx.layout.scalar_source_kind[l] == ScalarSource.SPRING:
-            s = ctx.layout.scalar_source[2 * l]
-            a = ctx.tree.spring_link[2 * s]
-            b = ctx.tree.spring_link[2 * s + 1]
-            xa = spring_end_position(ctx.tree, ctx.here, 2 * s, w)
-            xb = spring_end_position(ctx.tree, ctx.here, 2 * s + 1, w)
-            f = wp.normalize(xb - xa) * scalar_impulse_of(ctx.layout, ctx.work, l, w)
-            subtract_impulse(ctx.here, a, xa - pivot_of(ctx.tree, ctx.here, a, w), -f, vec3(), w)
-            subtract_impulse(ctx.here, b, xb - pivot_of(ctx.tree, ctx.here, b, w), f, vec3(), w)
-        l += 1
-
-
-@wp.func
-def subtract_contact_impulses(ctx: Context, w: int):
-    """Subtract the impulses of contacts, with the tension of belts."""
-    c = int(0)
-    while c < contact_count(ctx.work, w):
-        f, n = contact_impulse_of(ctx.layout, ctx.state, ctx.work, c, w)
-        x = item3(ctx.state.contacts.point, VEC3 * c, w)
-        normal = item3(ctx.state.contacts.normal, VEC3 * c, w)
-        side = int(0)
-        while side < 2:
-            shape = item_int(ctx.state.contacts.shape, 2 * c + side, w)
-            link = ctx.layout.contact_model.geo.link[shape]
-            sign = wp.where(side == 0, real(-1.0), real(1.0))
-            belt = find_belt_motion(ctx.here, ctx.layout, shape, normal * -sign, w)
-            torque = n * sign
-            if belt.sprocket >= 0:
-                belt_torque = belt.axis * (sign * wp.dot(f, belt.travel))
-                torque = torque - belt_torque
-                subtract_impulse(ctx.here, belt.sprocket, vec3(), vec3(), belt_torque, w)
-            subtract_impulse(ctx.here, link, x - pivot_of(ctx.tree, ctx.here, link, w), f * sign, torque, w)
-            side += 1
-        c += 1
-
-
-@wp.func
 def compute_wrenches(ctx: Context, wrench: array2, loop_wrench: array2, w: int):
     """Wrenches (N, N m; world axes) of the tree's joints on their links, about the link frames' origins, and of loop
     joints on their children, about the joints' frames there, from the velocities and impulses of a step."""
@@ -183,6 +123,12 @@ def compute_wrenches(ctx: Context, wrench: array2, loop_wrench: array2, w: int):
         put3(ctx.here.p, 2 * i, w, p - get3(ctx.here.F, 2 * i, w))
         put3(ctx.here.p, 2 * i + 1, w, get3(ctx.here.C, 2 * i + 1, w) + wp.cross(r, p) - get3(ctx.here.F, 2 * i + 1, w))
         i += 1
+    if get_int(ctx.work.status, Status.STIFFENED, w) > 0:
+        i = int(0)
+        while i < ctx.tree.links:  # what raised inertias take is no reaction
+            put3(ctx.here.p, 2 * i + 1, w, get3(ctx.here.p, 2 * i + 1, w) + get3(ctx.work.added_torque, i, w))
+            i += 1
+        drop_raised_torques(ctx, w)
     subtract_loop_impulses(ctx, h, loop_wrench, w)
     subtract_spring_impulses(ctx, w)
     subtract_contact_impulses(ctx, w)

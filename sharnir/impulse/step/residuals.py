@@ -11,6 +11,7 @@ from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.momenta import chord_momenta, whitened_momentum
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.loads.stiffening import add_raised_momenta, drop_raised_momenta
 from sharnir.impulse.row_kinds import SCALAR_IMPULSES, RowKind
 from sharnir.impulse.rows.assembly import (
     gap_correction_speed,
@@ -22,8 +23,9 @@ from sharnir.impulse.rows.assembly import (
 from sharnir.impulse.rows.extrapolation import predict_value, update_series
 from sharnir.impulse.rows.fast_spin import settle_fast_links
 from sharnir.impulse.rows.scalar_rows import measure_scalar
+from sharnir.impulse.slots import Status
 from sharnir.impulse.step.momentum_ops import compute_momentum_residual
-from sharnir.kernels.columns import get, item, put, set_item
+from sharnir.kernels.columns import get, get_int, item, put, set_item
 from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import row_dot
 from sharnir.model.joint_rows import JOINT_ROWS
@@ -152,7 +154,12 @@ def compute_chord_residual(ctx: Context, dt: real, w: int):
     while d < ctx.layout.dofs:
         set_item(ctx.state.joint_momentum, d, w, get(ctx.here.E, d, w) * item(ctx.state.v_next, d, w))
         d += 1
+    raised = get_int(ctx.work.status, Status.STIFFENED, w) > 0
+    if raised:
+        add_raised_momenta(ctx, w)
     whitened_momentum(ctx.tree, ctx.here, ctx.state.joint_momentum, ctx.work.z_residual, w)
+    if raised:
+        drop_raised_momenta(ctx, w)
     return compute_momentum_residual(
         ctx.work.z_momentum, ctx.here.z, ctx.work.z_base, ctx.work.z_residual, ctx.layout.dofs, w
     )

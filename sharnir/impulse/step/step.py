@@ -12,11 +12,14 @@ import warp as wp
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.enums import ExternalForces
 from sharnir.impulse.data import Context, State
+from sharnir.impulse.loads.joint_loads import must_step_again
+from sharnir.impulse.loads.joint_work import follow_pushes, limit_joint_work, turn_momenta
+from sharnir.impulse.loads.stiffening import load_stiffening, update_link_loads
 from sharnir.impulse.rows.contact_matching import store_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.extrapolation import extrapolation_order_of
 from sharnir.impulse.rows.restitution import measure_separations
-from sharnir.impulse.slots import Phase, PrevStep, ReportItem, Setting, Status, StatusReal
+from sharnir.impulse.slots import Again, Phase, PrevStep, ReportItem, Setting, Status, StatusReal
 from sharnir.impulse.solve.pgs_sweep import apply_model_impulses
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, step_row_options
 from sharnir.impulse.step.commit import ScalarVelocity, commit_positions, commit_velocities
@@ -34,10 +37,12 @@ from sharnir.impulse.step.position_phase import (
 from sharnir.impulse.step.residuals import predict_joint_targets
 from sharnir.impulse.step.velocity_phase import (
     evaluate,
+    keep_chord_values,
     reset_chord,
     set_first_phase,
     solve_impulses,
     store_exact_momenta,
+    store_raised_momenta,
 )
 from sharnir.impulse.tolerances import CORRECT_AGAIN_ABOVE, FOLD_RATIO
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
@@ -67,6 +72,8 @@ def begin_step(ctx: Context, deadline: wp.float64, w: int):
     put_int(ctx.work.status, Status.CORRECTION, w, 0)
     put_int(ctx.work.status, Status.CORRECTING, w, 1)
     put_int(ctx.work.status, Status.POSITIONS_MOVED, w, 0)
+    put_int(ctx.work.status, Status.AGAIN, w, Again.NO)
+    put_int(ctx.work.status, Status.TRIES, w, 0)
 
 
 @wp.func
@@ -80,12 +87,16 @@ def compute_free_motion(ctx: Context, deadline: wp.float64, w: int):
             load_free_motion(
                 ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), ctx.state.settings[Setting.DT, 0], w
             )
+            load_stiffening(
+                ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), ctx.state.settings[Setting.DT, 0], w
+            )
             load_previous_impulses(
                 ctx.layout, ctx.state, ctx.work, get(ctx.work.status_real, StatusReal.WARM_FACTOR, w), w
             )
         else:
             adopt_next_positions(ctx.layout, ctx.here, ctx.state, w)
-        inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, forces, w)
+        stiffened = get_int(ctx.work.status, Status.STIFFENED, w)
+        inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, forces, stiffened, w)
 
 
 @wp.func
@@ -156,15 +167,33 @@ def solve_velocities(ctx: Context, deadline: wp.float64, w: int):
 
 
 @wp.func
+def check_loads(ctx: Context, deadline: wp.float64, w: int):
+    """After the velocity phase: exact momenta of free bodies; is the step to be made again, since joints pull harder at
+    light links than it was made for? Then the chord terms found are where it starts from."""
+    dt = ctx.state.settings[Setting.DT, 0]
+    if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, ReportItem.FALLBACK_USED, w) == real(0.0):
+        if get_int(ctx.work.status, Status.STIFFENED, w) > 0:
+            store_raised_momenta(ctx, w)
+        else:
+            store_exact_momenta(ctx, w)
+    again = must_step_again(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, w)
+    put_int(ctx.work.status, Status.AGAIN, w, wp.where(again == 1, int(Again.BEGIN), int(Again.NO)))
+    if again == 1:
+        keep_chord_values(ctx.layout, ctx.state, w)
+
+
+@wp.func
 def store_velocities(ctx: Context, deadline: wp.float64, w: int):
     """Store the velocities of the step (correction 0), and find out whether positions need to be corrected."""
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
         dt = ctx.state.settings[Setting.DT, 0]
         n = get_int(ctx.work.status, Status.CORRECTION, w)
         if n == 0:
-            if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, ReportItem.FALLBACK_USED, w) == real(0.0):
-                store_exact_momenta(ctx, w)
+            if get_int(ctx.work.status, Status.LOADED, w) == 1:
+                update_link_loads(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, w)
             commit_velocities(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, ScalarVelocity.CHORD, w)
+            if item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0):
+                turn_momenta(ctx, w)
             report_impulse_work(ctx, w)
             if ctx.layout.contact_model.has_restitution == 1:
                 measure_separations(ctx, dt, w)
@@ -195,7 +224,10 @@ def apply_position_correction(ctx: Context, deadline: wp.float64, w: int):
             most = wp.min(MAX_CORRECTIONS, int(ctx.state.settings[Setting.REPLAY_CORRECTIONS, 0]))
             if (
                 opening > CORRECT_AGAIN_ABOVE
-                and opening < real(0.5) * get(ctx.work.status_real, StatusReal.LAST_OPENING, w)
+                and (
+                    opening < real(0.5) * get(ctx.work.status_real, StatusReal.LAST_OPENING, w)
+                    or get_int(ctx.work.status, Status.WORK_LIMITED, w) == 1
+                )
                 and n < most
                 and read_ticks() < deadline
             ):
@@ -210,9 +242,14 @@ def end_step(ctx: Context, deadline: wp.float64, w: int):
     """End the step: positions, poses, angular momentum of floating groups, report."""
     set_item(ctx.state.report, ReportItem.CORRECTION_COUNT, w, real(get_int(ctx.work.status, Status.CORRECTION, w)))
     positions_moved = get_int(ctx.work.status, Status.POSITIONS_MOVED, w)
+    limited = get_int(ctx.work.status, Status.WORK_LIMITED, w)
     if positions_moved == 1:
+        if limited == 1:
+            follow_pushes(ctx, w)
         restore_angular_momentum(ctx, w)
     commit_positions(ctx, positions_moved, w)
+    if limited == 1:
+        limit_joint_work(ctx, w)
 
 
 @wp.func
@@ -233,14 +270,16 @@ def predictive_step(ctx: Context, deadline: wp.float64, w: int):
     while get_int(ctx.work.status, Status.CORRECTING, w) == 1:
         is_step = get_int(ctx.work.status, Status.CORRECTION, w) == 0
         compute_free_motion(ctx, deadline, w)
-        if is_step:
+        if is_step and get_int(ctx.work.status, Status.AGAIN, w) == Again.NO:
             find_contacts(ctx, ctx.state.settings[Setting.DT, 0], w)
         assemble(ctx, deadline, w)
         if is_step:
             solve_velocities(ctx, velocity_deadline_of(ctx.state, deadline), w)
-        store_velocities(ctx, deadline, w)
-        if is_step:
-            store_contacts(ctx.layout, ctx.state, ctx.work, w)
-        solve_positions(ctx, deadline, w)
-        apply_position_correction(ctx, deadline, w)
+            check_loads(ctx, deadline, w)
+        if get_int(ctx.work.status, Status.AGAIN, w) == Again.NO:
+            store_velocities(ctx, deadline, w)
+            if is_step:
+                store_contacts(ctx.layout, ctx.state, ctx.work, w)
+            solve_positions(ctx, deadline, w)
+            apply_position_correction(ctx, deadline, w)
     end_step(ctx, deadline, w)

@@ -14,6 +14,8 @@ from sharnir.dynamics.aba import outward
 from sharnir.dynamics.momenta import add_tangent_momenta, tangent_momenta
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.loads.joint_loads import note_first_loads
+from sharnir.impulse.loads.stiffening import add_raised_momenta, forget_rates
 from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.rows.assembly import activate_late_scalars, set_velocity_bounds
 from sharnir.impulse.rows.contact_chord import update_contact_chord
@@ -50,7 +52,7 @@ from sharnir.impulse.step.residuals import (
     twice_kinetic_energy,
     update_joint_chord,
 )
-from sharnir.impulse.step.tree_momentum import restore_tree_momenta
+from sharnir.impulse.step.tree_momentum import restore_tree_momenta, swap_residual
 from sharnir.impulse.tolerances import FOLD_RATIO, MAX_CARRIED_RESIDUAL, REST_SPEED
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.lanes import uses_lanes
@@ -75,6 +77,7 @@ def set_first_phase(state: wp.ref[State], work: wp.ref[Scratch], w: int):
         wp.where(state.settings[Setting.MAX_PASSES, 0] > real(0.0), Phase.ITERATE, Phase.LINEARISED),
     )
     put_int(work.status, Status.LATE_ACTIVATIONS, w, 0)
+    put_int(work.status, Status.RESIDUAL_DROPPED, w, 0)
     loose = int(0)
     easier = state.settings[Setting.TOL_LOOSE, 0] > state.settings[Setting.EPSILON, 0]
     if easier and contact_count(work, w) > 0 and item(state.prev_step, PrevStep.PASSES, w) > real(0.0):
@@ -145,6 +148,7 @@ def evaluate_motion(ctx: Context, deadline: wp.float64, w: int):
             evaluate_end_pose(ctx, 1 - gaps_known, dt, w)
         if phase == Phase.ITERATE:
             put(ctx.work.status_real, StatusReal.RESIDUAL2, w, compute_chord_residual(ctx, dt, w))
+            note_first_loads(ctx, w)
 
 
 @wp.func
@@ -178,6 +182,7 @@ def apply_outcome(ctx: Context, outcome: int, e: IterationErrors, dt: real, w: i
     elif outcome == Outcome.ACCEPT:
         carry_share = wp.where(final_residual2(e) > MAX_CARRIED_RESIDUAL * e.energy, real(0.0), real(1.0))
         store_chord(ctx.layout, ctx.state, ctx.work, carry_share, w)
+        put_int(ctx.work.status, Status.RESIDUAL_DROPPED, w, wp.where(carry_share > real(0.0), 0, 1))
         if carry_share == real(0.0) and ctx.layout.all_bodies_free == 0:
             restore_tree_momenta(ctx, w)
         phase = wp.where(ctx.layout.has_nonlinear_scalars == 1, int(Phase.DONE), int(Phase.END_POSE))
@@ -279,6 +284,21 @@ def store_exact_momenta(ctx: Context, w: int):
 
 
 @wp.func
+def store_raised_momenta(ctx: Context, w: int):
+    """The same where inertias of links are raised: C += momenta of the residual. The difference of large momenta would
+    cost digits."""
+    swap_residual(ctx, w)
+    outward(ctx.tree, ctx.here, ctx.state.v_exact, w)
+    swap_residual(ctx, w)
+    add_tangent_momenta(ctx.tree, ctx.here, w)
+    add_raised_momenta(ctx, w)
+    d = int(0)
+    while d < ctx.layout.dofs:
+        set_item(ctx.state.residual_carry, d, w, real(0.0))
+        d += 1
+
+
+@wp.func
 def store_chord(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], carry_share: real, w: int):
     """Store the chord correction of this step, from which the next one starts, and carry_share of the residual left."""
     store_momentum_chord(
@@ -300,9 +320,20 @@ def reset_chord(layout: wp.ref[Layout], state: wp.ref[State], w: int):
 
 
 @wp.func
+def keep_chord_values(layout: wp.ref[Layout], state: wp.ref[State], w: int):
+    """Chord terms just stored are what a step that is made again starts from; nothing is carried or extrapolated."""
+    d = int(0)
+    while d < layout.dofs:
+        set_item(state.residual_carry, d, w, real(0.0))
+        d += 1
+    set_item(state.momentum_chord, SERIES_TERMS * layout.dofs, w, real(0.0))
+    set_item(state.joint_chord, JOINT_CHORD_SIZE * layout.joints, w, real(0.0))
+
+
+@wp.func
 def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
-    """Revert to the linearised step at its start: first order; it loses energy, but may gain some where a load hangs on
-    light links and the step is long. Near a fold it starts from no impulses: rows that give way there (M-47) would not
+    """Revert to the linearised step at its start: first order. By itself it may lose or gain energy; what joints gain
+    is taken back (M-98). Near a fold it starts from no impulses: rows that give way there (M-47) would not
     take back those that the iteration made."""
     if item(ctx.state.report, ReportItem.MIN_RELATIVE_PIVOT, w) < FOLD_RATIO:
         copy(ctx.work.z_base, z, ctx.layout.dofs, w)
@@ -311,6 +342,8 @@ def revert_to_linearised(ctx: Context, z: array2, dt: real, w: int):
     while d < ctx.layout.dofs:
         put(z, d, w, get(z, d, w) - get(ctx.work.z_base, d, w) + get(ctx.work.z_momentum, d, w))
         d += 1
+    if get_int(ctx.work.status, Status.STIFFENED, w) > 0:
+        forget_rates(ctx, w)
     reset_chord(ctx.layout, ctx.state, w)
     clear_tangent_chords(ctx, w)
     r = int(0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sharnir.errors import ModelError, RecordingError, SimulationError
+from sharnir.impulse.data import LATER_ARRAYS
 from sharnir.recording.channels import Snapshot, Step
 from sharnir.recording.header import parsed
 from sharnir.recording.layout import INPUTS, layout_of_file
@@ -70,8 +71,12 @@ class Replay:
 
     def hash(self) -> int:
         """Of the present state."""
-        contacts = self._capture.contacts()
-        return self._capture.layout.hash(self._capture.inputs() + self._capture.state(contacts), contacts)
+        contacts, layout = self._capture.contacts(), self._capture.layout
+        data = self._capture.inputs() + self._capture.state(contacts)
+        missing = {*LATER_ARRAYS} & {*layout.places} - {*self._layout.places}
+        if missing:
+            layout, data = layout.without(data, missing)
+        return layout.hash(data, contacts)
 
     def _input_arrays(self) -> dict[str, Any]:
         state = self.sim.impulses.state

@@ -219,7 +219,7 @@ def test_times_outside_are_refused(tmp_path, data):
 
 @pytest.mark.parametrize(
     "change",
-    [lambda a, c: {}, lambda a, c: [a], lambda a, c: [a, 7], lambda a, c: [a, c, []], lambda a, c: [a[:-1], c],
+    [lambda a, c: {}, lambda a, c: [a], lambda a, c: [a, 7], lambda a, c: [a, c, []], lambda a, c: [a[:-3], c],
      lambda a, c: [a, c[::-1]], lambda a, c: [[*a, a[-1]], c], lambda a, c: [[*a, ["q", "<f8", 2**60]], c],
      lambda a, c: [[*a, ["before q", "<f8", 8]], c], lambda a, c: [[*a, ["before q", "<f8", -1]], c],
      lambda a, c: [[*a, ["q", "|O", 1]], c], lambda a, c: [[*a, ["q", "<f8", True]], c],

@@ -41,7 +41,7 @@ def factor_kernel(ctx: StepContext, q: array2, v: array2, dofs: int, M: array2):
     mass_matrix(ctx.tree, ctx.here, M, 0)
     for d in range(dofs):
         ctx.here.E[d, 0] = ctx.tree.armature[d]
-    inward_implicit(ctx.tree, ctx.here, v, v, 0, 0)
+    inward_implicit(ctx.tree, ctx.here, v, v, 0, 0, 0)
 
 
 @wp.func
