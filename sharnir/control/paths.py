@@ -122,7 +122,7 @@ def same_number(element: str, times: Reals, values: Any) -> Reals:
 def points(element: str, field: str, values: Any) -> Reals:
     """Finite numbers or vectors of one size."""
     try:
-        given = real_array(values).copy()
+        given = real_array(values)
     except (TypeError, ValueError):
         raise fail(element, f"{field} are not of one size", shown(values), "numbers, or vectors of one size") from None
     if given.ndim == 0 or not np.isfinite(given).all():

@@ -28,13 +28,13 @@ def plain(value: Any) -> Any:
 
 
 def real_array(values: Any) -> NDArray[Any]:
-    """Numbers as an array, or a TypeError or ValueError: True is none, nor is text, nor what no float can hold."""
+    """Numbers as a new array, or a TypeError or ValueError: True is none, nor is text, nor what no float can hold."""
     array = values if isinstance(values, np.ndarray) else np.asarray(values)
     if array.dtype.kind not in "fiu" and array.size:
         raise TypeError("not numbers")
     if not isinstance(values, (np.ndarray, np.generic)) and _holds_flag(values):
         raise TypeError("not numbers")
-    return np.asarray(array, dtype=float)
+    return array.astype(float)
 
 
 def _holds_flag(values: Any) -> bool:

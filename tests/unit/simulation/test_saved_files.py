@@ -134,9 +134,8 @@ def test_values_made_to_harm_are_refused(sim, path, change):
     members = arrays(path)
     key = f"fact_{name}.npy" if f"fact_{name}.npy" in members else f"{name}.npy"
     if np.shape(value) == () and key in members and not key.startswith("fact"):
-        array = np.load(io.BytesIO(members[key])).astype(
-            type(value) if isinstance(value, (str, complex, bool)) else None
-        )
+        array = np.load(io.BytesIO(members[key]))
+        array = array.astype(type(value)) if isinstance(value, (str, complex, bool)) else array
         array.flat[0] = value
         value = array
     rewritten(path, members | {key: npy(np.array(value))})
