@@ -74,7 +74,7 @@ def slid(tilt: float, solver: str, dt: float, steps: int = 60) -> tuple[np.ndarr
 
 
 @both
-@pytest.mark.parametrize("dt", [0.01, 0.001])
+@pytest.mark.parametrize("dt", [0.01, 0.001, 0.0001])  # at 0.1 ms the limit is out of reach a step before: no row
 def test_a_correction_moves_a_slide_by_no_more_than_it_mends_and_not_out_of_its_limit(solver, dt):
     """A tilt of 0.01 asks for 0.21 m in the first step. ERP of 10 mm and 1 mm more are allowed; the slide ends
     at its limit, where the overlap stays."""
@@ -91,18 +91,6 @@ def test_an_overlap_that_a_slide_can_hardly_undo_is_left(solver, tilt):
     """It asked for 20 m and 20 km in the first step of 2 ms."""
     ways, _ = slid(tilt, solver, 0.002)
     assert np.abs(ways).max() < 1e-9
-
-
-@both
-def test_a_limit_out_of_reach_bounds_a_correction_too(solver):
-    """Boxes that overlap by 30 mm; the slide of one ends 0.6 mm on, which is too far for its limit to have a row."""
-    scene = sh.Scene(gravity=(0.0, 0.0, 0.0))
-    scene.add(sh.Box(size=(0.1, 0.1, 0.1), position=(-0.05, 0.0, 0.0)))
-    scene.add(sh.Body(name="box", shapes=[sh.Box(size=(0.1, 0.1, 0.1))], position=(0.02, 0.0, 0.0)))
-    scene.add(sh.Prismatic(name="slide", parent="world", child="box", axis=(1.0, 0.0, 0.0), limits=(-6e-4, 6e-4)))
-    sim = sh.Simulation(scene, solver=solver, dt=1e-4, erp=1.0)
-    sim.run(0.01)
-    assert 5e-4 < float(sim.joint("slide").position[0]) <= 6e-4 + 2e-6
 
 
 @both
