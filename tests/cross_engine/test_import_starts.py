@@ -88,3 +88,31 @@ def test_a_base_fixed_to_the_world_that_does_not_touch_its_links_is_reported(tmp
     assert said(sh.load(file, exclude_overlapping=False)) == [
         ("bodies", "base and arm", "overlap by 0.05 m at the start")
     ]
+
+
+@pytest.mark.parametrize("solref", [(0.02, 1.0), (-100.0, -50.0)])
+def test_the_speed_below_which_mujocos_dry_friction_is_a_damper(tmp_path, solref):
+    p = parsed(tmp_path, f"""<mujoco><option gravity="0 0 0"/><worldbody><body><joint name="j" axis="0 0 1"
+      frictionloss="1" solreffriction="{solref[0]} {solref[1]}"/>
+      <inertial pos="0 0 0" mass="1" diaginertia=".001 .001 .001"/></body></worldbody></mujoco>""")  # fmt: skip
+    [entry] = scene_of(p).import_report
+    speed = float(entry.reason.split("below ")[1].split()[0])
+    data, forces = mujoco.MjData(p.model), []
+    for part in (0.5, 0.9, 1.2, 2.0):
+        data.qvel[0] = part * speed
+        mujoco.mj_forward(p.model, data)
+        forces.append(-data.qfrc_constraint[0])
+    np.testing.assert_allclose(forces, (0.5, 0.9, 1.0, 1.0), rtol=0.05)  # two digits are shown
+    p.model.dof_frictionloss[0] = 0.01  # a damper below 0.1 or 0.2 rad/s only
+    assert list(scene_of(p).import_report) == []
+
+
+def test_a_loop_that_keeps_a_joint_outside_its_range_is_reported(tmp_path):
+    p = parsed(tmp_path, """<mujoco><worldbody><body name="a"><joint name="j" axis="0 1 0" range="20 40"/>
+      <geom type="capsule" fromto="0 0 0 1 0 0" size="0.05"/>
+      <body name="b" pos="1 0 0"><joint name="k" axis="0 1 0" range="20 40"/><geom size="0.1"/></body></body>
+      </worldbody><option><flag contact="disable"/></option>
+      <equality><weld body1="a"/></equality></mujoco>""")  # fmt: skip
+    assert said(scene_of(p), "part of a loop") == [
+        ("joint", "j", "is outside its range at the start, and part of a loop")
+    ]

@@ -229,13 +229,13 @@ def _report_joint(source: Source, j: int) -> None:
 
 
 def _damper_speed(source: Source, v: slice) -> float:
-    """rad/s or m/s below which MuJoCo's dry friction on a joint is a damper: it slows with a time constant 1/b, by no
-    more than its force f, that is below A f / b, with the inverse inertia A of the joint alone."""
+    """rad/s or m/s below which MuJoCo's dry friction on a joint is a damper: it slows with a time constant 1/(b d), by
+    no more than its force f, that is below A f / (b d): A inverse inertia of the joint alone, d impedance."""
     m, highest = source.model, 0.0
     for k in range(v.start, v.stop) if source.on("friction") else ():
         timeconst, ratio = (float(x) for x in m.dof_solref[k])
-        most = float(m.dof_solimp[k, 1])
+        impedance, most = (float(x) for x in m.dof_solimp[k, :2])
         b = 2 / (most * timeconst) if timeconst > 0 else -ratio / most
         held = float(m.dof_invweight0[k] * m.dof_frictionloss[k])
-        highest = max(highest, held / b if b > 0 else np.inf if held > 0 else 0.0)
+        highest = max(highest, held / (b * impedance) if b > 0 else np.inf if held > 0 else 0.0)
     return highest

@@ -60,7 +60,7 @@ def report_held(source: Source, qpos: Array) -> None:
     """Joints outside their range at the start that loops hold or may hold there."""
     if not source.loops:
         return
-    moving = np.any(_gaps(source, mujoco.MjData(source.model), qpos)[1], axis=0)
+    moving = np.any(_gaps(source, mujoco.MjData(source.model), qpos)[1] != 0, axis=0)
     for j in np.flatnonzero(beyond_ranges(source, qpos) > CLOSED):
         if moving[source.model.jnt_dofadr[j]]:
             reason = "is outside its range at the start, and part of a loop: while that keeps it there, neither holds"
