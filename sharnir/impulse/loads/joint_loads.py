@@ -8,7 +8,13 @@ import warp as wp
 from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, evaluate_row, loop_frames_of
 from sharnir.dynamics.momenta import link_velocities
 from sharnir.impulse.data import Context
-from sharnir.impulse.loads.joint_work import flag_mechanisms, kinetic_energy_of_momenta, work_of_curvature, work_on_coordinates, work_on_links
+from sharnir.impulse.loads.joint_work import (
+    flag_mechanisms,
+    kinetic_energy_of_momenta,
+    work_of_curvature,
+    work_on_coordinates,
+    work_on_links,
+)
 from sharnir.impulse.loads.row_wrenches import subtract_contact_impulses, subtract_impulse, subtract_spring_impulses
 from sharnir.impulse.loads.stiffening import ACTIVE_FROM, principal_frame, raise_stiffness
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
