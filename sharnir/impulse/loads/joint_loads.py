@@ -8,7 +8,13 @@ import warp as wp
 from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, evaluate_row, loop_frames_of
 from sharnir.dynamics.momenta import link_velocities
 from sharnir.impulse.data import Context
-from sharnir.impulse.loads.joint_work import flag_mechanisms, work_of_curvature, work_on_coordinates, work_on_links
+from sharnir.impulse.loads.joint_work import (
+    flag_mechanisms,
+    kinetic_energy_of_momenta,
+    work_of_curvature,
+    work_on_coordinates,
+    work_on_links,
+)
 from sharnir.impulse.loads.row_wrenches import subtract_contact_impulses, subtract_impulse, subtract_spring_impulses
 from sharnir.impulse.loads.stiffening import ACTIVE_FROM, principal_frame, raise_stiffness
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
@@ -18,6 +24,8 @@ from sharnir.kernels.columns import get, get3, get6, get_int, item, put, put3, p
 from sharnir.kernels.types import SPATIAL, real, sym_mul, vec3, vec6
 from sharnir.kernels.vector_ops import copy
 
+# of the kinetic energy: what joints may gain in a step that left a residual behind and is neither linearised nor stiff
+QUIET_GAIN = wp.constant(real(1.0e-4))
 MOST_TRIES = 2  # times that a step is made again with more inertia
 
 
@@ -186,6 +194,8 @@ def must_step_again(ctx: Context, h: real, dt: real, w: int):
         links_work = measure_joint_loads(ctx, h, w)
         work = links_work - work_on_coordinates(ctx, w) - work_of_curvature(ctx, dt, w)
         put(ctx.work.status_real, StatusReal.JOINT_WORK, w, work)
+        if not guarded and not stiffened and work < QUIET_GAIN * kinetic_energy_of_momenta(ctx, w):
+            put_int(ctx.work.status, Status.WORK_LIMITED, w, 0)
         if guarded and get_int(ctx.work.status, Status.LOADS_KNOWN, w) == 1:
             copy(ctx.work.first_joint_load, ctx.work.joint_load, SPATIAL * ctx.tree.links, w)
         tries = get_int(ctx.work.status, Status.TRIES, w)

@@ -172,7 +172,7 @@ def work_of_curvature(ctx: Context, dt: real, w: int):
 @wp.func
 def turn_momenta(ctx: Context, w: int):
     """Momenta of a linearised step are tangents at its start. Those of thin links turn with them from there on: else a
-    part of L would come to lie along the axis, where it takes much energy (M-97)."""
+    part of L would come to lie along the axis, where it takes much energy (M-96)."""
     i = int(0)
     while i < ctx.tree.links:
         I = ctx.layout.link_moments[i]
@@ -186,7 +186,7 @@ def turn_momenta(ctx: Context, w: int):
 @wp.func
 def follow_pushes(ctx: Context, w: int):
     """Momenta turn with the links that pseudo-velocities have turned; JOINT_WORK += what the pushes did against
-    gravity (M-97)."""
+    gravity (M-96)."""
     work = real(0.0)
     i = int(0)
     while i < ctx.tree.links:
