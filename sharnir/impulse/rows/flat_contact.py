@@ -10,6 +10,7 @@ from sharnir.impulse.data import Context
 from sharnir.impulse.rows.contact_frame import shape_pair_of
 from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey, PrevContact
 from sharnir.kernels.columns import get, get3, item, item3, item_int
+from sharnir.kernels.lanes import uses_lanes
 from sharnir.kernels.types import SPATIAL, VEC3, real, vec3
 
 
@@ -57,13 +58,23 @@ def middle_of_pair(ctx: Context, c: int, pair: int, w: int):
 
 @wp.func
 def friction_arm(ctx: Context, c: int, first: int, normal: vec3, w: int):
-    """From contact c to where its friction acts (m, world). first: of its pair among the previous contacts."""
+    """From contact c to where its friction acts (m, world). first: of its pair among the previous contacts. On the CPU,
+    where contacts come one after the other, the centre of a pair is found once, and then known from the contact
+    before."""
     share = item(ctx.state.contacts.drawn_share, c, w)
     arm = vec3()
     if share > real(0.0):
         pair = shape_pair_of(ctx.layout, ctx.state, c, w)
-        centre = middle_of_pair(ctx, c, pair, w) + pressure_offset(ctx, first, pair, normal, w)
-        arm = (centre - item3(ctx.state.contacts.point, VEC3 * c, w)) * share
+        x = item3(ctx.state.contacts.point, VEC3 * c, w)
+        is_next = uses_lanes() == 0 and c > 0
+        if is_next:
+            is_next = shape_pair_of(ctx.layout, ctx.state, c - 1, w) == pair
+        if is_next:
+            arm = (
+                get3(ctx.work.contact_arm, c - 1, w) + (item3(ctx.state.contacts.point, VEC3 * (c - 1), w) - x) * share
+            )
+        else:
+            arm = (middle_of_pair(ctx, c, pair, w) + pressure_offset(ctx, first, pair, normal, w) - x) * share
         arm = arm - normal * wp.dot(normal, arm)
     return arm
 
