@@ -148,11 +148,18 @@ def corrections(quick: bool) -> Iterator[Case]:
     parallelogram = {"crank": 0.1, "coupler": 0.2, "rocker": 0.1, "ground": 0.2}
     yield Case("parallelogram through its fold", lambda: named.make("four_bar", **parallelogram), 20.0)
     yield Case("parallelogram at its fold", lambda: named.make("four_bar", **parallelogram, start=0.0), 20.0)
+    for start in (math.pi, 1e-6, 1e-3):
+        yield Case(f"fast parallelogram, {start:.3g} rad from flat", partial(fast_parallelogram, start), 5.0)
     for edge in (1e-3, 1.0, 100.0, 1e4):
         yield Case(
             f"box of {edge:g} m at rest", partial(scenes.large_box, edge), 1.0,
             check=partial(sinking, edge=edge),
         )  # fmt: skip
+
+
+def fast_parallelogram(start: float) -> Scene:
+    """A parallelogram under gravity that turns at 20 rad/s from near a fold."""
+    return named.make("four_bar", crank=0.1, coupler=0.2, rocker=0.1, ground=0.2, spin=20.0, gravity=True, start=start)
 
 
 def slide_travel(sim: Simulation) -> tuple[float, float, str]:
