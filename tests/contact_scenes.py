@@ -11,6 +11,7 @@ import numpy as np
 import sharnir as sh
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey, PrevContact
+from sharnir.kernels.types import VEC3
 from sharnir.scenes.parts import about, turned
 
 G = 9.81  # m/s²
@@ -96,6 +97,8 @@ class Contacts:
         p = state.prev_contact_impulse.numpy()[:, world].reshape(-1, CONTACT_IMPULSES)[:n]
         at = state.prev_contact_geometry.numpy()[:, world].reshape(-1, PrevContact.SIZE)[:n]
         self.count, self.force, self.torque = n, p[:, :3].copy(), p[:, 3:].copy()  # N s, N m s
+        arm = sim.impulses._context.work.contact_arm.numpy()[:, world].reshape(-1, VEC3)
+        self.arm = arm[:n].copy()  # m, from the point to where friction acts
         self.point = at[:, PrevContact.POINT : PrevContact.NORMAL].copy()
         self.normal, self.gap = at[:, PrevContact.NORMAL : PrevContact.GAP].copy(), at[:, PrevContact.GAP].copy()
         self.normal_impulse = np.einsum("ij,ij->i", self.force, self.normal)

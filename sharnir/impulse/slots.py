@@ -133,9 +133,8 @@ class Status(IntEnum):
     LOADS_KNOWN = 16  # 1 once the joint loads after the first correction are known
     LOADED = 17  # 1 where joint loads were measured in this step
     WORK_LIMITED = 18  # 1 where the work of joints is bounded in this step
-    RESIDUAL_DROPPED = 19  # 1 where the step was accepted with a residual too large to be carried on
-    AGAIN = 20  # `Again`
-    TRIES = 21  # times this step was made again
+    AGAIN = 19  # `Again`
+    TRIES = 20  # times this step was made again
 
 
 class Again(IntEnum):

@@ -64,7 +64,7 @@ def run(case: str, **settings) -> Run:
 
 LEFT_OPEN = {
     "linkage, published": 0.02,
-    "linkage, swept": 0.1,
+    "linkage, swept": 0.5,
     "chain, published": 0.05,
     "long chain, swept": 1e-9,
 }  # m

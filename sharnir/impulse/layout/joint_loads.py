@@ -45,7 +45,8 @@ def lay_out_joint_loads(model: Model, rows: list[ScalarRow]) -> dict[str, Any]:
     weight = np.divide(joints_at, least, out=np.full(model.nb, np.inf), where=least > 0)
 
     def lever(joint: list[JointArm]) -> float:
-        return max((_reach(model, arm) * weight[arm.link] for arm in joint), default=0.0)
+        reaches = ((_reach(model, arm), weight[arm.link]) for arm in joint)
+        return max((reach * w for reach, w in reaches if reach > 0.0), default=0.0)
 
     force = np.isin(JOINT_ROW_TABLE[..., 0], (RowForm.ALONG, RowForm.HELIX))
     force &= np.arange(force.shape[1]) < CONSTRAINT_COUNT[:, None]
@@ -119,7 +120,8 @@ def _reach(model: Model, arm: JointArm) -> float:
 
 def _resistance(model: Model, moments: Reals, axes: Reals, joints: list[list[JointArm]]) -> Reals:
     """[link, 3] moments about principal axes that a turn of the link alone meets: about the centre of mass, or about a
-    joint with the world. At least POINT_SHARE of the mass at the longest arm."""
+    joint with the world. At least POINT_SHARE of the mass at the longest arm; without bound where a link has no
+    inertia, and so no oscillation of its own."""
     out = moments.copy()
     for joint in joints:
         for arm in joint:
@@ -128,6 +130,8 @@ def _resistance(model: Model, moments: Reals, axes: Reals, joints: list[list[Joi
             if len(joint) == 1 and arm.slide == 0.0:
                 out[arm.link] = np.maximum(out[arm.link], moments[arm.link] + across)
             out[arm.link] = np.maximum(out[arm.link], POINT_SHARE * model.mass[arm.link] * (r @ r))
+    massless = (model.mass == 0.0) & (moments == 0.0).all(axis=1)
+    out[massless] = np.inf
     return out
 
 

@@ -10,7 +10,6 @@ from sharnir.dynamics.momenta import link_velocities
 from sharnir.impulse.data import Context
 from sharnir.impulse.loads.joint_work import (
     flag_mechanisms,
-    kinetic_energy_of_momenta,
     work_of_curvature,
     work_on_coordinates,
     work_on_links,
@@ -24,8 +23,6 @@ from sharnir.kernels.columns import get, get3, get6, get_int, item, put, put3, p
 from sharnir.kernels.types import SPATIAL, real, sym_mul, vec3, vec6
 from sharnir.kernels.vector_ops import copy
 
-# of the kinetic energy: what joints may gain in a step that left a residual behind and is neither linearised nor stiff
-QUIET_GAIN = wp.constant(real(1.0e-4))
 MOST_TRIES = 2  # times that a step is made again with more inertia
 
 
@@ -185,8 +182,7 @@ def must_step_again(ctx: Context, h: real, dt: real, w: int):
     put_int(ctx.work.status, Status.LOADED, w, 0)
     guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
     stiffened = get_int(ctx.work.status, Status.STIFFENED, w) > 0
-    inexact = guarded or get_int(ctx.work.status, Status.RESIDUAL_DROPPED, w) == 1
-    limited = wp.where(inexact or stiffened, 1, 0)
+    limited = wp.where(guarded or stiffened, 1, 0)
     put_int(ctx.work.status, Status.WORK_LIMITED, w, limited)
     if limited == 1 or has_heavy_joints(ctx, h, dt, w) == 1:
         put_int(ctx.work.status, Status.LOADED, w, 1)
@@ -194,8 +190,6 @@ def must_step_again(ctx: Context, h: real, dt: real, w: int):
         links_work = measure_joint_loads(ctx, h, w)
         work = links_work - work_on_coordinates(ctx, w) - work_of_curvature(ctx, dt, w)
         put(ctx.work.status_real, StatusReal.JOINT_WORK, w, work)
-        if not guarded and not stiffened and work < QUIET_GAIN * kinetic_energy_of_momenta(ctx, w):
-            put_int(ctx.work.status, Status.WORK_LIMITED, w, 0)
         if guarded and get_int(ctx.work.status, Status.LOADS_KNOWN, w) == 1:
             copy(ctx.work.first_joint_load, ctx.work.joint_load, SPATIAL * ctx.tree.links, w)
         tries = get_int(ctx.work.status, Status.TRIES, w)

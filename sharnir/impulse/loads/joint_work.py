@@ -2,7 +2,7 @@
 (M-96..M-98).
 
 Exact joints do none. In a step they do, of third order where it resolves the motion; where it does not (loads on light
-links, linearised steps, steps that left a residual) momenta are scaled down so that joints give back no more than they
+links, linearised steps) momenta are scaled down so that joints give back no more than they
 took.
 """
 
@@ -17,6 +17,7 @@ from sharnir.impulse.loads.row_wrenches import scalar_impulse_of
 from sharnir.impulse.loads.stiffening import THIN_SHARE, principal_frame, trace_of, world_load_slot
 from sharnir.impulse.rows.warn import warn_of
 from sharnir.impulse.slots import Load, ReportItem, Setting, Status, StatusReal, StepWarning, WorldLoad
+from sharnir.impulse.tolerances import REST_SPEED
 from sharnir.kernels.columns import get, get3, get6, get33, get_int, item, item3, put, put_int, set_item, set_item3
 from sharnir.kernels.types import SPATIAL, VEC3, real, vec3
 from sharnir.kernels.vector_ops import row_dot
@@ -28,14 +29,13 @@ OWED = wp.constant(real(1.0e-4))  # of that energy: what joints may owe before i
 
 @wp.func
 def flag_mechanisms(ctx: Context, w: int):
-    """`Scratch.mechanism_limited` ← 1 for mechanisms with stiffened links, or for all where the step is linearised or
-    left a residual behind: there the work of joints is bounded."""
+    """`Scratch.mechanism_limited` ← 1 for mechanisms with stiffened links, or for all where the step is linearised:
+    there the work of joints is bounded."""
     guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
-    inexact = guarded or get_int(ctx.work.status, Status.RESIDUAL_DROPPED, w) == 1
     stiffened = get_int(ctx.work.status, Status.STIFFENED, w) > 0
     i = int(0)
     while i < ctx.tree.links:
-        put_int(ctx.work.mechanism_limited, i, w, wp.where(inexact, 1, 0))
+        put_int(ctx.work.mechanism_limited, i, w, wp.where(guarded, 1, 0))
         i += 1
     i = int(0)
     while i < ctx.tree.links:
@@ -248,7 +248,8 @@ def limit_joint_work(ctx: Context, w: int):
     kinetic = kinetic_energy_of_momenta(ctx, w)
     largest = wp.max(kinetic, KINETIC_DECAY * item(ctx.state.link_load, kinetic_slot, w))
     reserve = item(ctx.state.link_load, reserve_slot, w) - get(ctx.work.status_real, StatusReal.JOINT_WORK, w)
-    if reserve < -OWED * largest and kinetic > real(0.0):
+    least = ctx.state.settings[Setting.MEAN_MASS, 0] * REST_SPEED * REST_SPEED
+    if reserve < -OWED * largest and kinetic > least:
         fall = work_of_weight(ctx, w)
         paid = wp.min(-reserve, wp.max(kinetic - wp.abs(fall), real(0.0)))
         share = wp.sqrt(real(1.0) - paid / kinetic)

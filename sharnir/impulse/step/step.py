@@ -12,6 +12,7 @@ import warp as wp
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.enums import ExternalForces
 from sharnir.impulse.data import Context, State
+from sharnir.impulse.loads.impulse_work import report_impulse_work
 from sharnir.impulse.loads.joint_loads import must_step_again
 from sharnir.impulse.loads.joint_work import follow_pushes, limit_joint_work, turn_momenta
 from sharnir.impulse.loads.stiffening import load_stiffening, update_link_loads
@@ -25,7 +26,6 @@ from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses,
 from sharnir.impulse.step.commit import ScalarVelocity, commit_positions, commit_velocities
 from sharnir.impulse.step.free_motion import load_free_motion
 from sharnir.impulse.step.impact_phase import apply_impacts
-from sharnir.impulse.step.impulse_work import report_impulse_work
 from sharnir.impulse.step.momentum_ops import predict_momenta
 from sharnir.impulse.step.position_phase import (
     adopt_next_positions,
