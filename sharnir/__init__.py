@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from sharnir.simulation.simulation import Simulation as Simulation
     from sharnir.simulation.snapshot import Saved as Saved
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 LATE = {
     "sharnir.simulation": ("Report", "Saved", "Settings", "Simulation"),
