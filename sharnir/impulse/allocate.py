@@ -18,12 +18,13 @@ from sharnir.impulse.slots import (
     SIDES,
     ActuatorRate,
     ContactMass,
+    GroupSum,
     Half,
     Impact,
-    ImpactBlend,
     IslandVelocity,
     LinkLoad,
     Load,
+    MechanismWork,
     Mu,
     PrevChord,
     PrevContact,
@@ -106,6 +107,7 @@ ALIASES = {
     "newton_scalar_mode": "island_scalars", "newton_rows": "island_dofs", "newton_lu": "island_H",
     "newton_rhs": "island_gradient", "z_velocity_before": "z_before", "z_saved": "z_residual",
     "z_impact": "z_residual", "z_reflected": "z_old", "z_compressed": "z_direction", "z_kick": "z_direction",
+    "z_unconverged": "z_direction",
     "p_compression": "p_old", "p_reflected": "p_direction", "p_inelastic": "p_initial", "z_impulsive": "z_old",
     "z_uncorrected": "z_old", "z_chord": "z_old", "z_newton_residual": "z_direction",
     "z_newton_direction": "z_direction", "pseudo_target": "joint_target",
@@ -137,7 +139,8 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
     sizes |= {
         "impact": Impact.SIZE * bouncing_contacts,
         "p_impact": CONTACT_IMPULSES * bouncing_contacts,
-        "impact_blend": ImpactBlend.SIZE * model.nb * layout.contact_model.has_restitution,
+        "z_half_kick": layout.z_size * layout.contact_model.has_restitution,
+        "group_sum": GroupSum.SIZE * model.nb,
         "contact_end_error": layout.max_contacts,
         "contact_edge_error": layout.max_contacts,
         "contact_tangents": 2 * VEC3 * layout.max_contacts,
@@ -182,6 +185,7 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
     sizes |= dict.fromkeys(("joint_load", "first_joint_load"), SPATIAL * model.nb) | {
         "kept_L": VEC3 * model.nb,
         "added_torque": VEC3 * model.nb,
+        "mechanism_work": MechanismWork.SIZE * model.nb,
     }
     sizes |= dict.fromkeys(("correction_removed", "correction_shift"), model.nb)
     sizes |= {"status_real": len(StatusReal), "contact_impulse_change": layout.max_contacts}
@@ -205,10 +209,10 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "contact_row_count": layout.max_contacts,
         "contact_trees": SIDES * layout.max_contacts,
         "active_tree": model.nb,
-        "mechanism_limited": model.nb,
+        "mechanism_bound": model.nb,
         "contact_mode": layout.max_contacts,
         "impact_member": bouncing_contacts,
-        "impact_group": model.nb * layout.contact_model.has_restitution,
+        "contact_group": model.nb,
     }
     counts |= dict.fromkeys(("active_bilateral", "L_first_column", "L_row_start"), layout.bilaterals)
     counts |= {

@@ -153,9 +153,10 @@ class Scratch:
     contact_mu: array2  # [3 contact] friction coefficient, torsional (m), rolling (m)
     impact: array2  # [Impact.SIZE contact] target velocity (3), restitution, threshold, closing speed, separation
     p_impact: array2  # [6 contact] impulses of the impacts with restitution, N s, N m s
+    z_half_kick: array2  # [z_size] z at the time of q without the impulses of contacts at rest
     impact_member: ints2d  # [contact] 1 for contacts that take part in the present compression
-    impact_group: ints2d  # [link] union–find parent of the roots of trees that impacts connect
-    impact_blend: array2  # [ImpactBlend.SIZE link] sums over the impacts of a group
+    contact_group: ints2d  # [link] union–find parent of the roots of trees that impulses of contacts connect
+    group_sum: array2  # [GroupSum.SIZE link] sums over the contacts of a group
     contact_chord: array2  # [3 contact] chord minus row velocity over the step, m/s, contact axes
     contact_chord_prev: array2  # [6 contact] chord term of the previous step and its difference, m/s, world axes
     contact_chord_known: array2  # [contact] how many of these are known
@@ -228,6 +229,7 @@ class Scratch:
     p_reflected: array2  # p_direction: [impulse] of the reflections made so far, then of impacts as they are, N s
     p_inelastic: array2  # p_initial: [impulse] of the impacts of the step if none bounced, N s
     z_impulsive: array2  # z_old: [nv] Wᵀp of contacts and limits
+    z_unconverged: array2  # z_direction: [z_size] z that unconverged impulses made
     z_saved: array2  # z_residual: [nv] z to go on from, while `here.z` holds another
     z_uncorrected: array2  # z_old: [nv] z before the final linear correction, while its residual is added
     z_chord: array2  # z_old: [nv] chord minus tangent momenta of the step, whitened
@@ -243,7 +245,8 @@ class Scratch:
     status_real: array2  # [len(StatusReal)] the same, numbers
     joint_load: array2  # [6 link] geometric stiffness that the joint forces of this step give (M-91), as `LinkLoad.K`
     first_joint_load: array2  # [6 link] the same after the first correction
-    mechanism_limited: ints2d  # [link] 1 for mechanisms in which the work of joints is bounded
+    mechanism_bound: ints2d  # [link] `MechanismBound` of mechanisms
+    mechanism_work: array2  # [MechanismWork.SIZE link] work and energies of mechanisms (`MechanismWork`)
     kept_L: array2  # [3 link] angular momenta, while those in the workspace have more
     added_torque: array2  # [3 link] torque impulse of raised inertias, N m s, world axes (M-94)
     any_iterating: wp.array(dtype=int)  # [1] on a GPU: 1 while any world has iterations left

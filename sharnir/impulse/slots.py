@@ -71,8 +71,9 @@ class StepWarning(IntFlag):
     IMPACTS_LIMITED = 2  # impacts went on beyond the cap of reflections: the rest of them was taken without restitution
     FAST_SPIN = 4  # a body turns too far in a step for its friction or its rotation to be resolved
     LINKS_STIFFENED = 8  # loads on light links oscillate faster than the step resolves: damped
-    ENERGY_LIMITED = 16  # momenta were scaled down, since the step would have added energy
+    ENERGY_LIMITED = 16  # momenta or impulses were scaled down, since the step would have added energy
     MOTOR_SLOWED = 32  # a motor without bound was slowed down in front of a dead end of its linkage
+    LIFTED = 64  # position corrections pushed bodies up against gravity
 
 
 class StopReason(IntEnum):
@@ -132,9 +133,10 @@ class Status(IntEnum):
     STIFFENED = 15  # links whose inertia is raised in this step (M-93)
     LOADS_KNOWN = 16  # 1 once the joint loads after the first correction are known
     LOADED = 17  # 1 where joint loads were measured in this step
-    WORK_LIMITED = 18  # 1 where the work of joints is bounded in this step
-    AGAIN = 19  # `Again`
-    TRIES = 20  # times this step was made again
+    WORK_LIMITED = 18  # which `MechanismBound` is in force in this step
+    RESIDUAL_DROPPED = 19  # 1 where the step was accepted with a residual too large to be carried on
+    AGAIN = 20  # `Again`
+    TRIES = 21  # times this step was made again
 
 
 class Again(IntEnum):
@@ -154,7 +156,25 @@ class StatusReal(IntEnum):
     LAST_OPENING = 2  # m or rad, of joints before a correction
     SWEEP_TOLERANCE = 3  # N s, ε of the present solve
     RESIDUAL2 = 4  # of the momentum balance, whitened, squared
-    JOINT_WORK = 5  # J, that joints did in the step by being stiff, and pushes against gravity
+
+
+class MechanismBound(IntEnum):
+    """What is bounded in a mechanism in a step (`Scratch.mechanism_bound`)."""
+
+    NONE = 0
+    JOINTS = 1  # work of its joints
+    RESIDUAL = 2  # what a residual that was dropped gives its momenta
+
+
+class MechanismWork(IntEnum):
+    """Slots of a mechanism in `Scratch.mechanism_work`."""
+
+    JOINTS = 0  # J, that joints did in the step by being stiff, and pushes against gravity
+    RESIDUAL = 1  # J, that its momenta gain by a residual that the step drops
+    KINETIC = 2  # J, kinetic energy of its links
+    WEIGHT = 3  # J, that gravity does in a step
+    SHARE = 4  # factor of its momenta
+    SIZE = 5
 
 
 class Phase(IntEnum):
@@ -288,11 +308,12 @@ class Impact(IntEnum):
     SIZE = 8
 
 
-class ImpactBlend(IntEnum):
-    """Slots of a group of bodies in `Scratch.impact_blend`: sums over its impacts."""
+class GroupSum(IntEnum):
+    """Slots of a group of trees in `Scratch.group_sum`: sums over its contacts. Of impacts their weights, J, and the
+    coefficients of restitution times these; of unconverged impulses their power before and after."""
 
-    WEIGHT = 0  # J
-    WEIGHTED = 1  # J, coefficients of restitution times weights
+    FIRST = 0
+    SECOND = 1
     SIZE = 2
 
 
@@ -305,15 +326,18 @@ class LinkLoad(IntEnum):
     DAMPER = 9  # rad/s, y of (M-94) in the last step, world axes
     DAMPER_BEFORE = 12  # and in the one before
     TRACE = 15  # N m s, trace of B of the last step over the time its forces acted; 0: none
-    SIZE = 16
+    # of mechanism i, in the slots of link i
+    RESERVE = 16  # J, what joints took in the last steps and may give back (M-98)
+    KINETIC = 17  # J, largest kinetic energy, slowly forgotten
+    SIZE = 18
 
 
 class WorldLoad(IntEnum):
     """Slots of `State.link_load` behind those of the links."""
 
     ACTIVE = 0  # links that have K
-    RESERVE = 1  # J, what joints took in the last steps and may give back (M-98)
-    KINETIC = 2  # J, largest kinetic energy, slowly forgotten
+    MEASURED = 1  # 1 where the last step measured joint loads
+    BOUNDED = 2  # 1 once the work of joints was bounded in a mechanism
     SIZE = 3
 
 

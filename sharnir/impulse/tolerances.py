@@ -55,6 +55,7 @@ MIN_MOTOR_SHARE = _by_precision(1e-8, 1e-3)
 PIVOT_RATIO_DECAY = _by_precision(0.999, 0.999)  # factor by which the remembered pivot ratio decays in a step
 # of the largest change of velocity in an inelastic impact: change in a sweep over it that ends these
 TOL_IMPACT_SPEED = _by_precision(1e-13, 1e-5)
+TOL_REST_SPEED = _by_precision(1e-9, 1e-5)  # m/s: change in a sweep over contacts at rest that ends these
 TOL_IMPACT_ENERGY = _by_precision(1e-14, 1e-6)  # of the energy an inelastic impact loses: rounding of its expansion
 MAX_SPEED_GAIN = _by_precision(5.0, 5.0)  # rad/s or m/s by which a coordinate near a limit may become faster in a step
 MAX_POSITION = 1.0e12  # m or rad: positions beyond count as diverged

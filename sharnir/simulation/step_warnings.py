@@ -51,8 +51,13 @@ KINDS = {
     "links_stiffened": Kind(
         "with stiffened links", "loads on light links oscillate faster than steps resolve and were damped"
     ),
-    "energy_limited": Kind("with limited energy", "momenta were scaled down, since the step would have added energy"),
+    "energy_limited": Kind(
+        "with limited energy", "momenta or impulses were scaled down, since the step would have added energy"
+    ),
     "motor_slowed": Kind("with a slowed motor", "a motor without bound was slowed down in front of a dead end"),
+    "lifted": Kind(
+        "with lifted bodies", "overlaps or open joints were pushed out against gravity: energy was added", True
+    ),
 }
 BITS = tuple((int(bit), str(bit.name).lower()) for bit in StepWarning)
 
@@ -89,6 +94,7 @@ class Counts:
     links_stiffened: int = 0
     energy_limited: int = 0
     motor_slowed: int = 0
+    lifted: int = 0
 
     @property
     def warnings(self) -> tuple[ReportWarning, ...]:

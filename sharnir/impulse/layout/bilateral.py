@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 
+from sharnir.enums import JointType
 from sharnir.impulse.layout.scalar_layout import ScalarRow, ScalarRowBuilder
 from sharnir.impulse.row_kinds import SCALAR_IMPULSES, BilateralKind, RowKind
 from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, JOINT_ROWS, RowForm
@@ -40,13 +43,15 @@ def lay_out_bilateral(
     arrays laid out so far (joint_W_start, joint_index_start). Empty without loop joints and couplings: sweeps do as
     well then."""
     rows: list[BilateralRow] = []
+    mobility = least_mobility(model)
     for k, entries in enumerate(joints):
         for j in range(CONSTRAINT_COUNT[model.loop_kind[k]]):
             row = JOINT_ROWS * k + j
             rows.append(
                 BilateralRow(
                     kind=BilateralKind.JOINT, source=row, entries=entries, index_start=at["joint_index_start"][k],
-                    W_start=at["joint_W_start"][k] + j * len(entries), p=row, free_K=free_body_K(model, k, j),
+                    W_start=at["joint_W_start"][k] + j * len(entries), p=row,
+                    free_K=free_body_K(model, k, j, mobility),
                 )
             )  # fmt: skip
     scalar_p_start = JOINT_ROWS * model.loops
@@ -100,9 +105,6 @@ def find_floating_groups(model: Model) -> list[list[int]]:
     world."""
     if not (model.implicit_free == 1).all() or not model.loops:
         return []
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
-
     holding = model.loop_link[CONSTRAINT_COUNT[model.loop_kind] > 0]
     pairs = np.concatenate([holding, model.spring_link]) % (model.nb + 1)  # the world is the last
     graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(model.nb + 1,) * 2)
@@ -111,12 +113,30 @@ def find_floating_groups(model: Model) -> list[list[int]]:
     return [[int(link) for link in links] for links in members if len(links) > 1]
 
 
-def free_body_K(model: Model, k: int, j: int) -> float:
+def free_body_K(model: Model, k: int, j: int, mobility: np.ndarray) -> float:
     """|W|² (1/kg) that row j of loop joint k would have between two free bodies, approximately. A body is counted with
-    all that the tree fixes to it: a mark of 1e-8 kg on an arm moves as the arm does."""
+    all that the tree fixes to it: a mark of 1e-8 kg on an arm moves as the arm does. Ball joints, whose rows are not
+    redundant for axes that are a little off, count as between the heaviest bodies that they hold: a nearly straight
+    string holds its load by little more. mobility: `least_mobility` of the model."""
     force = JOINT_ROW_TABLE[model.loop_kind[k], j, 0] in (RowForm.ALONG, RowForm.HELIX)
-    inertias = [_inertia_of_whole(model, link, force) for link in model.loop_link[k] if link >= 0]
-    return float(sum(1 / x for x in inertias if x > 0))
+    links = [link for link in model.loop_link[k] if link >= 0]
+    free = float(sum(1 / x for x in (_inertia_of_whole(model, link, force) for link in links) if x > 0))
+    if model.loop_kind[k] == JointType.SPHERICAL:
+        return min(free, float(mobility[links].min()))
+    return free
+
+
+def least_mobility(model: Model) -> np.ndarray:
+    """[link] 1/kg, of the heaviest of the links that joints connect with each."""
+    pairs = np.concatenate(
+        [np.stack([np.arange(model.nb), model.parent], axis=1), np.reshape(model.loop_link, (-1, 2))]
+    )
+    pairs = pairs[(pairs >= 0).all(axis=1)]
+    graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(model.nb,) * 2)
+    _, group = connected_components(graph, directed=False)
+    heaviest = np.zeros(model.nb)
+    np.maximum.at(heaviest, group, model.mass)
+    return np.asarray(1.0 / np.maximum(heaviest[group], np.finfo(float).tiny))
 
 
 def _inertia_of_whole(model: Model, link: int, force: bool) -> float:

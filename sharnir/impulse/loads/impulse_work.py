@@ -6,21 +6,13 @@ import warp as wp
 
 from sharnir.impulse.data import Context, Scratch
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, RowKind, ScalarImpulse
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, ScalarImpulse
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, ReportItem
+from sharnir.impulse.solve.pgs_sweep import limit_impulse
 from sharnir.kernels.columns import get, get3, item, put, set_item
 from sharnir.kernels.types import real
 from sharnir.kernels.vector_ops import row_add, row_dot
-
-
-@wp.func
-def limit_impulse(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, w: int):
-    """Impulse of the limit of scalar row l, N s; 0 without a limit."""
-    p = real(0.0)
-    if (layout.scalar_row_kinds[l] & RowKind.BOUND) != 0 and layout.scalar_lower[l] < layout.scalar_upper[l]:
-        p = get(work.p, layout.scalar_p_start + SCALAR_IMPULSES * l, w)
-    return p
 
 
 @wp.func
@@ -29,7 +21,7 @@ def acts_one_sided(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     acts = contact_count(work, w) > 0
     l = int(0)
     while l < layout.scalars and not acts:
-        acts = limit_impulse(layout, work, l, w) != real(0.0)
+        acts = limit_impulse(layout, work.p, l, w) != real(0.0)
         l += 1
     return acts
 
@@ -65,7 +57,7 @@ def load_impulsive_velocity(ctx: Context, w: int):
     l = int(0)
     while l < ctx.layout.scalars:
         at = ctx.layout.scalar_p_start + SCALAR_IMPULSES * l
-        others = get(ctx.work.p, at, w) - limit_impulse(ctx.layout, ctx.work, l, w)
+        others = get(ctx.work.p, at, w) - limit_impulse(ctx.layout, ctx.work.p, l, w)
         others = others + get(ctx.work.p, at + ScalarImpulse.FRICTION, w) + get(ctx.work.p, at + ScalarImpulse.MOTOR, w)
         others = others + get(ctx.work.p, at + ScalarImpulse.COMPLIANT, w)
         if others != real(0.0):
@@ -88,7 +80,7 @@ def measure_limit_chords(ctx: Context, w: int):
     total = real(0.0)
     l = int(0)
     while l < ctx.layout.scalars:
-        p = limit_impulse(ctx.layout, ctx.work, l, w)
+        p = limit_impulse(ctx.layout, ctx.work.p, l, w)
         if p != real(0.0):
             s = row_dot(
                 ctx.work.W,

@@ -10,16 +10,16 @@ from sharnir.dynamics.momenta import link_velocities
 from sharnir.impulse.data import Context
 from sharnir.impulse.loads.joint_work import (
     flag_mechanisms,
-    work_of_curvature,
-    work_on_coordinates,
-    work_on_links,
+    set_work_on_links,
+    subtract_work_of_curvature,
+    subtract_work_on_coordinates,
 )
 from sharnir.impulse.loads.row_wrenches import subtract_contact_impulses, subtract_impulse, subtract_spring_impulses
 from sharnir.impulse.loads.stiffening import ACTIVE_FROM, principal_frame, raise_stiffness
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, ReportItem, Status, StatusReal
-from sharnir.kernels.columns import get, get3, get6, get_int, item, put, put3, put6, put_int, set_item
+from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, MechanismBound, ReportItem, Status, StatusReal
+from sharnir.kernels.columns import get, get3, get6, get_int, item, put3, put6, put_int, set_item
 from sharnir.kernels.types import SPATIAL, real, sym_mul, vec3, vec6
 from sharnir.kernels.vector_ops import copy
 
@@ -81,17 +81,16 @@ def add_joint_load(ctx: Context, i: int, f: vec3, r: vec3, w: int):
 @wp.func
 def measure_joint_loads(ctx: Context, h: real, w: int):
     """`Scratch.joint_load` ← K of all links from the joint forces of the step; ws.p ← impulses of the tree's joints on
-    their links, as wrenches about the pivot. Returns the work (J) of all joints on the links."""
+    their links, as wrenches about the pivot; work of mechanisms ← that of all their joints on the links."""
     load_link_gains(ctx, w)
     subtract_spring_impulses(ctx, w)
     subtract_contact_impulses(ctx, w)
-    work = work_on_links(ctx, w)
+    set_work_on_links(ctx, w)
     if get_int(ctx.work.status, Status.STIFFENED, w) > 0:
         drop_raised_torques(ctx, w)
     subtract_loop_joints(ctx, h, w)
     if ctx.layout.tree_lever > real(0.0):
         sum_tree_joints(ctx, h, w)
-    return work
 
 
 @wp.func
@@ -182,14 +181,20 @@ def must_step_again(ctx: Context, h: real, dt: real, w: int):
     put_int(ctx.work.status, Status.LOADED, w, 0)
     guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
     stiffened = get_int(ctx.work.status, Status.STIFFENED, w) > 0
-    limited = wp.where(guarded or stiffened, 1, 0)
-    put_int(ctx.work.status, Status.WORK_LIMITED, w, limited)
-    if limited == 1 or has_heavy_joints(ctx, h, dt, w) == 1:
-        put_int(ctx.work.status, Status.LOADED, w, 1)
+    bound = int(MechanismBound.NONE)
+    if guarded or stiffened:
+        bound = int(MechanismBound.JOINTS)
+    elif get_int(ctx.work.status, Status.RESIDUAL_DROPPED, w) == 1:
+        bound = int(MechanismBound.RESIDUAL)
+    put_int(ctx.work.status, Status.WORK_LIMITED, w, bound)
+    loaded = bound == MechanismBound.JOINTS or has_heavy_joints(ctx, h, dt, w) == 1
+    if loaded or bound != MechanismBound.NONE:
         flag_mechanisms(ctx, w)
-        links_work = measure_joint_loads(ctx, h, w)
-        work = links_work - work_on_coordinates(ctx, w) - work_of_curvature(ctx, dt, w)
-        put(ctx.work.status_real, StatusReal.JOINT_WORK, w, work)
+    if loaded:
+        put_int(ctx.work.status, Status.LOADED, w, 1)
+        measure_joint_loads(ctx, h, w)
+        subtract_work_on_coordinates(ctx, w)
+        subtract_work_of_curvature(ctx, dt, w)
         if guarded and get_int(ctx.work.status, Status.LOADS_KNOWN, w) == 1:
             copy(ctx.work.first_joint_load, ctx.work.joint_load, SPATIAL * ctx.tree.links, w)
         tries = get_int(ctx.work.status, Status.TRIES, w)

@@ -2,8 +2,8 @@
 (M-96..M-98).
 
 Exact joints do none. In a step they do, of third order where it resolves the motion; where it does not (loads on light
-links, linearised steps) momenta are scaled down so that joints give back no more than they
-took.
+links, linearised steps, steps that drop a residual) momenta are scaled down so that joints give back no more than they
+took, mechanism by mechanism.
 """
 
 from __future__ import annotations
@@ -16,7 +16,17 @@ from sharnir.impulse.data import Context
 from sharnir.impulse.loads.row_wrenches import scalar_impulse_of
 from sharnir.impulse.loads.stiffening import THIN_SHARE, principal_frame, trace_of, world_load_slot
 from sharnir.impulse.rows.warn import warn_of
-from sharnir.impulse.slots import Load, ReportItem, Setting, Status, StatusReal, StepWarning, WorldLoad
+from sharnir.impulse.slots import (
+    LinkLoad,
+    Load,
+    MechanismBound,
+    MechanismWork,
+    ReportItem,
+    Setting,
+    Status,
+    StepWarning,
+    WorldLoad,
+)
 from sharnir.impulse.tolerances import REST_SPEED
 from sharnir.kernels.columns import get, get3, get6, get33, get_int, item, item3, put, put_int, set_item, set_item3
 from sharnir.kernels.types import SPATIAL, VEC3, real, vec3
@@ -29,29 +39,68 @@ OWED = wp.constant(real(1.0e-4))  # of that energy: what joints may owe before i
 
 @wp.func
 def flag_mechanisms(ctx: Context, w: int):
-    """`Scratch.mechanism_limited` ← 1 for mechanisms with stiffened links, or for all where the step is linearised:
-    there the work of joints is bounded."""
-    guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
-    stiffened = get_int(ctx.work.status, Status.STIFFENED, w) > 0
+    """`Scratch.mechanism_bound` of all mechanisms: JOINTS where links are stiffened, or everywhere where the step is
+    linearised; else RESIDUAL where it dropped one."""
+    everywhere = int(MechanismBound.NONE)
+    if item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0):
+        everywhere = int(MechanismBound.JOINTS)
+    elif get_int(ctx.work.status, Status.RESIDUAL_DROPPED, w) == 1:
+        everywhere = int(MechanismBound.RESIDUAL)
     i = int(0)
     while i < ctx.tree.links:
-        put_int(ctx.work.mechanism_limited, i, w, wp.where(guarded, 1, 0))
+        put_int(ctx.work.mechanism_bound, i, w, everywhere)
         i += 1
     i = int(0)
-    while i < ctx.tree.links:
-        if stiffened and ctx.layout.link_mechanism[i] >= 0:
-            if trace_of(get6(ctx.here.B, i, w)) > real(0.0):
-                put_int(ctx.work.mechanism_limited, ctx.layout.link_mechanism[i], w, 1)
+    while i < ctx.tree.links and get_int(ctx.work.status, Status.STIFFENED, w) > 0:
+        if ctx.layout.link_mechanism[i] >= 0 and trace_of(get6(ctx.here.B, i, w)) > real(0.0):
+            put_int(ctx.work.mechanism_bound, ctx.layout.link_mechanism[i], w, int(MechanismBound.JOINTS))
         i += 1
 
 
 @wp.func
-def is_limited(ctx: Context, i: int, w: int):
-    """1 if the work of the joints of link i's mechanism is bounded in this step; of a free body never."""
-    limited = int(0)
+def add_work(ctx: Context, i: int, slot: int, work: real, w: int):
+    """A `MechanismWork` of link i's mechanism += work, J."""
+    at = MechanismWork.SIZE * ctx.layout.link_mechanism[i] + slot
+    put(ctx.work.mechanism_work, at, w, get(ctx.work.mechanism_work, at, w) + work)
+
+
+@wp.func
+def clear_work(ctx: Context, slot: int, w: int):
+    """A `MechanismWork` of all mechanisms ← 0."""
+    i = int(0)
+    while i < ctx.tree.links:
+        put(ctx.work.mechanism_work, MechanismWork.SIZE * i + slot, w, real(0.0))
+        i += 1
+
+
+@wp.func
+def bound_of(ctx: Context, i: int, w: int):
+    """`MechanismBound` of link i in this step; of a free body NONE."""
+    bound = int(MechanismBound.NONE)
     if ctx.layout.link_mechanism[i] >= 0:
-        limited = get_int(ctx.work.mechanism_limited, ctx.layout.link_mechanism[i], w)
-    return limited
+        bound = get_int(ctx.work.mechanism_bound, ctx.layout.link_mechanism[i], w)
+    return bound
+
+
+@wp.func
+def is_limited(ctx: Context, i: int, w: int):
+    """1 if the work of the joints of link i's mechanism is bounded in this step."""
+    return wp.where(bound_of(ctx, i, w) == MechanismBound.JOINTS, 1, 0)
+
+
+@wp.func
+def note_dropped_residual(ctx: Context, w: int):
+    """RESIDUAL of mechanisms ← what their momenta gain (J) by the residual that the step drops (M-110)."""
+    clear_work(ctx, int(MechanismWork.RESIDUAL), w)
+    d = int(0)
+    while d < ctx.layout.dofs:
+        i = ctx.layout.dof_root[d]
+        if ctx.layout.link_mechanism[i] >= 0:
+            rate = -get(ctx.here.z, d, w) - get(ctx.work.z_momentum, d, w)
+            if ctx.layout.all_bodies_free == 1:
+                rate = get(ctx.here.z, d, w) - get(ctx.work.z_base, d, w)
+            add_work(ctx, i, int(MechanismWork.RESIDUAL), real(0.5) * get(ctx.work.z_residual, d, w) * rate, w)
+        d += 1
 
 
 @wp.func
@@ -69,9 +118,19 @@ def rate_of_momentum(ctx: Context, i: int, L: vec3, w: int):
 
 
 @wp.func
-def work_on_links(ctx: Context, w: int):
-    """Work (J) of the impulses ws.p on the links at the mean of their velocities over the step before and this one."""
-    work = real(0.0)
+def velocity_of_momentum(ctx: Context, i: int, p: vec3):
+    """Velocity of link i's centre of mass with momentum p; none without mass."""
+    v = vec3()
+    if ctx.tree.mass[i] > real(0.0):
+        v = p / ctx.tree.mass[i]
+    return v
+
+
+@wp.func
+def set_work_on_links(ctx: Context, w: int):
+    """JOINTS ← work of the impulses ws.p on the links at the mean of their velocities over the step before and this
+    one."""
+    clear_work(ctx, int(MechanismWork.JOINTS), w)
     half = real(0.5)
     i = int(0)
     while i < ctx.tree.links:
@@ -80,20 +139,21 @@ def work_on_links(ctx: Context, w: int):
             n = get3(ctx.here.p, 2 * i + 1, w) - wp.cross(get3(ctx.here.com, i, w), f)
             p = get3(ctx.here.C, 2 * i, w) + item3(ctx.state.P, SPATIAL * i, w)
             L = get3(ctx.here.C, 2 * i + 1, w) + item3(ctx.state.P, SPATIAL * i + VEC3, w)
-            work += half * (wp.dot(f, p) / ctx.tree.mass[i] + wp.dot(n, rate_of_momentum(ctx, i, L, w)))
+            work = half * (wp.dot(f, velocity_of_momentum(ctx, i, p)) + wp.dot(n, rate_of_momentum(ctx, i, L, w)))
+            add_work(ctx, i, int(MechanismWork.JOINTS), work, w)
         i += 1
-    return work
 
 
 @wp.func
-def is_scalar_limited(ctx: Context, l: int, w: int):
-    """`is_limited` of the mechanism that scalar row l acts on."""
-    limited = int(0)
+def limited_link_of(ctx: Context, l: int, w: int):
+    """A link of the mechanism that scalar row l acts on, if the work of its joints is bounded; else −1."""
+    link = int(-1)
     if ctx.layout.scalar_row_length[l] > 0:
         d = ctx.layout.index[ctx.layout.scalar_index_start[l]]
         if d < ctx.layout.dofs:
-            limited = is_limited(ctx, ctx.layout.dof_root[d], w)
-    return limited
+            if is_limited(ctx, ctx.layout.dof_root[d], w) == 1:
+                link = ctx.layout.dof_root[d]
+    return link
 
 
 @wp.func
@@ -109,10 +169,9 @@ def is_coordinate_loaded(ctx: Context, d: int, w: int):
 
 
 @wp.func
-def work_on_coordinates(ctx: Context, w: int):
-    """Work (J) that joints did along their coordinates: springs, dampers, motors, limits, friction. The impulses of the
-    tree's joints are in ws.p; scalar rows act on loop joints."""
-    work = real(0.0)
+def subtract_work_on_coordinates(ctx: Context, w: int):
+    """JOINTS −= work that joints did along their coordinates: springs, dampers, motors, limits, friction. The impulses
+    of the tree's joints are in ws.p; scalar rows act on loop joints."""
     half = real(0.5)
     if ctx.layout.tree_lever > real(0.0):
         i = int(0)
@@ -123,7 +182,8 @@ def work_on_coordinates(ctx: Context, w: int):
                 if is_coordinate_loaded(ctx, d, w) == 1:
                     along = wp.dot(get3(ctx.here.S, 2 * d, w), get3(ctx.here.p, 2 * i, w))
                     along += wp.dot(get3(ctx.here.S, 2 * d + 1, w), get3(ctx.here.p, 2 * i + 1, w))
-                work += half * along * (item(ctx.state.v, d, w) + item(ctx.state.v_next, d, w))
+                work = half * along * (item(ctx.state.v, d, w) + item(ctx.state.v_next, d, w))
+                add_work(ctx, i, int(MechanismWork.JOINTS), -work, w)
                 d += 1
             i += 1
     l = int(0)
@@ -132,7 +192,8 @@ def work_on_coordinates(ctx: Context, w: int):
         counts = source == ScalarSource.LOOP_DOF or (
             source != ScalarSource.SPRING and ctx.layout.tree_lever == real(0.0)
         )
-        if get(ctx.work.scalar_K, l, w) > real(0.0) and counts and is_scalar_limited(ctx, l, w) == 1:
+        link = limited_link_of(ctx, l, w)
+        if get(ctx.work.scalar_K, l, w) > real(0.0) and counts and link >= 0:
             rate = row_dot(
                 ctx.work.W,
                 ctx.layout.scalar_W_start[l],
@@ -142,11 +203,10 @@ def work_on_coordinates(ctx: Context, w: int):
                 ctx.here.z,
                 w,
             )
-            work += (
-                half * scalar_impulse_of(ctx.layout, ctx.work, l, w) * (rate + item(ctx.state.scalar_velocity, l, w))
-            )
+            impulse = scalar_impulse_of(ctx.layout, ctx.work, l, w)
+            work = half * impulse * (rate + item(ctx.state.scalar_velocity, l, w))
+            add_work(ctx, link, int(MechanismWork.JOINTS), -work, w)
         l += 1
-    return work
 
 
 @wp.func
@@ -156,17 +216,16 @@ def centre_of(ctx: Context, ws: wp.ref[Workspace], i: int, w: int):
 
 
 @wp.func
-def work_of_curvature(ctx: Context, dt: real, w: int):
-    """Work (J) of gravity along what the links' paths in a step have beyond their momenta: those of a linearised step
-    are tangents."""
-    work = real(0.0)
+def subtract_work_of_curvature(ctx: Context, dt: real, w: int):
+    """JOINTS −= work of gravity along what the links' paths in a step have beyond their momenta: those of a linearised
+    step are tangents."""
     i = int(0)
     while i < ctx.tree.links:
         if is_limited(ctx, i, w) == 1:
             way = centre_of(ctx, ctx.there, i, w) - centre_of(ctx, ctx.here, i, w)
-            work += wp.dot(ctx.tree.gravity, way * ctx.tree.mass[i] - get3(ctx.here.C, 2 * i, w) * dt)
+            beyond = way * ctx.tree.mass[i] - get3(ctx.here.C, 2 * i, w) * dt
+            add_work(ctx, i, int(MechanismWork.JOINTS), -wp.dot(ctx.tree.gravity, beyond), w)
         i += 1
-    return work
 
 
 @wp.func
@@ -185,46 +244,34 @@ def turn_momenta(ctx: Context, w: int):
 
 @wp.func
 def follow_pushes(ctx: Context, w: int):
-    """Momenta turn with the links that pseudo-velocities have turned; JOINT_WORK += what the pushes did against
-    gravity (M-96)."""
-    work = real(0.0)
+    """Momenta turn with the links that pseudo-velocities have turned; JOINTS += what the pushes did against gravity
+    (M-96)."""
     i = int(0)
     while i < ctx.tree.links:
         if is_limited(ctx, i, w) == 1:
             push = centre_of(ctx, ctx.here, i, w) - centre_of(ctx, ctx.there, i, w)
-            work = work - ctx.tree.mass[i] * wp.dot(ctx.tree.gravity, push)
+            work = -ctx.tree.mass[i] * wp.dot(ctx.tree.gravity, push)
+            add_work(ctx, i, int(MechanismWork.JOINTS), work, w)
             L = wp.transpose(get33(ctx.there.R, i, w)) * item3(ctx.state.P, SPATIAL * i + VEC3, w)
             set_item3(ctx.state.P, SPATIAL * i + VEC3, w, get33(ctx.here.R, i, w) * L)
         i += 1
-    put(ctx.work.status_real, StatusReal.JOINT_WORK, w, get(ctx.work.status_real, StatusReal.JOINT_WORK, w) + work)
 
 
 @wp.func
-def kinetic_energy_of_momenta(ctx: Context, w: int):
-    """Kinetic energy (J) of the links' momenta."""
-    energy = real(0.0)
+def measure_motion(ctx: Context, w: int):
+    """KINETIC ← kinetic energy of the links' momenta, WEIGHT ← work of gravity along a step with them."""
+    clear_work(ctx, int(MechanismWork.KINETIC), w)
+    clear_work(ctx, int(MechanismWork.WEIGHT), w)
     i = int(0)
     while i < ctx.tree.links:
-        p = item3(ctx.state.P, SPATIAL * i, w)
-        L = item3(ctx.state.P, SPATIAL * i + VEC3, w)
-        if is_limited(ctx, i, w) == 0:
-            p = vec3()
-            L = vec3()
-        energy += real(0.5) * (wp.dot(p, p) / ctx.tree.mass[i] + wp.dot(L, rate_of_momentum(ctx, i, L, w)))
+        if bound_of(ctx, i, w) != MechanismBound.NONE:
+            p = item3(ctx.state.P, SPATIAL * i, w)
+            L = item3(ctx.state.P, SPATIAL * i + VEC3, w)
+            energy = wp.dot(p, velocity_of_momentum(ctx, i, p)) + wp.dot(L, rate_of_momentum(ctx, i, L, w))
+            add_work(ctx, i, int(MechanismWork.KINETIC), real(0.5) * energy, w)
+            fall = wp.dot(ctx.tree.gravity, p) * ctx.state.settings[Setting.DT, 0]
+            add_work(ctx, i, int(MechanismWork.WEIGHT), fall, w)
         i += 1
-    return energy
-
-
-@wp.func
-def work_of_weight(ctx: Context, w: int):
-    """Work (J) of gravity along a step with the links' momenta."""
-    work = real(0.0)
-    i = int(0)
-    while i < ctx.tree.links:
-        if is_limited(ctx, i, w) == 1:
-            work += wp.dot(ctx.tree.gravity, item3(ctx.state.P, SPATIAL * i, w))
-        i += 1
-    return work * ctx.state.settings[Setting.DT, 0]
 
 
 @wp.func
@@ -240,25 +287,68 @@ def scale_motion(ctx: Context, i: int, share: real, w: int):
 
 @wp.func
 def limit_joint_work(ctx: Context, w: int):
-    """Joints give back at most what they took in the steps before: momenta shrink where they would do more work
-    (M-98). Positions have moved already, so that half of the weight's work in the step goes on: at turning points what
-    is owed is paid later."""
-    reserve_slot = world_load_slot(ctx, int(WorldLoad.RESERVE))
-    kinetic_slot = world_load_slot(ctx, int(WorldLoad.KINETIC))
-    kinetic = kinetic_energy_of_momenta(ctx, w)
-    largest = wp.max(kinetic, KINETIC_DECAY * item(ctx.state.link_load, kinetic_slot, w))
-    reserve = item(ctx.state.link_load, reserve_slot, w) - get(ctx.work.status_real, StatusReal.JOINT_WORK, w)
+    """Joints give back at most what they took in the steps before: momenta of a mechanism shrink where its joints would
+    do more work (M-98)."""
+    measure_motion(ctx, w)
     least = ctx.state.settings[Setting.MEAN_MASS, 0] * REST_SPEED * REST_SPEED
+    limited = int(0)
+    i = int(0)
+    while i < ctx.tree.links:
+        if get_int(ctx.work.mechanism_bound, i, w) != MechanismBound.NONE:
+            limited += settle_work(ctx, i, least, w)
+        else:
+            forget_kinetic_energy(ctx, i, w)
+        i += 1
+    if limited > 0:
+        i = int(0)
+        while i < ctx.tree.links:
+            if bound_of(ctx, i, w) != MechanismBound.NONE:
+                at = MechanismWork.SIZE * ctx.layout.link_mechanism[i] + MechanismWork.SHARE
+                scale_motion(ctx, i, get(ctx.work.mechanism_work, at, w), w)
+            i += 1
+        warn_of(ctx.state, int(StepWarning.ENERGY_LIMITED), w)
+    set_item(ctx.state.link_load, world_load_slot(ctx, int(WorldLoad.BOUNDED)), w, real(1.0))
+
+
+@wp.func
+def settle_work(ctx: Context, m: int, least: real, w: int):
+    """Reserve and SHARE of mechanism m; returns 1 if its momenta shrink. Positions have moved already, so that half of
+    the weight's work in the step goes on: at turning points what is owed is paid later. Below a kinetic energy of
+    `least` nothing is paid."""
+    at = MechanismWork.SIZE * m
+    kinetic = get(ctx.work.mechanism_work, at + MechanismWork.KINETIC, w)
+    fall = get(ctx.work.mechanism_work, at + MechanismWork.WEIGHT, w)
+    reserve_slot = LinkLoad.SIZE * m + LinkLoad.RESERVE
+    kinetic_slot = LinkLoad.SIZE * m + LinkLoad.KINETIC
+    largest = wp.max(kinetic, KINETIC_DECAY * item(ctx.state.link_load, kinetic_slot, w))
+    work = get(ctx.work.mechanism_work, at + MechanismWork.JOINTS, w)
+    if get_int(ctx.work.mechanism_bound, m, w) == MechanismBound.RESIDUAL:
+        work = get(ctx.work.mechanism_work, at + MechanismWork.RESIDUAL, w)
+    reserve = item(ctx.state.link_load, reserve_slot, w) - work
+    share = real(1.0)
+    limited = int(0)
     if reserve < -OWED * largest and kinetic > least:
-        fall = work_of_weight(ctx, w)
+        limited = 1
         paid = wp.min(-reserve, wp.max(kinetic - wp.abs(fall), real(0.0)))
         share = wp.sqrt(real(1.0) - paid / kinetic)
         reserve = reserve + paid + real(0.5) * (real(1.0) - share) * fall
-        i = int(0)
-        while i < ctx.tree.links:
-            if is_limited(ctx, i, w) == 1:
-                scale_motion(ctx, i, share, w)
-            i += 1
-        warn_of(ctx.state, int(StepWarning.ENERGY_LIMITED), w)
+    put(ctx.work.mechanism_work, at + MechanismWork.SHARE, w, share)
     set_item(ctx.state.link_load, kinetic_slot, w, largest)
     set_item(ctx.state.link_load, reserve_slot, w, wp.min(reserve, GIVEN_BACK * largest))
+    return limited
+
+
+@wp.func
+def forget_kinetic_energy(ctx: Context, m: int, w: int):
+    """The largest kinetic energy of mechanism m is slowly forgotten."""
+    at = LinkLoad.SIZE * m + LinkLoad.KINETIC
+    set_item(ctx.state.link_load, at, w, KINETIC_DECAY * item(ctx.state.link_load, at, w))
+
+
+@wp.func
+def forget_kinetic_energies(ctx: Context, w: int):
+    """The same of all mechanisms."""
+    i = int(0)
+    while i < ctx.tree.links:
+        forget_kinetic_energy(ctx, i, w)
+        i += 1

@@ -265,6 +265,21 @@ def update_link_loads(ctx: Context, h: real, dt: real, w: int):
         set_item(ctx.state.link_load, at + LinkLoad.TRACE, w, trace)
         i += 1
     set_item(ctx.state.link_load, world_load_slot(ctx, int(WorldLoad.ACTIVE)), w, real(count))
+    set_item(ctx.state.link_load, world_load_slot(ctx, int(WorldLoad.MEASURED)), w, real(1.0))
     if stiffened > 0:
         set_item(ctx.state.report, ReportItem.STIFFENED_LINKS, w, real(stiffened))
         warn_of(ctx.state, int(StepWarning.LINKS_STIFFENED), w)
+
+
+@wp.func
+def clear_link_loads(ctx: Context, w: int):
+    """Forget loads, rates and dampers of all links: joints pull at none of them so much that it could be stiffened."""
+    i = int(0)
+    while i < ctx.tree.links:
+        slot = int(0)
+        while slot < LinkLoad.RESERVE:
+            set_item(ctx.state.link_load, LinkLoad.SIZE * i + slot, w, real(0.0))
+            slot += 1
+        i += 1
+    set_item(ctx.state.link_load, world_load_slot(ctx, int(WorldLoad.ACTIVE)), w, real(0.0))
+    set_item(ctx.state.link_load, world_load_slot(ctx, int(WorldLoad.MEASURED)), w, real(0.0))

@@ -60,19 +60,29 @@ def may_have_impacts(ctx: Context, dt: real, w: int):
 
 
 @wp.func
-def add_resting_impulses(ctx: Context, x: wp.ref[Iterate], kick: wp.ref[Iterate], w: int):
-    """Count the forces of contacts that rested before the step's forces (closed, and slower than the threshold) among
-    these: kick.z += Wᵀp, x.z += half of it, p those of the last step. Bodies at rest would else approach what carries
+def warm_start_resting(ctx: Context, x: wp.ref[Iterate], w: int):
+    """Mark the contacts that rested before the step's forces (closed, and slower than the threshold) as members; x.p of
+    them ← half of their last impulses, of all others 0, and x.z += Wᵀp. Bodies at rest would else approach what carries
     them."""
     c = int(0)
     while c < contact_count(ctx.work, w):
+        at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
+        p = vec3()
+        rests = int(0)
         if get(ctx.work.contact_gap, c, w) <= MAX_TOUCHING_GAP:
             speed = normal_velocity(ctx.layout, ctx.work, c, 0, ctx.work.z_before, w)
             if wp.abs(speed) <= pair_property(ctx, c, MaterialProperty.RESTITUTION_THRESHOLD, w):
-                at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
-                p = vec3(get(ctx.work.p, at, w), get(ctx.work.p, at + 1, w), get(ctx.work.p, at + 2, w))
-                apply_contact_impulse(ctx, c, 0, p, kick, w)
-                apply_contact_impulse(ctx, c, 0, p * real(0.5), x, w)
+                rests = 1
+                p = vec3(get(ctx.work.p, at, w), get(ctx.work.p, at + 1, w), get(ctx.work.p, at + 2, w)) * real(0.5)
+                apply_contact_impulse(ctx, c, 0, p, x, w)
+        k = int(0)
+        while k < CONTACT_IMPULSES:
+            put(x.p, at + k, w, real(0.0))
+            k += 1
+        put(x.p, at, w, p[0])
+        put(x.p, at + 1, w, p[1])
+        put(x.p, at + 2, w, p[2])
+        put_int(ctx.work.impact_member, c, w, rests)
         c += 1
 
 

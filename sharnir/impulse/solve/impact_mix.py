@@ -7,7 +7,8 @@ import warp as wp
 from sharnir.impulse.data import Context, Iterate, Scratch
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.slots import JOINT_ROWS, ContactMass, Impact, ImpactBlend
+from sharnir.impulse.slots import JOINT_ROWS, ContactMass, GroupSum, Impact
+from sharnir.impulse.solve.contact_groups import add_to_group, find_group, group_trees, root_of_contact
 from sharnir.impulse.solve.impacts import approaches, bouncing_impulse, compress, list_impacts, scale_to_energy
 from sharnir.impulse.solve.pgs import impulse_count
 from sharnir.kernels.columns import get, get_int, put, put_int
@@ -45,64 +46,13 @@ def solve_inelastic_impacts(ctx: Context, x: wp.ref[Iterate], reflected: array2,
 
 
 @wp.func
-def find_group(work: wp.ref[Scratch], link: int, w: int):
-    """Group of bodies of a root link in the union–find of impacts."""
-    i = int(link)
-    while get_int(work.impact_group, i, w) != i:
-        i = get_int(work.impact_group, i, w)
-    return i
-
-
-@wp.func
-def join_groups(work: wp.ref[Scratch], a: int, b: int, w: int):
-    """Unite the groups of two root links; −1, the world, unites nothing."""
-    if a >= 0 and b >= 0:
-        first = find_group(work, a, w)
-        second = find_group(work, b, w)
-        put_int(work.impact_group, wp.max(first, second), w, wp.min(first, second))
-
-
-@wp.func
-def group_impacts(ctx: Context, p: array2, q: array2, w: int):
-    """Unite the trees that impulses p or q and bilateral rows connect."""
-    i = int(0)
-    while i < ctx.layout.links:
-        put_int(ctx.work.impact_group, i, w, i)
-        put(ctx.work.impact_blend, ImpactBlend.SIZE * i, w, real(0.0))
-        put(ctx.work.impact_blend, ImpactBlend.SIZE * i + ImpactBlend.WEIGHTED, w, real(0.0))
-        i += 1
-    b = int(0)
-    while b < ctx.layout.bilaterals:
-        first = ctx.layout.bilateral_index_start[b]
-        k = int(1)
-        while k < ctx.layout.bilateral_row_length[b]:
-            here = ctx.layout.dof_root[ctx.layout.index[first + k]]
-            join_groups(ctx.work, here, ctx.layout.dof_root[ctx.layout.index[first]], w)
-            k += 1
-        b += 1
-    c = int(0)
-    while c < contact_count(ctx.work, w):
-        at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
-        if get(p, at, w) > real(0.0) or get(q, at, w) > real(0.0):
-            first = get_int(ctx.work.contact_trees, 2 * c, w)
-            join_groups(ctx.work, first, get_int(ctx.work.contact_trees, 2 * c + 1, w), w)
-        c += 1
-
-
-@wp.func
 def group_restitution(work: wp.ref[Scratch], root: int, w: int):
     """Mean coefficient of restitution of the impacts in the group of a root link, weighted by their energies."""
-    at = ImpactBlend.SIZE * find_group(work, root, w)
+    at = GroupSum.SIZE * find_group(work, root, w)
     e = real(0.0)
-    if get(work.impact_blend, at, w) > real(0.0):
-        e = get(work.impact_blend, at + ImpactBlend.WEIGHTED, w) / get(work.impact_blend, at, w)
+    if get(work.group_sum, at, w) > real(0.0):
+        e = get(work.group_sum, at + GroupSum.SECOND, w) / get(work.group_sum, at, w)
     return e
-
-
-@wp.func
-def root_of_contact(work: wp.ref[Scratch], c: int, w: int):
-    """Root link of a tree that contact c acts on."""
-    return wp.max(get_int(work.contact_trees, 2 * c, w), get_int(work.contact_trees, 2 * c + 1, w))
 
 
 @wp.func
@@ -120,18 +70,17 @@ def blend_impacts(ctx: Context, inelastic: wp.ref[Iterate], reflected: array2, w
     """reflected ← (1 − ē) p_L + ē p_G (M-89): of every group of bodies the mean of the inelastic impact and of the
     reflections. Impulses of loop joints, where these are swept, are mixed like those of contacts."""
     solve_inelastic_impacts(ctx, inelastic, reflected, w)
-    group_impacts(ctx, inelastic.p, reflected, w)
+    group_trees(ctx, inelastic.p, reflected, w)
     c = int(0)
     while c < contact_count(ctx.work, w):
         p = bouncing_impulse(ctx.layout, ctx.work, reflected, c, w)
         mass = get(ctx.work.contact_mass, ContactMass.SIZE * c + ContactMass.NORMAL, w)
         if p > real(0.0) and mass > real(0.0):
-            at = ImpactBlend.SIZE * find_group(ctx.work, root_of_contact(ctx.work, c, w), w)
+            root = root_of_contact(ctx.work, c, w)
             weight = p * p / mass
             e = get(ctx.work.impact, Impact.SIZE * c + Impact.RESTITUTION, w)
-            put(ctx.work.impact_blend, at, w, get(ctx.work.impact_blend, at, w) + weight)
-            at += ImpactBlend.WEIGHTED
-            put(ctx.work.impact_blend, at, w, get(ctx.work.impact_blend, at, w) + weight * e)
+            add_to_group(ctx.work, root, int(GroupSum.FIRST), weight, w)
+            add_to_group(ctx.work, root, int(GroupSum.SECOND), weight * e, w)
         c += 1
     c = int(0)
     while c < contact_count(ctx.work, w):

@@ -142,6 +142,23 @@ def sweep_impact(ctx: Context, c: int, x: wp.ref[Iterate], w: int):
 
 
 @wp.func
+def sweep_members(ctx: Context, x: wp.ref[Iterate], w: int):
+    """One sweep over loop joints, where they are swept, and marked contacts; returns the largest change of a contact's
+    velocity, m/s."""
+    worst = real(0.0)
+    k = int(0)
+    while k < ctx.layout.joints and x.direct == 0:
+        sweep_joint(ctx, k, x, w)
+        k += 1
+    c = int(0)
+    while c < contact_count(ctx.work, w):
+        if get_int(ctx.work.impact_member, c, w) == 1:
+            worst = wp.max(worst, sweep_impact(ctx, c, x, w))
+        c += 1
+    return worst
+
+
+@wp.func
 def compress(ctx: Context, x: wp.ref[Iterate], w: int):
     """Sweep the inelastic impact of the marked contacts from the impulses x.p on, until velocities change by less than
     TOL_IMPACT_SPEED of the largest change; loop joints rest where they are swept."""
@@ -149,16 +166,7 @@ def compress(ctx: Context, x: wp.ref[Iterate], w: int):
     worst = real(1.0)
     n = int(0)
     while n < MAX_IMPACT_SWEEPS and worst > TOL_IMPACT_SPEED * largest:
-        worst = real(0.0)
-        k = int(0)
-        while k < ctx.layout.joints and x.direct == 0:
-            sweep_joint(ctx, k, x, w)
-            k += 1
-        c = int(0)
-        while c < contact_count(ctx.work, w):
-            if get_int(ctx.work.impact_member, c, w) == 1:
-                worst = wp.max(worst, sweep_impact(ctx, c, x, w))
-            c += 1
+        worst = sweep_members(ctx, x, w)
         largest = wp.max(largest, worst)
         n += 1
 

@@ -106,6 +106,15 @@ def scalar_velocity_of(layout: wp.ref[Layout], work: wp.ref[Scratch], row: Scala
 
 
 @wp.func
+def limit_impulse(layout: wp.ref[Layout], p: array2, l: int, w: int):
+    """Impulse of the limit of scalar row l, N s; 0 without a limit."""
+    impulse = real(0.0)
+    if (layout.scalar_row_kinds[l] & RowKind.BOUND) != 0 and layout.scalar_lower[l] < layout.scalar_upper[l]:
+        impulse = get(p, layout.scalar_p_start + SCALAR_IMPULSES * l, w)
+    return impulse
+
+
+@wp.func
 def solve_bound(work: wp.ref[Scratch], l: int, free_velocity: real, K: real, w: int):
     """Impulse that keeps the velocity of scalar row l within its bounds; free_velocity: without that impulse."""
     bounded = wp.clamp(free_velocity, get(work.velocity_lower, l, w), get(work.velocity_upper, l, w))

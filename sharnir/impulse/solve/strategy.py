@@ -16,6 +16,7 @@ from sharnir.impulse.solve.bilateral_projection import (
     update_bilateral_impulses,
     yield_motors_to_limits,
 )
+from sharnir.impulse.solve.contact_work import bound_added_energy
 from sharnir.impulse.solve.delassus import ensure_delassus
 from sharnir.impulse.solve.dense_pgs import run_pgs_dense
 from sharnir.impulse.solve.gpu.pgs import run_pgs_gpu
@@ -49,10 +50,11 @@ def active_sweep_applies(
 
 
 @wp.func
-def solve_rows(ctx: Context, end: wp.float64, w: int):
+def solve_rows(ctx: Context, bound_energy: int, end: wp.float64, w: int):
     """Solve for the impulses of all rows at their present target velocities: by sweeps alone or, where bilateral rows
-    are solved directly, those by LDLᵀ and the others by sweeps in their null space (M-42, M-48). end: clock ticks at
-    which to stop. Returns the number of sweeps, the last change of an impulse, N s, and the `StopReason`."""
+    are solved directly, those by LDLᵀ and the others by sweeps in their null space (M-42, M-48). bound_energy: 1 where
+    unconverged impulses may add none. end: clock ticks at which to stop. Returns the number of sweeps, the last change
+    of an impulse, N s, and the `StopReason`."""
     direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
     x = make_iterate(ctx.here.z, ctx.work.p, direct)
     if direct == 1:
@@ -63,6 +65,8 @@ def solve_rows(ctx: Context, end: wp.float64, w: int):
         copy(x.p, ctx.work.p_initial, impulse_count(ctx.layout, ctx.work, w), w)
         set_velocity_offsets(ctx, x.z, w)
     n, worst, reason = sweep_rows(ctx, x, end, w)
+    if bound_energy == 1 and reason != StopReason.CONVERGED:
+        bound_added_energy(ctx, x, 0, w)
     if direct == 1:
         update_bilateral_impulses(ctx, x.p, w)
     return n + direct, worst, reason
@@ -121,7 +125,7 @@ def report_solution(ctx: Context, sweeps: int, worst: real, reason: int, end: wp
 @wp.func
 def solve_and_report(ctx: Context, end: wp.float64, w: int):
     """Solve for the impulses of all rows (`solve_rows`) and report how."""
-    n, worst, reason = solve_rows(ctx, end, w)
+    n, worst, reason = solve_rows(ctx, 1, end, w)
     report_solution(ctx, n, worst, reason, end, w)
 
 

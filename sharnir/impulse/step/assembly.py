@@ -26,7 +26,7 @@ def step_row_options(ctx: Context, w: int):
     h = get(ctx.work.status_real, StatusReal.FORCE_TIME, w)
     options = make_row_options(h, ctx.state.settings[Setting.DT, 0], real(1.0), LimitRule.PREDICTED)
     options.at_new_poses = wp.where(n == 0, 0, 1)
-    options.update_history = wp.where(n == 0, 1, 0)
+    options.update_history = wp.where(n == 0 and get_int(ctx.work.status, Status.TRIES, w) == 0, 1, 0)
     return options
 
 

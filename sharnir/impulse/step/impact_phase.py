@@ -8,16 +8,18 @@ import warp as wp
 from sharnir.impulse.data import Context, make_iterate
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_count
-from sharnir.impulse.rows.restitution import add_resting_impulses, may_have_impacts, set_impact_rows
+from sharnir.impulse.rows.restitution import may_have_impacts, set_impact_rows, warm_start_resting
 from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, ReportItem, Setting, Status, StatusReal
 from sharnir.impulse.solve.bilateral_projection import set_velocity_offsets
+from sharnir.impulse.solve.contact_work import bound_added_energy, contact_impulse_of
 from sharnir.impulse.solve.impact_mix import are_all_elastic, blend_impacts
 from sharnir.impulse.solve.impacts import hold_bilateral, impact_power, list_impacts, reflect
 from sharnir.impulse.solve.pgs import impulse_count
 from sharnir.impulse.solve.pgs_sweep import apply_model_impulses, sweep_joint
+from sharnir.impulse.solve.resting_impulses import settle_resting
 from sharnir.impulse.step.residuals import predict_joint_targets
 from sharnir.kernels.columns import get, get_int, put, put_int, set_item
-from sharnir.kernels.types import real, vec3
+from sharnir.kernels.types import real
 from sharnir.kernels.vector_ops import clear, copy
 
 JOINT_REST_SWEEPS = 100  # over loop joints, so that they rest before impacts
@@ -44,9 +46,8 @@ def load_velocity_at_impact(ctx: Context, w: int):
 def prepare_impacts(ctx: Context, direct: int, dt: real, w: int):
     """Velocities at the time of q with joints at rest and the forces of resting contacts, and `impact` of all
     contacts."""
-    x = make_iterate(ctx.work.z_impact, ctx.work.p_inelastic, 0)
-    kick = make_iterate(ctx.work.z_kick, ctx.work.p_inelastic, 0)
-    add_resting_impulses(ctx, x, kick, w)
+    x = make_iterate(ctx.work.z_impact, ctx.work.p_inelastic, direct)
+    kick = make_iterate(ctx.work.z_kick, ctx.work.p_inelastic, direct)
     if direct == 1:
         hold_bilateral(ctx, ctx.work.z_impact, w)
         set_velocity_offsets(ctx, ctx.work.z_impact, w)
@@ -63,11 +64,31 @@ def prepare_impacts(ctx: Context, direct: int, dt: real, w: int):
                 k += 1
             n += 1
     set_impact_rows(ctx, direct, dt, w)
+    warm_start_resting(ctx, x, w)
+    settle_resting(ctx, x, kick, w)
+    set_impact_rows(ctx, direct, dt, w)
+
+
+@wp.func
+def bound_impacts(ctx: Context, direct: int, w: int):
+    """Scale the impulses p_reflected so that they add no energy to the velocities without those of contacts at rest,
+    which the solution of the step finds anew (M-111). Not where loop joints are swept: there contacts alone may."""
+    if direct == 1 or ctx.layout.joints == 0:
+        x = make_iterate(ctx.work.z_half_kick, ctx.work.p_reflected, direct)
+        c = int(0)
+        while c < contact_count(ctx.work, w):
+            row = int(0)
+            while row < get_int(ctx.work.contact_row_count, c, w):
+                apply_contact_impulse(ctx, c, row, contact_impulse_of(ctx, c, row, x.p, w), x, w)
+                row += BLOCK_ROWS
+            c += 1
+        bound_added_energy(ctx, x, 1, w)
 
 
 @wp.func
 def store_impacts(ctx: Context, direct: int, w: int):
     """Make the impulses p_reflected of impacts part of the step: its momenta, reported forces, and work of impulses."""
+    bound_impacts(ctx, direct, w)
     work = impact_power(ctx, ctx.work.p_reflected, direct, ctx.work.z_impact, w)
     at_impact = make_iterate(ctx.work.z_impact, ctx.work.p_reflected, direct)
     z = make_iterate(ctx.here.z, ctx.work.p_reflected, 0)
@@ -77,12 +98,7 @@ def store_impacts(ctx: Context, direct: int, w: int):
     while c < contact_count(ctx.work, w):
         row = int(0)
         while row < CONTACT_IMPULSES:
-            at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c + row
-            p = vec3(
-                get(ctx.work.p_reflected, at, w),
-                get(ctx.work.p_reflected, at + 1, w),
-                get(ctx.work.p_reflected, at + 2, w),
-            )
+            p = contact_impulse_of(ctx, c, row, ctx.work.p_reflected, w)
             put(ctx.work.p_impact, CONTACT_IMPULSES * c + row, w, p[0])
             put(ctx.work.p_impact, CONTACT_IMPULSES * c + row + 1, w, p[1])
             put(ctx.work.p_impact, CONTACT_IMPULSES * c + row + 2, w, p[2])

@@ -69,7 +69,7 @@ def synchronise_velocities(ctx: Context, dt: real, force_share: real, v: array2,
         exclude_open_contacts(ctx.work, w)
         clear(ctx.work.joint_target, JOINT_ROWS * ctx.layout.joints, w)
         apply_impulses(ctx, ctx.here.z, ctx.work.p, w)
-        solve_rows(ctx, NO_DEADLINE, w)
+        solve_rows(ctx, 0, NO_DEADLINE, w)
     outward(ctx.tree, ctx.here, v, w)
 
 

@@ -14,13 +14,30 @@ from sharnir.enums import ExternalForces
 from sharnir.impulse.data import Context, State
 from sharnir.impulse.loads.impulse_work import report_impulse_work
 from sharnir.impulse.loads.joint_loads import must_step_again
-from sharnir.impulse.loads.joint_work import follow_pushes, limit_joint_work, turn_momenta
-from sharnir.impulse.loads.stiffening import load_stiffening, update_link_loads
+from sharnir.impulse.loads.joint_work import follow_pushes, forget_kinetic_energies, limit_joint_work, turn_momenta
+from sharnir.impulse.loads.lift import warn_of_lift
+from sharnir.impulse.loads.stiffening import (
+    clear_link_loads,
+    forget_rates,
+    load_stiffening,
+    update_link_loads,
+    world_load_slot,
+)
 from sharnir.impulse.rows.contact_matching import store_contacts
 from sharnir.impulse.rows.contact_rows import find_contacts
 from sharnir.impulse.rows.extrapolation import extrapolation_order_of
 from sharnir.impulse.rows.restitution import measure_separations
-from sharnir.impulse.slots import Again, Phase, PrevStep, ReportItem, Setting, Status, StatusReal
+from sharnir.impulse.slots import (
+    Again,
+    MechanismBound,
+    Phase,
+    PrevStep,
+    ReportItem,
+    Setting,
+    Status,
+    StatusReal,
+    WorldLoad,
+)
 from sharnir.impulse.solve.pgs_sweep import apply_model_impulses
 from sharnir.impulse.step.assembly import assemble_rows, load_previous_impulses, step_row_options
 from sharnir.impulse.step.commit import ScalarVelocity, commit_positions, commit_velocities
@@ -47,6 +64,7 @@ from sharnir.impulse.step.velocity_phase import (
 from sharnir.impulse.tolerances import CORRECT_AGAIN_ABOVE, FOLD_RATIO
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.types import array2, read_ticks, real
+from sharnir.kernels.vector_ops import copy
 
 MAX_CORRECTIONS = 5  # of positions in a step
 NO_OPENING_YET = wp.constant(real(1.0e12))  # m or 1, in place of the opening before the first correction
@@ -136,6 +154,9 @@ def start_velocity_phase(ctx: Context, z: array2, relative_pivot: real, w: int):
         ctx.work.z_base,
         w,
     )
+    if ctx.state.settings[Setting.MAX_PASSES, 0] == real(0.0) and get_int(ctx.work.status, Status.STIFFENED, w) > 0:
+        forget_rates(ctx, w)
+        copy(ctx.work.z_momentum, ctx.work.z_base, ctx.layout.dofs, w)
     predict_joint_targets(ctx.layout, ctx.state, ctx.work, ratio, dt, w)
     apply_model_impulses(ctx.loops, ctx.layout, ctx.work, z, ctx.work.p, w)
     set_first_phase(ctx.state, ctx.work, w)
@@ -172,14 +193,16 @@ def check_loads(ctx: Context, deadline: wp.float64, w: int):
     light links than it was made for? Then the chord terms found are where it starts from."""
     dt = ctx.state.settings[Setting.DT, 0]
     if ctx.layout.all_bodies_free == 1 and item(ctx.state.report, ReportItem.FALLBACK_USED, w) == real(0.0):
-        if get_int(ctx.work.status, Status.STIFFENED, w) > 0:
-            store_raised_momenta(ctx, w)
-        else:
+        if get_int(ctx.work.status, Status.STIFFENED, w) == 0:
             store_exact_momenta(ctx, w)
+        elif ctx.state.settings[Setting.MAX_PASSES, 0] > real(0.0):
+            store_raised_momenta(ctx, w)
     again = must_step_again(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, w)
     put_int(ctx.work.status, Status.AGAIN, w, wp.where(again == 1, int(Again.BEGIN), int(Again.NO)))
     if again == 1:
         keep_chord_values(ctx.layout, ctx.state, w)
+        set_item(ctx.state.report, ReportItem.WARNINGS, w, real(0.0))
+        set_item(ctx.state.report, ReportItem.IMPULSE_WORK, w, real(0.0))
 
 
 @wp.func
@@ -191,6 +214,8 @@ def store_velocities(ctx: Context, deadline: wp.float64, w: int):
         if n == 0:
             if get_int(ctx.work.status, Status.LOADED, w) == 1:
                 update_link_loads(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, w)
+            elif item(ctx.state.link_load, world_load_slot(ctx, int(WorldLoad.MEASURED)), w) > real(0.0):
+                clear_link_loads(ctx, w)
             commit_velocities(ctx, get(ctx.work.status_real, StatusReal.FORCE_TIME, w), dt, ScalarVelocity.CHORD, w)
             if item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0):
                 turn_momenta(ctx, w)
@@ -226,7 +251,7 @@ def apply_position_correction(ctx: Context, deadline: wp.float64, w: int):
                 opening > CORRECT_AGAIN_ABOVE
                 and (
                     opening < real(0.5) * get(ctx.work.status_real, StatusReal.LAST_OPENING, w)
-                    or get_int(ctx.work.status, Status.WORK_LIMITED, w) == 1
+                    or get_int(ctx.work.status, Status.WORK_LIMITED, w) == MechanismBound.JOINTS
                 )
                 and n < most
                 and read_ticks() < deadline
@@ -244,12 +269,15 @@ def end_step(ctx: Context, deadline: wp.float64, w: int):
     positions_moved = get_int(ctx.work.status, Status.POSITIONS_MOVED, w)
     limited = get_int(ctx.work.status, Status.WORK_LIMITED, w)
     if positions_moved == 1:
-        if limited == 1:
+        if limited == MechanismBound.JOINTS:
             follow_pushes(ctx, w)
+        warn_of_lift(ctx, w)
         restore_angular_momentum(ctx, w)
     commit_positions(ctx, positions_moved, w)
-    if limited == 1:
+    if limited != MechanismBound.NONE:
         limit_joint_work(ctx, w)
+    elif item(ctx.state.link_load, world_load_slot(ctx, int(WorldLoad.BOUNDED)), w) > real(0.0):
+        forget_kinetic_energies(ctx, w)
 
 
 @wp.func

@@ -15,6 +15,7 @@ from sharnir.dynamics.momenta import add_tangent_momenta, tangent_momenta
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.loads.joint_loads import note_first_loads
+from sharnir.impulse.loads.joint_work import note_dropped_residual
 from sharnir.impulse.loads.stiffening import add_raised_momenta, forget_rates
 from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.rows.assembly import activate_late_scalars, set_velocity_bounds
@@ -77,6 +78,7 @@ def set_first_phase(state: wp.ref[State], work: wp.ref[Scratch], w: int):
         wp.where(state.settings[Setting.MAX_PASSES, 0] > real(0.0), Phase.ITERATE, Phase.LINEARISED),
     )
     put_int(work.status, Status.LATE_ACTIVATIONS, w, 0)
+    put_int(work.status, Status.RESIDUAL_DROPPED, w, 0)
     loose = int(0)
     easier = state.settings[Setting.TOL_LOOSE, 0] > state.settings[Setting.EPSILON, 0]
     if easier and contact_count(work, w) > 0 and item(state.prev_step, PrevStep.PASSES, w) > real(0.0):
@@ -181,6 +183,9 @@ def apply_outcome(ctx: Context, outcome: int, e: IterationErrors, dt: real, w: i
     elif outcome == Outcome.ACCEPT:
         carry_share = wp.where(final_residual2(e) > MAX_CARRIED_RESIDUAL * e.energy, real(0.0), real(1.0))
         store_chord(ctx.layout, ctx.state, ctx.work, carry_share, w)
+        if carry_share == real(0.0):
+            put_int(ctx.work.status, Status.RESIDUAL_DROPPED, w, 1)
+            note_dropped_residual(ctx, w)
         if carry_share == real(0.0) and ctx.layout.all_bodies_free == 0:
             restore_tree_momenta(ctx, w)
         phase = wp.where(ctx.layout.has_nonlinear_scalars == 1, int(Phase.DONE), int(Phase.END_POSE))

@@ -9,7 +9,7 @@ import pytest
 
 import sharnir as sh
 from sharnir.benchmarks.holds.scenes import held_string, loaded_chain
-from sharnir.impulse.slots import ReportItem, Status, StatusReal, StepWarning
+from sharnir.impulse.slots import MechanismWork, ReportItem, Status, StepWarning
 
 both = pytest.mark.parametrize("solver", ["simgc", "simmc"])
 DT = 0.005
@@ -82,7 +82,7 @@ def test_energy_changes_by_the_work_of_joints_and_nothing_else(solver, make):
             return 0.5 * float((p[:, :3] ** 2).sum(axis=1) @ (1 / mass) + turning)
 
         after = kinetic(momenta(sim)) + 0.5 * (potential + sim.energy[1])
-        work = float(sim.impulses._work.status_real.numpy()[StatusReal.JOINT_WORK, 0])
+        work = float(sim.impulses._work.mechanism_work.numpy()[MechanismWork.JOINTS :: MechanismWork.SIZE, 0].sum())
         limited, was_limited = is_limited(sim), limited
         if not limited and not was_limited:
             compared += 1

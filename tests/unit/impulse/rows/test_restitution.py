@@ -10,11 +10,11 @@ from sharnir.collision.contact_model import PROPERTIES_PER_PAIR
 from sharnir.enums import MaterialProperty
 from sharnir.impulse.data import StepContext, make_iterate
 from sharnir.impulse.rows.restitution import (
-    add_resting_impulses,
     gap_to_correct,
     may_have_impacts,
     measure_separations,
     set_impact_rows,
+    warm_start_resting,
 )
 from sharnir.impulse.slots import Impact, Status
 from sharnir.kernels.types import array2, real
@@ -37,9 +37,8 @@ def rows_kernel(ctx: StepContext):
 
 @wp.kernel
 def resting_kernel(ctx: StepContext):
-    x = make_iterate(ctx.work.z_impact, ctx.work.p, 0)
-    kick = make_iterate(ctx.work.z_kick, ctx.work.p, 0)
-    add_resting_impulses(ctx, x, kick, 0)
+    x = make_iterate(ctx.work.z_impact, ctx.work.p_inelastic, 0)
+    warm_start_resting(ctx, x, 0)
 
 
 @wp.kernel
@@ -61,6 +60,7 @@ def problem() -> Rows:
     layout.contact_model.material = integers([0, 1, 0])
     put(contacts.shape, [0, 1, 0, 2, 0, 1, 0, 2])
     rows.ctx.work.impact = column(np.zeros(4 * Impact.SIZE))
+    rows.ctx.work.impact_member = wp.zeros((4, 1), dtype=int, device="cpu")
     return rows
 
 
@@ -119,13 +119,12 @@ def test_only_what_rested_before_counts_as_carried():
     p = np.zeros((4, 6))
     p[:, :3] = np.random.default_rng(2).normal(size=(4, 3))
     put(work.p, p.reshape(-1))
-    for z in (work.z_kick, work.z_impact):
-        put(z, np.zeros(rows.nv))
+    put(work.z_impact, np.zeros(rows.nv))
     run(resting_kernel, rows.ctx)
     p[[1, 2]] = 0.0
-    change = rows.velocity_change(p.reshape(-1))
-    np.testing.assert_allclose(read(work.z_kick)[: rows.nv], change, atol=1e-12)
-    np.testing.assert_allclose(read(work.z_impact)[: rows.nv], change / 2, atol=1e-12)
+    np.testing.assert_allclose(read(work.p_inelastic)[: p.size], p.reshape(-1) / 2)
+    np.testing.assert_allclose(read(work.z_impact)[: rows.nv], rows.velocity_change(p.reshape(-1)) / 2, atol=1e-12)
+    assert read(work.impact_member).tolist() == [1, 0, 0, 1]
 
 
 def test_overlaps_that_part_by_themselves_are_corrected_by_what_is_left():

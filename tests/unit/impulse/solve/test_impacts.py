@@ -9,7 +9,7 @@ from engine_parts import FAST_COMPILE, WORLD, Rows, column, put, read, run
 from scipy.optimize import nnls
 
 from sharnir.impulse.data import StepContext, make_iterate
-from sharnir.impulse.slots import Impact, ImpactBlend, Mu
+from sharnir.impulse.slots import GroupSum, Impact, Mu
 from sharnir.impulse.solve.impact_mix import blend_impacts, group_restitution
 from sharnir.impulse.solve.impacts import impact_power, list_impacts, reflect
 from sharnir.kernels.types import array2, real
@@ -51,8 +51,8 @@ def problem(seed: int, e: list[float], mu: float = 0.0, closing: float = -1e9, t
     impact[:, Impact.RESTITUTION], impact[:, Impact.THRESHOLD], impact[:, Impact.CLOSING] = e, THRESHOLD, closing
     work.impact = column(impact.reshape(-1))
     work.impact_member = wp.zeros((n, 1), dtype=int, device="cpu")
-    work.impact_group = wp.zeros((3, 1), dtype=int, device="cpu")
-    work.impact_blend = column(np.zeros(3 * ImpactBlend.SIZE))
+    work.contact_group = wp.zeros((3, 1), dtype=int, device="cpu")
+    work.group_sum = column(np.zeros(3 * GroupSum.SIZE))
     friction = np.zeros((n, Mu.SIZE))
     friction[:] = mu, 0.05 * mu, 0.03 * mu
     put(work.contact_mu, friction.reshape(-1))
