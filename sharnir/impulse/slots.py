@@ -326,10 +326,11 @@ class LinkLoad(IntEnum):
     DAMPER = 9  # rad/s, y of (M-94) in the last step, world axes
     DAMPER_BEFORE = 12  # and in the one before
     TRACE = 15  # N m s, trace of B of the last step over the time its forces acted; 0: none
+    PULL = 16  # 1/s², ω² of the link's own turning under the joint forces of the last step; 0: not measured
     # of mechanism i, in the slots of link i
-    RESERVE = 16  # J, what joints took in the last steps and may give back (M-98)
-    KINETIC = 17  # J, largest kinetic energy, slowly forgotten
-    SIZE = 18
+    RESERVE = 17  # J, what joints took in the last steps and may give back (M-98)
+    KINETIC = 18  # J, largest kinetic energy, slowly forgotten
+    SIZE = 19
 
 
 class WorldLoad(IntEnum):

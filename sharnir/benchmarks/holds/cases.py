@@ -86,10 +86,10 @@ def chains(quick: bool) -> Iterator[Case]:
         if n <= 20:
             yield Case(
                 f"{label}, folded",
-                partial(scenes.loaded_chain, n, mass, length, load, angles=folded), 5.0,
+                partial(scenes.loaded_chain, n, mass, length, load, angles=folded), 11.0,
             )  # fmt: skip
-    yield Case("20 equal links", lambda: scenes.loaded_chain(20, 0.1, 0.05, 0.1, angles=[1.0] * 20), 10.0)
-    yield Case("net 5 × 5 + 50 kg", lambda: scenes.net(5, 0.02, 50.0), 10.0)
+    yield Case("20 equal links", lambda: scenes.loaded_chain(20, 0.1, 0.05, 0.1, angles=[1.0] * 20), 16.0)
+    yield Case("net 5 × 5 + 50 kg", lambda: scenes.net(5, 0.02, 50.0), 16.0)
     for what, check in (("period", swing_period), ("amplitude", swing_amplitude)):
         yield Case(f"swing, 20 × 0.02 kg + 100 kg, {what}", swing, 60.0, steps=(0.005,), check=check)
     yield Case(
@@ -149,7 +149,7 @@ def corrections(quick: bool) -> Iterator[Case]:
     yield Case("parallelogram through its fold", lambda: named.make("four_bar", **parallelogram), 20.0)
     yield Case("parallelogram at its fold", lambda: named.make("four_bar", **parallelogram, start=0.0), 20.0)
     for start in (math.pi, 1e-6, 1e-3):
-        yield Case(f"fast parallelogram, {start:.3g} rad from flat", partial(fast_parallelogram, start), 5.0)
+        yield Case(f"fast parallelogram, {start:.3g} rad from flat", partial(fast_parallelogram, start), 11.0)
     for edge in (1e-3, 1.0, 100.0, 1e4):
         yield Case(
             f"box of {edge:g} m at rest", partial(scenes.large_box, edge), 1.0,

@@ -18,6 +18,7 @@ SETTLED = 1.0  # s, after which energy may no longer grow
 LEAST = 1e-3  # m, by which the weight moves at least where S is reckoned: bodies at rest have no energy to compare with
 STANDARD_GRAVITY = 9.81  # m/s²
 SPAN = 10.0  # s, over which growth is measured
+WINDOW = 5.0  # s, whose maxima are compared: longer than the swings, with which the energy of stiff joints ripples
 
 
 @dataclass
@@ -58,11 +59,12 @@ class Watched:
 
     @property
     def growth(self) -> float:
-        """Of S, per 10 s: largest rise of the maxima of seconds after the first one."""
-        starts = np.arange(SETTLED, self.t[-1], 1.0)
-        tops = [self.energy[(self.t >= a) & (self.t < a + 1.0)].max(initial=-np.inf) for a in starts]
+        """Of S, per 10 s: largest rise of the maxima of windows after the first second."""
+        starts = np.arange(SETTLED, self.t[-1], WINDOW)
+        tops = [self.energy[(self.t >= a) & (self.t < a + WINDOW)].max(initial=-np.inf) for a in starts]
         tops = [top for top in tops if np.isfinite(top)]
-        rises = [tops[j] - tops[i] for i in range(len(tops)) for j in range(i + 1, min(len(tops), i + 1 + int(SPAN)))]
+        most = int(SPAN / WINDOW)
+        rises = [tops[j] - tops[i] for i in range(len(tops)) for j in range(i + 1, min(len(tops), i + 1 + most))]
         return float(max(rises, default=0.0) / self.scale)
 
 

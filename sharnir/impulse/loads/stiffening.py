@@ -15,6 +15,7 @@ from sharnir.dynamics.momenta import link_velocities, whitened_momentum
 from sharnir.impulse.data import Context
 from sharnir.impulse.rows.warn import warn_of
 from sharnir.impulse.slots import LinkLoad, ReportItem, Status, StepWarning, WorldLoad
+from sharnir.impulse.tolerances import FOLD_RATIO
 from sharnir.kernels.columns import (
     get,
     get3,
@@ -55,6 +56,7 @@ ADDED_SHARE = wp.constant(real(0.65))  # both together
 THIN_SHARE = wp.constant(real(0.3))  # of the largest moment of a link: smaller ones are raised to it
 MOST_GROWTH = wp.constant(real(1.25))  # factor by which B may grow in a step with its memory of the one before
 MOST_RISE = wp.constant(real(2.0))  # of y within a step: beyond, it is made again
+FOLD_RISE = wp.constant(real(10.0))  # of the pull at a link in a step, near a fold: what rises more is gone at once
 HELD_SHARE = wp.constant(real(0.5))  # of K that a step goes on with where the pull has gone
 
 
@@ -195,13 +197,26 @@ def forget_rates(ctx: Context, w: int):
 
 
 @wp.func
+def lasting_load(ctx: Context, i: int, w: int):
+    """K of link i by the joint forces of this step. Next to a fold, where loops let forces grow without bound for a
+    moment, at most FOLD_RISE times as much as in the step before."""
+    K = get6(ctx.work.joint_load, i, w)
+    if item(ctx.state.report, ReportItem.MIN_RELATIVE_PIVOT, w) < FOLD_RATIO:
+        ratio = turning_ratio(ctx, K, i)
+        most = FOLD_RISE * item(ctx.state.link_load, LinkLoad.SIZE * i + LinkLoad.PULL, w)
+        if ratio > most:
+            K = K * (most / ratio)
+    return K
+
+
+@wp.func
 def raise_stiffness(ctx: Context, dt: real, w: int):
     """K of the present step ← the larger of it and of what its joint forces give, by trace, for all links if any calls
     for MOST_RISE times as much and is not resolved by the step; returns 1 if so."""
     again = int(0)
     i = int(0)
     while i < ctx.tree.links:
-        y = real(0.25) * dt * dt * turning_ratio(ctx, get6(ctx.work.joint_load, i, w), i)
+        y = real(0.25) * dt * dt * turning_ratio(ctx, lasting_load(ctx, i, w), i)
         y_used = real(0.25) * dt * dt * turning_ratio(ctx, stiffness_of(ctx, i, w), i)
         if y > wp.max(ACTIVE_FULLY, MOST_RISE * y_used):
             again = 1
@@ -209,7 +224,7 @@ def raise_stiffness(ctx: Context, dt: real, w: int):
     if again == 1:
         i = int(0)
         while i < ctx.tree.links:
-            K = get6(ctx.work.joint_load, i, w)
+            K = lasting_load(ctx, i, w)
             if turning_ratio(ctx, K, i) > turning_ratio(ctx, stiffness_of(ctx, i, w), i):
                 set_stiffness(ctx, i, K, w)
             i += 1
@@ -234,7 +249,7 @@ def update_link_loads(ctx: Context, h: real, dt: real, w: int):
     i = int(0)
     while i < ctx.tree.links:
         at = LinkLoad.SIZE * i
-        K = get6(ctx.work.joint_load, i, w)
+        K = lasting_load(ctx, i, w)
         held = stiffness_of(ctx, i, w) * HELD_SHARE
         if trace_of(held) > trace_of(K):
             K = held
@@ -263,6 +278,8 @@ def update_link_loads(ctx: Context, h: real, dt: real, w: int):
         set_item3(ctx.state.link_load, at + LinkLoad.DAMPER, w, y)
         set_item3(ctx.state.link_load, at + LinkLoad.DAMPER_BEFORE, w, y_before)
         set_item(ctx.state.link_load, at + LinkLoad.TRACE, w, trace)
+        pull = turning_ratio(ctx, get6(ctx.work.joint_load, i, w), i)
+        set_item(ctx.state.link_load, at + LinkLoad.PULL, w, pull)
         i += 1
     set_item(ctx.state.link_load, world_load_slot(ctx, int(WorldLoad.ACTIVE)), w, real(count))
     set_item(ctx.state.link_load, world_load_slot(ctx, int(WorldLoad.MEASURED)), w, real(1.0))
