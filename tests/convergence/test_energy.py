@@ -60,9 +60,10 @@ def test_gains_of_chains_are_bounded(solver, dt, n):
 
 
 def test_gains_of_two_links_fall_with_the_step():
-    """0.18 % at 10 ms, 0.03 % at 5 ms, 0.004 % at 2.5 ms: at least second order."""
-    gains = [extremes(2, "simgc", dt, 10.0)[0] for dt in (0.01, 0.005, 0.0025)]
-    assert gains[1] < gains[0] / 4 and gains[2] < gains[1] / 4, gains
+    """0.025 % at 10 ms, where they are bounded, and at 5 ms, 0.004 % at 2.5 ms: at least second order."""
+    gains = [extremes(2, "simgc", dt, 10.0)[0] for dt in (0.01, 0.005, 0.0025, 0.00125)]
+    assert gains[0] < 0.05
+    assert gains[2] < gains[1] / 4 and gains[3] < gains[2] / 4, gains
 
 
 def test_a_long_chain_at_large_steps_stays_together():

@@ -21,7 +21,7 @@ from sharnir.impulse.rows.contact_frame import shape_pair_of
 from sharnir.impulse.rows.contact_matching import find_pair_start, store_contact
 from sharnir.impulse.rows.contact_rows import found_contact_count
 from sharnir.impulse.slots import Again, Phase, Setting, Status
-from sharnir.impulse.solve.impacts import reflect, reflect_once
+from sharnir.impulse.solve.impacts.reflections import reflect, reflect_once
 from sharnir.impulse.solve.strategy import solve_and_report, solve_rows, sweep_rows
 from sharnir.impulse.step.assembly import (
     assemble_contact_rows,

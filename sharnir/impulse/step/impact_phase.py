@@ -12,11 +12,11 @@ from sharnir.impulse.rows.restitution import may_have_impacts, set_impact_rows, 
 from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, ReportItem, Setting, Status, StatusReal
 from sharnir.impulse.solve.bilateral_projection import set_velocity_offsets
 from sharnir.impulse.solve.contact_work import bound_added_energy, contact_impulse_of
-from sharnir.impulse.solve.impact_mix import are_all_elastic, blend_impacts
-from sharnir.impulse.solve.impacts import hold_bilateral, impact_power, list_impacts, reflect
+from sharnir.impulse.solve.impacts.impact_mix import are_all_elastic, blend_impacts
+from sharnir.impulse.solve.impacts.reflections import hold_bilateral, impact_power, list_impacts, reflect
+from sharnir.impulse.solve.impacts.resting_impulses import settle_resting
 from sharnir.impulse.solve.pgs import impulse_count
 from sharnir.impulse.solve.pgs_sweep import apply_model_impulses, sweep_joint
-from sharnir.impulse.solve.resting_impulses import settle_resting
 from sharnir.impulse.step.residuals import predict_joint_targets
 from sharnir.kernels.columns import get, get_int, put, put_int, set_item
 from sharnir.kernels.types import real

@@ -12,7 +12,7 @@ from sharnir.impulse.data import StepContext, make_iterate
 from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.slots import GroupSum, Impact, Mu, ReportItem, StepWarning
 from sharnir.impulse.solve.contact_work import bound_added_energy
-from sharnir.impulse.solve.resting_impulses import settle_resting
+from sharnir.impulse.solve.impacts.resting_impulses import settle_resting
 
 wp.set_module_options(FAST_COMPILE)
 TREES = (6, 6, 6, 6)

@@ -9,7 +9,13 @@ from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import JOINT_ROWS, ContactMass, GroupSum, Impact
 from sharnir.impulse.solve.contact_groups import add_to_group, find_group, group_trees, root_of_contact
-from sharnir.impulse.solve.impacts import approaches, bouncing_impulse, compress, list_impacts, scale_to_energy
+from sharnir.impulse.solve.impacts.reflections import (
+    approaches,
+    bouncing_impulse,
+    compress,
+    list_impacts,
+    scale_to_energy,
+)
 from sharnir.impulse.solve.pgs import impulse_count
 from sharnir.kernels.columns import get, get_int, put, put_int
 from sharnir.kernels.types import array2, real

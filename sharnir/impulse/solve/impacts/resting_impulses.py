@@ -7,7 +7,7 @@ import warp as wp
 from sharnir.impulse.data import Context, Iterate, make_iterate
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_count
 from sharnir.impulse.solve.contact_work import contact_impulse_of
-from sharnir.impulse.solve.impacts import sweep_members
+from sharnir.impulse.solve.impacts.reflections import sweep_members
 from sharnir.impulse.tolerances import TOL_REST_SPEED
 from sharnir.kernels.columns import get_int
 from sharnir.kernels.types import real

@@ -10,8 +10,8 @@ from scipy.optimize import nnls
 
 from sharnir.impulse.data import StepContext, make_iterate
 from sharnir.impulse.slots import GroupSum, Impact, Mu
-from sharnir.impulse.solve.impact_mix import blend_impacts, group_restitution
-from sharnir.impulse.solve.impacts import impact_power, list_impacts, reflect
+from sharnir.impulse.solve.impacts.impact_mix import blend_impacts, group_restitution
+from sharnir.impulse.solve.impacts.reflections import impact_power, list_impacts, reflect
 from sharnir.kernels.types import array2, real
 from sharnir.kernels.vector_ops import copy
 
