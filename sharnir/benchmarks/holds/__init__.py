@@ -58,7 +58,9 @@ def measured(case: Case, device: str) -> Iterator[Row]:
         for solver in SOLVERS:
             try:
                 seen = watch(model, solver=solver, dt=dt, duration=case.duration, device=device)
-                checked = None if case.check is None else case.check(Simulation(model, solver=solver, dt=dt))
+                checked = None
+                if case.check is not None:
+                    checked = case.check(Simulation(model, solver=solver, dt=dt, device=device))
             except SharnirError as problem:
                 yield _refused(case.name, solver, dt, str(problem))
                 continue

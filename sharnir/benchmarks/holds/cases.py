@@ -35,7 +35,6 @@ class Case(NamedTuple):
     most_loss: float = math.inf
     loss_step: float = math.inf
     driven: bool = False  # motors do work: energy says nothing
-    settles: float = 0.0  # m, by which overlapping bodies may be lifted out of each other
     check: Check | None = None
 
 

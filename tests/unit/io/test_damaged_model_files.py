@@ -60,9 +60,9 @@ def run(originals: list[Path], seeds: range) -> collections.Counter[str]:
     return counts
 
 
-def test_a_thousand(originals):
-    counts = run(originals, range(1000))
-    assert 100 < counts["loaded"] < 900
+def test_two_hundred(originals):
+    counts = run(originals, range(200))
+    assert 20 < counts["loaded"] < 180
 
 
 @pytest.mark.slow
