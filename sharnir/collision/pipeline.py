@@ -43,6 +43,7 @@ COLLISION_MODULE_OPTIONS = {
     "enable_backward": False,
     "cpu_compiler_flags": "-march=native -mllvm=-inline-threshold=20000",
 }
+MAX_STRIKE_ROUNDS = 8  # bodies that a blow goes on to within a step
 
 
 class ShapeFamily(IntEnum):
@@ -72,22 +73,50 @@ def pair_margin(model: ContactModel, scratch: CollisionScratch, a: int, b: int, 
 
 
 @wp.func
+def strike_margin(model: ContactModel, scratch: CollisionScratch, a: int, b: int, dt: real, w: int):
+    """How near two shapes may come within the step, also where others strike them first, m."""
+    margin = pair_margin(model, scratch, a, b, dt, w)
+    if model.has_restitution == 1:
+        margin = margin + dt * (get(scratch.strike_speed, a, w) + get(scratch.strike_speed, b, w))
+    return margin
+
+
+@wp.func
+def pass_on_strike_speeds(model: ContactModel, scratch: CollisionScratch, pairs: int, dt: real, w: int):
+    """The two shapes of each pair that may touch within the step ← the largest of their strike speeds and of their
+    speed against each other; returns how many shapes have come to be faster."""
+    changed = int(0)
+    k = int(0)
+    while k < pairs:
+        a = get_int(scratch.broad_phase.pairs, 2 * k, w)
+        b = get_int(scratch.broad_phase.pairs, 2 * k + 1, w)
+        if is_bounds_overlapping(model, scratch, a, b, strike_margin(model, scratch, a, b, dt, w), w):
+            of_a = get(scratch.strike_speed, a, w)
+            of_b = get(scratch.strike_speed, b, w)
+            speed = wp.max(wp.max(of_a, of_b), wp.length(get3(scratch.velocity, b, w) - get3(scratch.velocity, a, w)))
+            if model.geo.link[a] >= 0 and speed > of_a:
+                put(scratch.strike_speed, a, w, speed)
+                changed += 1
+            if model.geo.link[b] >= 0 and speed > of_b:
+                put(scratch.strike_speed, b, w, speed)
+                changed += 1
+        k += 1
+    return changed
+
+
+@wp.func
 def find_strike_speeds(model: ContactModel, scratch: CollisionScratch, pairs: int, dt: real, w: int):
-    """Where materials bounce: largest speed of each shape relative to what it may hit in the step (`strike_speed`). A
-    body that is struck may hit others that it was not near enough to before."""
+    """Where materials bounce: the speed at which each shape may be struck in the step (`strike_speed`), also by what is
+    struck itself. A body that is struck may hit others that it was not near enough to before."""
     s = int(0)
     while s < model.geo.count and model.has_restitution == 1:
         put(scratch.strike_speed, s, w, real(0.0))
         s += 1
-    k = int(0)
-    while k < pairs and model.has_restitution == 1:
-        a = get_int(scratch.broad_phase.pairs, 2 * k, w)
-        b = get_int(scratch.broad_phase.pairs, 2 * k + 1, w)
-        if is_bounds_overlapping(model, scratch, a, b, pair_margin(model, scratch, a, b, dt, w), w):
-            speed = wp.length(get3(scratch.velocity, b, w) - get3(scratch.velocity, a, w))
-            put(scratch.strike_speed, a, w, wp.max(get(scratch.strike_speed, a, w), speed))
-            put(scratch.strike_speed, b, w, wp.max(get(scratch.strike_speed, b, w), speed))
-        k += 1
+    rounds = int(0)
+    while rounds < MAX_STRIKE_ROUNDS and model.has_restitution == 1:
+        rounds += 1
+        if pass_on_strike_speeds(model, scratch, pairs, dt, w) == 0:
+            rounds = MAX_STRIKE_ROUNDS
 
 
 def _make_update_shapes(name: str, rounds_only: bool) -> Any:
@@ -263,9 +292,7 @@ def _make_find_contacts(name: str, family: int) -> Any:
         while k < wp.min(pairs, scratch.broad_phase.capacity):
             a = get_int(scratch.broad_phase.pairs, 2 * k, w)
             b = get_int(scratch.broad_phase.pairs, 2 * k + 1, w)
-            margin = pair_margin(model, scratch, a, b, dt, w)
-            if model.has_restitution == 1:
-                margin = margin + dt * (get(scratch.strike_speed, a, w) + get(scratch.strike_speed, b, w))
+            margin = strike_margin(model, scratch, a, b, dt, w)
             if is_bounds_overlapping(model, scratch, a, b, margin, w):
                 first = n
                 A = shape_pose_of(model, scratch, a, w)

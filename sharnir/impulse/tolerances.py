@@ -57,6 +57,7 @@ PIVOT_RATIO_DECAY = _by_precision(0.999, 0.999)  # factor by which the remembere
 TOL_IMPACT_SPEED = _by_precision(1e-13, 1e-5)
 TOL_REST_SPEED = _by_precision(1e-9, 1e-5)  # m/s: change in a sweep over contacts at rest that ends these
 TOL_IMPACT_ENERGY = _by_precision(1e-14, 1e-6)  # of the energy an inelastic impact loses: rounding of its expansion
+TOL_ADDED_ENERGY = _by_precision(1e-12, 1e-5)  # of the energy that impulses take: rounding of their work
 MAX_SPEED_GAIN = _by_precision(5.0, 5.0)  # rad/s or m/s by which a coordinate near a limit may become faster in a step
 MAX_POSITION = 1.0e12  # m or rad: positions beyond count as diverged
 

@@ -16,7 +16,7 @@ from sharnir.impulse.rows.warn import warn_of
 from sharnir.impulse.slots import BLOCK_ROWS, GroupSum, StepWarning
 from sharnir.impulse.solve.contact_groups import add_to_group, find_group, group_trees, join_row, root_of_contact
 from sharnir.impulse.solve.pgs_sweep import limit_impulse, scalar_row_of, scalar_velocity_of
-from sharnir.impulse.tolerances import TOL_IMPACT_ENERGY
+from sharnir.impulse.tolerances import TOL_ADDED_ENERGY
 from sharnir.kernels.columns import get, get3, get_int, put
 from sharnir.kernels.types import array2, real, vec3
 from sharnir.kernels.vector_ops import copy, row_add
@@ -114,17 +114,18 @@ def put_contact_impulse(ctx: Context, c: int, row: int, value: vec3, p: array2, 
 
 
 @wp.func
-def set_shares(ctx: Context, w: int):
+def set_shares(ctx: Context, most: real, w: int):
     """FIRST of all groups ← the largest share κ ≤ 1 of their impulses that adds no energy: with the power P₁ after all
-    of them and P₀ before, κ of them add κ P₀ + ½ κ² (P₁ − P₀). Returns how many groups have less than 1."""
+    of them and P₀ before, κ of them add κ P₀ + ½ κ² (P₁ − P₀). Where that is less than 1, `most` of it. Returns how
+    many groups have less than 1."""
     count = int(0)
     i = int(0)
     while i < ctx.layout.links:
         after = get(ctx.work.group_sum, GroupSum.SIZE * i, w)
         before = get(ctx.work.group_sum, GroupSum.SIZE * i + GroupSum.SECOND, w)
         share = real(1.0)
-        if before + after > TOL_IMPACT_ENERGY * (after - before):
-            share = wp.clamp(MOST_SHARE * real(-2.0) * before / (after - before), real(0.0), real(1.0))
+        if before + after > TOL_ADDED_ENERGY * (after - before):
+            share = wp.clamp(most * real(-2.0) * before / (after - before), real(0.0), real(1.0))
             count += 1
         put(ctx.work.group_sum, GroupSum.SIZE * i, w, share)
         i += 1
@@ -145,7 +146,7 @@ def bound_added_energy(ctx: Context, x: wp.ref[Iterate], at_impact: int, w: int)
     add_powers(ctx, x, at_impact, int(GroupSum.FIRST), w)
     apply_shares(ctx, x, 1, w)
     add_powers(ctx, x, at_impact, int(GroupSum.SECOND), w)
-    if set_shares(ctx, w) > 0:
+    if set_shares(ctx, wp.where(at_impact == 1, real(1.0), MOST_SHARE), w) > 0:
         apply_shares(ctx, x, 0, w)
         warn_of(ctx.state, int(StepWarning.ENERGY_LIMITED), w)
     else:
