@@ -1,4 +1,5 @@
-"""Energy that impulses of contacts and limits add in a step (M-90), for its report."""
+"""Energy that impulses of contacts and limits add in a step (M-90), for its report; what unconverged ones add is taken
+from the momenta (M-113)."""
 
 from __future__ import annotations
 
@@ -6,10 +7,15 @@ import warp as wp
 
 from sharnir.impulse.data import Context, Scratch
 from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.loads.joint_work import kinetic_energy_of, scale_motion
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, ScalarImpulse
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, ReportItem
+from sharnir.impulse.rows.warn import warn_of
+from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, GroupSum, ReportItem, StepWarning, StopReason
+from sharnir.impulse.solve.contact_groups import add_to_group, find_group, root_of_contact
+from sharnir.impulse.solve.contact_work import group_pushed_trees, limit_root
 from sharnir.impulse.solve.pgs_sweep import limit_impulse
+from sharnir.impulse.tolerances import TOL_ADDED_ENERGY
 from sharnir.kernels.columns import get, get3, item, put, set_item
 from sharnir.kernels.types import real
 from sharnir.kernels.vector_ops import row_add, row_dot
@@ -117,3 +123,51 @@ def report_impulse_work(ctx: Context, w: int):
             c += 1
         total = total + item(ctx.state.report, ReportItem.IMPULSE_WORK, w)
         set_item(ctx.state.report, ReportItem.IMPULSE_WORK, w, total)
+
+
+@wp.func
+def mark_pushed_groups(ctx: Context, w: int):
+    """Groups of trees; FIRST of those on which contacts or limits act ← above 0."""
+    group_pushed_trees(ctx, ctx.work.p, w)
+    c = int(0)
+    while c < contact_count(ctx.work, w):
+        if get(ctx.work.p, ctx.layout.contact_p_start + CONTACT_IMPULSES * c, w) > real(0.0):
+            add_to_group(ctx.work, root_of_contact(ctx.work, c, w), int(GroupSum.FIRST), real(1.0), w)
+        c += 1
+    l = int(0)
+    while l < ctx.layout.scalars:
+        if limit_impulse(ctx.layout, ctx.work.p, l, w) != real(0.0):
+            add_to_group(ctx.work, limit_root(ctx, l, w), int(GroupSum.FIRST), real(1.0), w)
+        l += 1
+
+
+@wp.func
+def is_pushed(ctx: Context, i: int, w: int):
+    """Whether contacts or limits act on the group of trees that link i is in."""
+    group = find_group(ctx.work, ctx.layout.link_root[i], w)
+    return get(ctx.work.group_sum, GroupSum.SIZE * group + GroupSum.FIRST, w) > real(0.0)
+
+
+@wp.func
+def take_back_impulse_work(ctx: Context, w: int):
+    """Unconverged impulses of contacts and limits add nothing at the velocities they were found for (M-111); what they
+    add since contact points move along curves in the step is taken from the momenta of all that they act on (M-113)."""
+    work = item(ctx.state.report, ReportItem.IMPULSE_WORK, w)
+    if work > real(0.0) and int(item(ctx.state.report, ReportItem.STOP_REASON, w)) != StopReason.CONVERGED:
+        mark_pushed_groups(ctx, w)
+        kinetic = real(0.0)
+        i = int(0)
+        while i < ctx.tree.links:
+            if is_pushed(ctx, i, w):
+                kinetic += kinetic_energy_of(ctx, i, w)
+            i += 1
+        if work > TOL_ADDED_ENERGY * kinetic:
+            paid = wp.min(work, kinetic)
+            share = wp.sqrt(real(1.0) - paid / wp.max(kinetic, paid))
+            i = int(0)
+            while i < ctx.tree.links:
+                if is_pushed(ctx, i, w):
+                    scale_motion(ctx, i, share, w)
+                i += 1
+            set_item(ctx.state.report, ReportItem.IMPULSE_WORK, w, work - paid)
+            warn_of(ctx.state, int(StepWarning.ENERGY_LIMITED), w)

@@ -258,6 +258,14 @@ def follow_pushes(ctx: Context, w: int):
 
 
 @wp.func
+def kinetic_energy_of(ctx: Context, i: int, w: int):
+    """Kinetic energy of link i's momenta, J."""
+    p = item3(ctx.state.P, SPATIAL * i, w)
+    L = item3(ctx.state.P, SPATIAL * i + VEC3, w)
+    return real(0.5) * (wp.dot(p, velocity_of_momentum(ctx, i, p)) + wp.dot(L, rate_of_momentum(ctx, i, L, w)))
+
+
+@wp.func
 def measure_motion(ctx: Context, w: int):
     """KINETIC ← kinetic energy of the links' momenta, WEIGHT ← work of gravity along a step with them."""
     clear_work(ctx, int(MechanismWork.KINETIC), w)
@@ -265,10 +273,8 @@ def measure_motion(ctx: Context, w: int):
     i = int(0)
     while i < ctx.tree.links:
         if bound_of(ctx, i, w) != MechanismBound.NONE:
+            add_work(ctx, i, int(MechanismWork.KINETIC), kinetic_energy_of(ctx, i, w), w)
             p = item3(ctx.state.P, SPATIAL * i, w)
-            L = item3(ctx.state.P, SPATIAL * i + VEC3, w)
-            energy = wp.dot(p, velocity_of_momentum(ctx, i, p)) + wp.dot(L, rate_of_momentum(ctx, i, L, w))
-            add_work(ctx, i, int(MechanismWork.KINETIC), real(0.5) * energy, w)
             fall = wp.dot(ctx.tree.gravity, p) * ctx.state.settings[Setting.DT, 0]
             add_work(ctx, i, int(MechanismWork.WEIGHT), fall, w)
         i += 1

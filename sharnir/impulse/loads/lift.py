@@ -5,11 +5,10 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.impulse.data import Context
-from sharnir.impulse.loads.joint_work import centre_of, rate_of_momentum, velocity_of_momentum
+from sharnir.impulse.loads.joint_work import centre_of, kinetic_energy_of
 from sharnir.impulse.rows.warn import warn_of
 from sharnir.impulse.slots import StepWarning
-from sharnir.kernels.columns import item3
-from sharnir.kernels.types import SPATIAL, VEC3, real
+from sharnir.kernels.types import real
 
 LIFT_SHARE = wp.constant(real(1.0e-3))  # of the kinetic energy, and of the weight along LIFT_HEIGHT
 LIFT_HEIGHT = wp.constant(real(1.0e-3))  # m
@@ -25,10 +24,7 @@ def warn_of_lift(ctx: Context, w: int):
     while i < ctx.tree.links:
         push = centre_of(ctx, ctx.here, i, w) - centre_of(ctx, ctx.there, i, w)
         lift -= ctx.tree.mass[i] * wp.dot(ctx.tree.gravity, push)
-        p = item3(ctx.state.P, SPATIAL * i, w)
-        L = item3(ctx.state.P, SPATIAL * i + VEC3, w)
-        energy = wp.dot(p, velocity_of_momentum(ctx, i, p)) + wp.dot(L, rate_of_momentum(ctx, i, L, w))
-        scale += real(0.5) * energy + ctx.tree.mass[i] * wp.length(ctx.tree.gravity) * LIFT_HEIGHT
+        scale += kinetic_energy_of(ctx, i, w) + ctx.tree.mass[i] * wp.length(ctx.tree.gravity) * LIFT_HEIGHT
         i += 1
     if lift > LIFT_SHARE * scale:
         warn_of(ctx.state, int(StepWarning.LIFTED), w)

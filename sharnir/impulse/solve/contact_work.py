@@ -133,15 +133,21 @@ def set_shares(ctx: Context, most: real, w: int):
 
 
 @wp.func
+def group_pushed_trees(ctx: Context, p: array2, w: int):
+    """Groups of the trees that impulses p of contacts and limits connect."""
+    group_trees(ctx, p, p, w)
+    l = int(0)
+    while l < ctx.layout.scalars:
+        if limit_impulse(ctx.layout, p, l, w) != real(0.0):
+            join_row(ctx, ctx.layout.scalar_index_start[l], ctx.layout.scalar_row_length[l], w)
+        l += 1
+
+
+@wp.func
 def bound_added_energy(ctx: Context, x: wp.ref[Iterate], at_impact: int, w: int):
     """Scale unconverged impulses of contacts and limits, x.p, and what they do to x.z, so that they add no energy,
     group by group (M-111). at_impact: 1 for impacts at the start of the step."""
-    group_trees(ctx, x.p, x.p, w)
-    l = int(0)
-    while l < ctx.layout.scalars:
-        if limit_impulse(ctx.layout, x.p, l, w) != real(0.0):
-            join_row(ctx, ctx.layout.scalar_index_start[l], ctx.layout.scalar_row_length[l], w)
-        l += 1
+    group_pushed_trees(ctx, x.p, w)
     copy(x.z, ctx.work.z_unconverged, ctx.layout.z_size, w)
     add_powers(ctx, x, at_impact, int(GroupSum.FIRST), w)
     apply_shares(ctx, x, 1, w)
