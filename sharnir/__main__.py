@@ -1,0 +1,5 @@
+"""`python -m sharnir`: the command line."""
+
+from sharnir.cli import main
+
+main()
