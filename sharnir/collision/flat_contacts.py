@@ -23,6 +23,7 @@ SAME_NORMAL_COSINE = wp.constant(real(0.9999))
 UPRIGHT_COSINE = wp.constant(real(0.999))  # between axis and normal, above which a cylinder stands on its end
 TOL_ON_RIM = wp.constant(real(1.0e-3))  # of the radius: points nearer to the rim are on it
 INSIDE = wp.constant(real(0.3))  # of the radius: the disc is whole where its centre is so far inside all edges
+TOL_RECTANGLE = wp.constant(real(1.0e-3))  # of the squared diagonal
 DISC_MEAN_RADIUS = wp.constant(real(0.6666666666666666))  # of the radius: mean distance from the centre of a disc
 
 
@@ -53,7 +54,7 @@ def cross2(a: vec3, b: vec3):
 
 
 @wp.func
-def find_corners(area: wp.ref[Area]):
+def wrap_points(area: wp.ref[Area]):
     """Corners of the convex hull of the points, by gift wrapping."""
     first = int(0)
     k = int(1)
@@ -82,6 +83,42 @@ def find_corners(area: wp.ref[Area]):
 
 
 @wp.func
+def is_convex_in_order(area: wp.ref[Area]):
+    """1 or −1 where the four points are the corners of a convex polygon in their order, counter-clockwise or clockwise,
+    else 0."""
+    a = area.point[1] - area.point[0]
+    b = area.point[2] - area.point[1]
+    c = area.point[3] - area.point[2]
+    d = area.point[0] - area.point[3]
+    ab = cross2(a, b)
+    bc = cross2(b, c)
+    cd = cross2(c, d)
+    da = cross2(d, a)
+    out = int(0)
+    if ab > real(0.0) and bc > real(0.0) and cd > real(0.0) and da > real(0.0):
+        out = 1
+    elif ab < real(0.0) and bc < real(0.0) and cd < real(0.0) and da < real(0.0):
+        out = -1
+    return out
+
+
+@wp.func
+def find_corners(area: wp.ref[Area]):
+    """Corners of the convex hull of the points; four of them are often in order already."""
+    order = int(0)
+    if area.points == 4:
+        order = is_convex_in_order(area)
+    if order != 0:
+        k = int(0)
+        while k < 4:
+            area.corner[k] = wp.where(order == 1, k, 3 - k)
+            k += 1
+        area.corners = 4
+    else:
+        wrap_points(area)
+
+
+@wp.func
 def find_centre(area: wp.ref[Area]):
     """Centre of area of the polygon of the corners; returns twice its area (m²)."""
     double_area = real(0.0)
@@ -101,34 +138,33 @@ def find_centre(area: wp.ref[Area]):
 
 
 @wp.func
-def edge_logarithm(s: real, r: real, h: real):
-    """s + r, without cancellation, of a point at s along a line at distance h: r² = s² + h²."""
-    return wp.where(s >= real(0.0), s + r, h * h / (r - s))
+def mean_edge_distance(p: vec3, q: vec3, rp: real, rq: real):
+    """Mean distance of the points of an edge from p to q from the origin, by Simpson's rule on its halves; rp, rq: of
+    its ends."""
+    middle = (p + q) * real(0.5)
+    quarters = wp.length(p + middle) + wp.length(middle + q)  # twice their distances
+    return (rp + rq + real(2.0) * (quarters + wp.length(middle))) * real(1.0 / 12.0)
 
 
 @wp.func
 def measure_polygon(area: wp.ref[Area], double_area: real):
-    """Mean distance (m) of the polygon's points from its centre, and the least distance of an edge from the centre: a
-    triangle from the centre to an edge at distance h has ∫ r dA = h/3 ∫ r ds."""
+    """Mean distance (m) of the polygon's points from its centre, and the least distance of an edge from the centre:
+    two thirds of that of an edge in the triangle from the centre to it."""
     total = real(0.0)
     nearest = real(1.0e30)
+    p = area.point[area.corner[area.corners - 1]] - area.centre
+    rp = wp.length(p)
     k = int(0)
     while k < area.corners:
-        p = area.point[area.corner[k]] - area.centre
-        q = area.point[area.corner[wp.where(k + 1 == area.corners, 0, k + 1)]] - area.centre
-        along = q - p
-        length = wp.length(along)
-        h = cross2(p, q) / length
-        nearest = wp.min(nearest, h)
-        if h > real(1.0e-6) * length:
-            s = wp.dot(p, along) / length
-            t = s + length
-            rp = wp.length(p)
-            rq = wp.length(q)
-            logarithm = wp.log(edge_logarithm(t, rq, h) / edge_logarithm(s, rp, h))
-            total = total + h * (t * rq - s * rp + h * h * logarithm) / real(6.0)
+        q = area.point[area.corner[k]] - area.centre
+        rq = wp.length(q)
+        twice = cross2(p, q)
+        total = total + twice * mean_edge_distance(p, q, rp, rq)
+        nearest = wp.min(nearest, twice / wp.length(q - p))
+        p = q
+        rp = rq
         k += 1
-    return real(2.0) * total / double_area, nearest
+    return total * real(2.0 / 3.0) / double_area, nearest
 
 
 @wp.func
@@ -227,6 +263,58 @@ def share_of_pair(model: ContactModel, scratch: CollisionScratch, contacts: Cont
 
 
 @wp.func
+def is_rectangle(a: vec3, b: vec3, c: vec3, d: vec3):
+    """Whether four points are the corners of a rectangle with the diagonals a–c and b–d."""
+    ac = c - a
+    bd = d - b
+    skew = a + c - b - d
+    size2 = wp.dot(ac, ac)
+    return wp.dot(skew, skew) < TOL_RECTANGLE * size2 and wp.abs(wp.dot(bd, bd) - size2) < TOL_RECTANGLE * size2
+
+
+@wp.func
+def rectangle_share(a: vec3, b: vec3, c: vec3):
+    """The share of a rectangle with the corners a, b, c in a row: r̄ is half the distance of its corners from the middle
+    if it is narrow, 0.5411 of it if it is a square; in between by a polynomial in the sine of the angle between its
+    diagonals, within 0.03 %."""
+    side2 = wp.length_sq(b - a)
+    other2 = wp.length_sq(c - b)
+    t = real(2.0) * wp.sqrt(side2 * other2) / (side2 + other2)
+    mean = real(0.5) + t * (real(6.684e-3) + t * (real(7.6598e-2) + t * (real(-6.3385e-2) + t * real(2.1205e-2))))
+    return real(1.0) - mean
+
+
+@wp.func
+def share_of_rectangle(contacts: Contacts, first: int, w: int):
+    """Share by which the points of four flush contacts from `first` on are drawn where they are the corners of a
+    rectangle; else −1."""
+    x0 = item3(contacts.point, VEC3 * first, w)
+    x1 = item3(contacts.point, VEC3 * (first + 1), w)
+    x2 = item3(contacts.point, VEC3 * (first + 2), w)
+    x3 = item3(contacts.point, VEC3 * (first + 3), w)
+    g0 = item(contacts.gap, first, w)
+    g1 = item(contacts.gap, first + 1, w)
+    g2 = item(contacts.gap, first + 2, w)
+    g3 = item(contacts.gap, first + 3, w)
+    share = real(-1.0)
+    normal = item3(contacts.normal, VEC3 * first, w)
+    parallel = bool(True)
+    k = int(1)
+    while k < 4:
+        parallel = parallel and wp.dot(normal, item3(contacts.normal, VEC3 * (first + k), w)) > SAME_NORMAL_COSINE
+        k += 1
+    slope = wp.max(wp.max(g0, g1), wp.max(g2, g3)) - wp.min(wp.min(g0, g1), wp.min(g2, g3))
+    if parallel and slope * slope < FLUSH * FLUSH * wp.max(wp.length_sq(x2 - x0), wp.length_sq(x1 - x0)):
+        if is_rectangle(x0, x1, x2, x3):
+            share = rectangle_share(x0, x1, x2)
+        elif is_rectangle(x0, x2, x1, x3):
+            share = rectangle_share(x0, x2, x1)
+        elif is_rectangle(x0, x1, x3, x2):
+            share = rectangle_share(x0, x1, x3)
+    return share
+
+
+@wp.func
 def measure_flat_contacts(model: ContactModel, scratch: CollisionScratch, contacts: Contacts, w: int):
     """Store by what share the friction of every contact is drawn toward the centre of pressure of its pair."""
     count = item_int(contacts.count, ContactCount.STORED, w)
@@ -239,9 +327,13 @@ def measure_flat_contacts(model: ContactModel, scratch: CollisionScratch, contac
             end < count and item_int(contacts.shape, 2 * end, w) == a and item_int(contacts.shape, 2 * end + 1, w) == b
         ):
             end += 1
-        share = real(0.0)
-        if end - c > 2:
-            share = share_of_pair(model, scratch, contacts, wp.vec2i(c, end), w)
+        share = real(-1.0)
+        if end - c == 4 and model.geo.kind[a] != ShapeKind.CYLINDER and model.geo.kind[b] != ShapeKind.CYLINDER:
+            share = share_of_rectangle(contacts, c, w)
+        if share < real(0.0):
+            share = real(0.0)
+            if end - c > 2:
+                share = share_of_pair(model, scratch, contacts, wp.vec2i(c, end), w)
         while c < end:
             set_item(contacts.drawn_share, c, w, share)
             c += 1

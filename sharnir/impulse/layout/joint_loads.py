@@ -41,13 +41,15 @@ def lay_out_joint_loads(model: Model, rows: list[ScalarRow]) -> dict[str, Any]:
     joints_at = np.zeros(model.nb)
     for arm in (arm for joint in (*tree, *loops) for arm in joint):
         joints_at[arm.link] += 1
-    least = resistance.min(axis=1, initial=np.inf)
-    weight = np.divide(joints_at, least, out=np.full(model.nb, np.inf), where=least > 0)
 
-    def lever(joint: list[JointArm]) -> float:
-        reaches = ((_reach(model, arm), weight[arm.link]) for arm in joint)
-        return max((reach * w for reach, w in reaches if reach > 0.0), default=0.0)
-
+    weights = [[joints_at[arm.link] * _weight(model, arm, axes, resistance) for arm in joint] for joint in tree + loops]
+    levers = [
+        max((weight * _reach(model, arm) for arm, weight in zip(joint, on, strict=True)), default=0.0)
+        for joint, on in zip(tree + loops, weights, strict=True)
+    ]
+    tree_weights = np.zeros((model.nb, 2))
+    for i, on in enumerate(weights[: model.nb]):
+        tree_weights[i, : len(on)] = on
     force = np.isin(JOINT_ROW_TABLE[..., 0], (RowForm.ALONG, RowForm.HELIX))
     force &= np.arange(force.shape[1]) < CONSTRAINT_COUNT[:, None]
     return {
@@ -56,8 +58,9 @@ def lay_out_joint_loads(model: Model, rows: list[ScalarRow]) -> dict[str, Any]:
         "link_resistance": resistance,
         "link_mechanism": find_mechanisms(model, [*tree, *loops]),
         "dof_loaded": find_loaded_dofs(model, rows),
-        "tree_lever": max((lever(joint) for joint in tree), default=0.0),
-        "joint_lever": np.array([lever(joint) for joint in loops]),
+        "tree_joint_weight": tree_weights.reshape(-1),
+        "tree_lever": max(levers[: model.nb], default=0.0),
+        "joint_lever": np.array(levers[model.nb :]),
         "joint_force_rows": force.sum(axis=1)[model.loop_kind],
     }
 
@@ -118,6 +121,17 @@ def _reach(model: Model, arm: JointArm) -> float:
     return float(np.linalg.norm(arm.place - model.com[arm.link])) + arm.slide
 
 
+def _weight(model: Model, arm: JointArm, axes: Reals, resistance: Reals) -> float:
+    """1/(kg m²), the most by which 1 N m of pull at an arm raises ω² of the link's turning about a principal axis. A
+    slide may lead the arm anywhere."""
+    r = axes[arm.link].T @ (arm.place - model.com[arm.link])
+    reach = float(np.linalg.norm(r))
+    across = np.ones(3) if arm.slide > 0.0 or reach == 0.0 else 1.0 - (r / reach) ** 2
+    out = np.full(3, np.inf)
+    np.divide(across, resistance[arm.link], out=out, where=resistance[arm.link] > 0.0)
+    return float(np.where(across > 0.0, out, 0.0).max())
+
+
 def _resistance(model: Model, moments: Reals, axes: Reals, joints: list[list[JointArm]]) -> Reals:
     """[link, 3] moments about principal axes that a turn of the link alone meets: about the centre of mass, or about a
     joint with the world. At least POINT_SHARE of the mass at the longest arm; without bound where a link has no
@@ -138,7 +152,13 @@ def _resistance(model: Model, moments: Reals, axes: Reals, joints: list[list[Joi
 def upload_joint_loads(model: Model, rows: list[ScalarRow], out: Any, device: str) -> None:
     """Upload them to a `Layout`."""
     fields = lay_out_joint_loads(model, rows)
-    dtypes = {"link_axes": mat33, "link_moments": vec3, "link_resistance": vec3, "joint_lever": real}
+    dtypes = {
+        "link_axes": mat33,
+        "link_moments": vec3,
+        "link_resistance": vec3,
+        "joint_lever": real,
+        "tree_joint_weight": real,
+    }
     for name, dtype in dtypes.items():
         setattr(out, name, wp.array(fields[name].astype(np_real), dtype=dtype, device=device))
     for name in ("link_mechanism", "dof_loaded", "joint_force_rows"):

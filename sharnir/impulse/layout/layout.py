@@ -130,7 +130,10 @@ class Layout:
     link_resistance: wp.array(dtype=vec3)  # [link] moments that a turn of the link alone meets about these axes, kg m²
     link_mechanism: ints  # [link] number of the mechanism it belongs to
     dof_loaded: ints  # [nv] 1 if rotors, springs, dampers, constant efforts or scalar rows act on the coordinate
-    tree_lever: real  # 1/(kg m), largest arm of the tree's joints over the least resistance, times joints of a link
+    # [2 link] 1/(kg m²), by how much ω² of the link and of its parent may rise at most for 1 N m that their joint
+    # pulls, times the joints of that link
+    tree_joint_weight: wp.array(dtype=real)
+    tree_lever: real  # 1/(kg m), the largest of these times the arm
     joint_lever: wp.array(dtype=real)  # [joint] the same of a loop joint
     joint_force_rows: ints  # [joint] how many of its rows, the first ones, are forces
     has_nonlinear_scalars: int  # 1 if some scalars are nonlinear in the velocity coordinates over a step

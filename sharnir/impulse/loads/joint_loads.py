@@ -7,6 +7,7 @@ import warp as wp
 
 from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, evaluate_row, loop_frames_of
 from sharnir.dynamics.momenta import link_velocities
+from sharnir.enums import ScalarSource
 from sharnir.impulse.data import Context
 from sharnir.impulse.loads.joint_work import (
     flag_mechanisms,
@@ -14,12 +15,16 @@ from sharnir.impulse.loads.joint_work import (
     subtract_work_of_curvature,
     subtract_work_on_coordinates,
 )
-from sharnir.impulse.loads.row_wrenches import subtract_contact_impulses, subtract_impulse, subtract_spring_impulses
+from sharnir.impulse.loads.row_wrenches import (
+    scalar_impulse_of,
+    subtract_contact_impulses,
+    subtract_impulse,
+    subtract_spring_impulses,
+)
 from sharnir.impulse.loads.stiffening import ACTIVE_FROM, principal_frame, raise_stiffness
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, MechanismBound, ReportItem, Status, StatusReal
-from sharnir.kernels.columns import get, get3, get6, get_int, item, put3, put6, put_int, set_item
+from sharnir.impulse.rows.contact_frame import contact_count, contact_force_of
+from sharnir.impulse.slots import JOINT_ROWS, MechanismBound, ReportItem, Status, StatusReal
+from sharnir.kernels.columns import get, get3, get6, get_int, item, item_int, put3, put6, put_int, set_item
 from sharnir.kernels.types import SPATIAL, real, sym_mul, vec3, vec6
 from sharnir.kernels.vector_ops import copy
 
@@ -27,16 +32,33 @@ MOST_TRIES = 2  # times that a step is made again with more inertia
 
 
 @wp.func
-def sum_abs3(a: vec3):
-    """Sum of the absolute components."""
-    return wp.abs(a[0]) + wp.abs(a[1]) + wp.abs(a[2])
+def add_force_bound(ctx: Context, link: int, size: real, w: int):
+    """Add an impulse of at most `size` (N s) to what acts on a link, in ws.p."""
+    if link >= 0:
+        bound = get3(ctx.here.p, 2 * link + 1, w)
+        put3(ctx.here.p, 2 * link + 1, w, vec3(bound[0] + size, real(0.0), real(0.0)))
 
 
 @wp.func
-def has_heavy_joints(ctx: Context, h: real, dt: real, w: int):
-    """1 unless no joint can pull so much that y of (M-92) passes ACTIVE_FROM: a bound from sums of all impulses and the
-    longest arms, which costs little."""
-    impulse = real(0.0)
+def subtract_contact_forces(ctx: Context, w: int):
+    """Take from ws.p the impulses of contacts on links, without torques."""
+    c = int(0)
+    while c < contact_count(ctx.work, w):
+        f = contact_force_of(ctx.layout, ctx.state, ctx.work, c, w)
+        side = int(0)
+        while side < 2:
+            shape = item_int(ctx.state.contacts.shape, 2 * c + side, w)
+            link = ctx.layout.contact_model.geo.link[shape]
+            if link >= 0:
+                sign = wp.where(side == 0, real(1.0), real(-1.0))
+                put3(ctx.here.p, 2 * link, w, get3(ctx.here.p, 2 * link, w) + f * sign)
+            side += 1
+        c += 1
+
+
+@wp.func
+def bound_loop_joints(ctx: Context, w: int):
+    """Add what loop joints do to the bounds of their links; returns the largest impulse of one times its lever."""
     heaviest = real(0.0)
     k = int(0)
     while k < ctx.loops.count:
@@ -45,22 +67,72 @@ def has_heavy_joints(ctx: Context, h: real, dt: real, w: int):
         while j < ctx.layout.joint_force_rows[k]:
             along += wp.abs(get(ctx.work.p, JOINT_ROWS * k + j, w))
             j += 1
-        impulse += along
+        if ctx.layout.tree_lever > real(0.0):
+            add_force_bound(ctx, ctx.loops.link[2 * k], along, w)
+            add_force_bound(ctx, ctx.loops.link[2 * k + 1], along, w)
         heaviest = wp.max(heaviest, along * ctx.layout.joint_lever[k])
         k += 1
+    return heaviest
+
+
+@wp.func
+def bound_springs(ctx: Context, w: int):
+    """Sum of the impulses of springs between points."""
+    total = real(0.0)
+    l = int(0)
+    while l < ctx.layout.scalars:
+        if ctx.layout.scalar_source_kind[l] == ScalarSource.SPRING:
+            total += wp.abs(scalar_impulse_of(ctx.layout, ctx.work, l, w))
+        l += 1
+    return total
+
+
+@wp.func
+def pull_of(f: vec3, r: vec3, bound: real):
+    """At most how much (N m s) an impulse f at r pulls, with another one of size `bound`."""
+    pull = wp.max(wp.dot(f, r), real(0.0))
+    if bound > real(0.0):
+        pull += bound * wp.length(r)
+    return pull
+
+
+@wp.func
+def heaviest_tree_joint(ctx: Context, w: int):
+    """Largest rise of ω² of a link (m/s over m, times the joints of a link) by the impulses of the tree's joints, from
+    the tips to the roots. Those of loops and springs count with their sizes."""
+    subtract_contact_forces(ctx, w)
+    springs = bound_springs(ctx, w)
+    heaviest = real(0.0)
+    i = ctx.tree.links - 1
+    while i >= 0:
+        f = get3(ctx.here.p, 2 * i, w)
+        bound = get3(ctx.here.p, 2 * i + 1, w)
+        x = get3(ctx.here.x, i, w)
+        size = bound[0] + springs
+        pull = pull_of(f, x - get3(ctx.here.com, i, w), size)
+        heaviest = wp.max(heaviest, pull * ctx.layout.tree_joint_weight[2 * i])
+        up = ctx.tree.parent[i]
+        if up >= 0:
+            pull = pull_of(-f, x - get3(ctx.here.com, up, w), size)
+            heaviest = wp.max(heaviest, pull * ctx.layout.tree_joint_weight[2 * i + 1])
+            put3(ctx.here.p, 2 * up, w, get3(ctx.here.p, 2 * up, w) + f)
+            put3(ctx.here.p, 2 * up + 1, w, get3(ctx.here.p, 2 * up + 1, w) + bound)
+        i -= 1
+    return heaviest
+
+
+@wp.func
+def has_heavy_joints(ctx: Context, h: real, dt: real, w: int):
+    """1 unless no joint can pull so much that y of (M-92) passes ACTIVE_FROM: a bound that costs little."""
     if ctx.layout.tree_lever > real(0.0):
         i = int(0)
         while i < ctx.tree.links:
-            impulse += sum_abs3(get3(ctx.here.C, 2 * i, w) - get3(ctx.here.F, 2 * i, w))
+            put3(ctx.here.p, 2 * i, w, get3(ctx.here.C, 2 * i, w) - get3(ctx.here.F, 2 * i, w))
+            put3(ctx.here.p, 2 * i + 1, w, vec3())
             i += 1
-        c = int(0)
-        while c < contact_count(ctx.work, w):
-            j = int(0)
-            while j < BLOCK_ROWS:
-                impulse += wp.abs(get(ctx.work.p, ctx.layout.contact_p_start + CONTACT_IMPULSES * c + j, w))
-                j += 1
-            c += 1
-        heaviest = wp.max(heaviest, impulse * ctx.layout.tree_lever)
+    heaviest = bound_loop_joints(ctx, w)
+    if ctx.layout.tree_lever > real(0.0):
+        heaviest = wp.max(heaviest, heaviest_tree_joint(ctx, w))
     return wp.where(real(0.25) * dt * dt * heaviest > ACTIVE_FROM * h, 1, 0)
 
 

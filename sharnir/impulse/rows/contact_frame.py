@@ -190,6 +190,17 @@ def contact_impulse_of(layout: wp.ref[Layout], state: wp.ref[State], work: wp.re
 
 
 @wp.func
+def contact_force_of(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], c: int, w: int):
+    """Impulse (N s) of contact c on the second body, that of impacts included, world axes."""
+    normal, t1, t2 = contact_frame_of(state, work, c, w)
+    at = layout.contact_p_start + CONTACT_IMPULSES * c
+    p = vec3(get(work.p, at, w), get(work.p, at + 1, w), get(work.p, at + 2, w))
+    if get_int(work.status, Status.HAS_IMPACTS, w) == 1:
+        p = p + get3(work.p_impact, SIDES * c, w)
+    return normal * p[0] + t1 * p[1] + t2 * p[2]
+
+
+@wp.func
 def impact_impulse_of(state: wp.ref[State], work: wp.ref[Scratch], c: int, w: int):
     """Impulse (N s) and angular impulse about the contact point (N m s) on the second body of contact c that impacts
     have in it, world axes."""
