@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -166,3 +167,15 @@ def test_a_saved_chain_goes_on_bit_for_bit_and_old_states_have_no_loads():
     del saved.arrays["link_load"]
     second.restore(saved)
     assert not second.impulses.state.link_load.numpy().any()
+
+
+@pytest.mark.parametrize(("n", "mass", "length", "load"), [(20, 0.02, 0.05, 1.0), (10, 0.1, 0.1, 100.0)])
+def test_a_chain_that_snaps_taut_holds_its_load_in_maximal_coordinates(n, mass, length, load):
+    """Folded, at 20 ms: links turn by more than a radian a step at the snap. Without (M-114) the load falls on."""
+    folded = [0.5 + math.pi * (k % 2) for k in range(n)]
+    sim = sh.Simulation(loaded_chain(n, mass, length, load, angles=folded), solver="simmc", dt=0.02)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sh.SimulationWarning)
+        sim.run(4.0)
+    assert sim.body("load").position[2] > -1.05 * n * length
+    assert sim.step().position_error < 1e-3
