@@ -288,14 +288,22 @@ def rectangle_share(a: vec3, b: vec3, c: vec3):
 def share_of_rectangle(contacts: Contacts, first: int, w: int):
     """Share by which the points of four flush contacts from `first` on are drawn where they are the corners of a
     rectangle; else −1."""
-    x0 = item3(contacts.point, VEC3 * first, w)
-    x1 = item3(contacts.point, VEC3 * (first + 1), w)
-    x2 = item3(contacts.point, VEC3 * (first + 2), w)
-    x3 = item3(contacts.point, VEC3 * (first + 3), w)
-    g0 = item(contacts.gap, first, w)
-    g1 = item(contacts.gap, first + 1, w)
-    g2 = item(contacts.gap, first + 2, w)
-    g3 = item(contacts.gap, first + 3, w)
+    c = int(first)
+    x0 = item3(contacts.point, VEC3 * c, w)
+    lowest = item(contacts.gap, c, w)
+    highest = lowest
+    c += 1
+    x1 = item3(contacts.point, VEC3 * c, w)
+    lowest = wp.min(lowest, item(contacts.gap, c, w))
+    highest = wp.max(highest, item(contacts.gap, c, w))
+    c += 1
+    x2 = item3(contacts.point, VEC3 * c, w)
+    lowest = wp.min(lowest, item(contacts.gap, c, w))
+    highest = wp.max(highest, item(contacts.gap, c, w))
+    c += 1
+    x3 = item3(contacts.point, VEC3 * c, w)
+    lowest = wp.min(lowest, item(contacts.gap, c, w))
+    highest = wp.max(highest, item(contacts.gap, c, w))
     share = real(-1.0)
     normal = item3(contacts.normal, VEC3 * first, w)
     parallel = bool(True)
@@ -303,7 +311,7 @@ def share_of_rectangle(contacts: Contacts, first: int, w: int):
     while k < 4:
         parallel = parallel and wp.dot(normal, item3(contacts.normal, VEC3 * (first + k), w)) > SAME_NORMAL_COSINE
         k += 1
-    slope = wp.max(wp.max(g0, g1), wp.max(g2, g3)) - wp.min(wp.min(g0, g1), wp.min(g2, g3))
+    slope = highest - lowest
     if parallel and slope * slope < FLUSH * FLUSH * wp.max(wp.length_sq(x2 - x0), wp.length_sq(x1 - x0)):
         if is_rectangle(x0, x1, x2, x3):
             share = rectangle_share(x0, x1, x2)
