@@ -86,10 +86,11 @@ def wrap_points(area: wp.ref[Area]):
 def is_convex_in_order(area: wp.ref[Area]):
     """1 or −1 where the four points are the corners of a convex polygon in their order, counter-clockwise or clockwise,
     else 0."""
+    last = area.points - 1
     a = area.point[1] - area.point[0]
     b = area.point[2] - area.point[1]
-    c = area.point[3] - area.point[2]
-    d = area.point[0] - area.point[3]
+    c = area.point[last] - area.point[2]
+    d = area.point[0] - area.point[last]
     ab = cross2(a, b)
     bc = cross2(b, c)
     cd = cross2(c, d)
