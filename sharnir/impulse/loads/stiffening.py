@@ -276,7 +276,7 @@ def update_link_loads(ctx: Context, h: real, dt: real, w: int):
         at = LinkLoad.SIZE * i
         K = lasting_load(ctx, i, w)
         held = stiffness_of(ctx, i, w) * HELD_SHARE
-        if guarded and ctx.layout.is_maximal == 1:
+        if guarded and ctx.layout.is_maximal == 1 and ctx.layout.floating_groups == 0:
             held = larger_stiffness(held, calming_stiffness(ctx, i, dt, w))
         K = larger_stiffness(K, held)
         active = real(0.25) * dt * dt * turning_ratio(ctx, K, i) > ACTIVE_FROM
