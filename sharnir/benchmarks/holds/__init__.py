@@ -26,6 +26,7 @@ from sharnir.simulation.simulation import Simulation
 MOST_GAIN = 1e-3  # of S
 MOST_GROWTH = 1e-4  # of S, in 10 s
 MOST_WORK = {"double": 1e-9, "single": 2e-5}  # of S; in single precision rounding is felt
+MOST_OPENING = 2.0  # longest arms of joints, by which none may be off: beyond is a tear
 MOST_UNSAID = 0.01  # share of steps that may be guarded or capped without a warning
 EXPLODED = 0.1  # of S, which the gain is part of: beyond it is an explosion
 RANDOM_SCENES = 500
@@ -112,6 +113,8 @@ def judge(seen: Watched, driven: bool, lift: float, lossy: bool, checked: tuple[
             wrong.append("grows")
         if seen.impulse_work > MOST_WORK[get_precision()] * seen.scale:
             wrong.append("impulses add energy")
+    if seen.position_error > MOST_OPENING * seen.size:
+        wrong.append("is torn")
     if lossy:
         wrong.append("loses")
     for name, count in (("guarded", seen.guarded), ("capped", seen.capped)):

@@ -36,6 +36,7 @@ class Watched:
     capped: int = 0  # or stalled
     said: tuple[str, ...] = ()  # warnings given
     failed: str = ""  # why it ended early
+    size: float = 1.0  # m, longest arm of a joint
 
     @property
     def energy(self) -> Reals:
@@ -105,7 +106,7 @@ def _watch(sim: Simulation, weight: float, steps: int) -> Watched:
     counts = sim.counts
     return Watched(
         weight, t, kinetic, potential, error, work, counts.steps, counts.guarded, counts.capped + counts.stalled,
-        failed=failed,
+        size=sim._size, failed=failed,
     )  # fmt: skip
 
 

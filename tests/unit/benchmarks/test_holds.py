@@ -44,6 +44,8 @@ def test_bodies_at_rest_are_measured_by_their_weight() -> None:
         (watched([1.0] * 200, guarded=11), "guarded in silence"),
         (watched([1.0] * 200, guarded=9), "holds"),
         (watched([1.0] * 200, impulse_work=1e-6), "impulses add energy"),
+        (watched([1.0] * 200, position_error=4.1, size=2.0), "is torn"),
+        (watched([1.0] * 200, position_error=0.3, size=2.0), "holds"),
     ],
 )
 def test_verdicts(seen: Watched, verdict: str) -> None:
