@@ -109,6 +109,9 @@ def run(name: str, quick: bool = False, device: str = "cpu") -> dict[str, Any]:
     if name not in BENCHES:
         raise unknown("benchmark", name, BENCHES)
     if name in ON_DEVICES:
+        from sharnir.dynamics.evaluator import require_device
+
+        require_device(device)
         return {"bench": name, "device": device, "rows": ON_DEVICES[name](quick, device)}
     if device != "cpu":
         raise fail(

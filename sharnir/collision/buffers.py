@@ -47,8 +47,8 @@ class CollisionScratch:
     box_center: array2  # [3 shape] center of its bounding box, world, m
     velocity: array2  # [3 shape] of its origin, m/s
     speed_bound: array2  # [shape] bound on the velocity of its points relative to its origin, m/s
-    # [shape] largest speed relative to something it may hit in the step, where materials bounce, m/s
-    strike_speed: array2
+    # [shape] where materials bounce: largest relative speed of an impact that may reach it in the step, m/s
+    impact_speed_bound: array2
     axis_cache_slots: int  # of `axis_cache`
     axis_cache: array2  # [3 slot] directions along which pairs were last seen separated, world
     broad_phase: BroadPhaseScratch
@@ -76,7 +76,14 @@ def allocate_collision_scratch(shapes: int, capacity: int, pairs: int, columns: 
     out = CollisionScratch()
     out.contacts = contacts
     out.contact_shape = wp.zeros((2 * capacity, columns), dtype=int, device=device)
-    for name, rows in (("R", 9), ("x", 3), ("box_center", 3), ("velocity", 3), ("speed_bound", 1), ("strike_speed", 1)):
+    for name, rows in (
+        ("R", 9),
+        ("x", 3),
+        ("box_center", 3),
+        ("velocity", 3),
+        ("speed_bound", 1),
+        ("impact_speed_bound", 1),
+    ):
         setattr(out, name, wp.zeros((rows * shapes, columns), dtype=real, device=device))
     out.axis_cache_slots = axis_cache_size(shapes)
     out.axis_cache = wp.zeros((3 * out.axis_cache_slots, columns), dtype=real, device=device)

@@ -43,7 +43,7 @@ COLLISION_MODULE_OPTIONS = {
     "enable_backward": False,
     "cpu_compiler_flags": "-march=native -mllvm=-inline-threshold=20000",
 }
-MAX_STRIKE_ROUNDS = 8  # bodies that a blow goes on to within a step
+MAX_IMPACT_ROUNDS = 8  # bodies in a row that an impact is followed through within a step
 
 
 class ShapeFamily(IntEnum):
@@ -67,56 +67,52 @@ def fastest_link(tree: Tree, ws: Workspace, model: ContactModel, w: int):
 
 @wp.func
 def pair_margin(model: ContactModel, scratch: CollisionScratch, a: int, b: int, dt: real, w: int):
-    """How near two shapes may come within the step at their velocities, m."""
-    closing = wp.length(get3(scratch.velocity, b, w) - get3(scratch.velocity, a, w))
-    return model.speculative_margin + dt * (closing + get(scratch.speed_bound, a, w) + get(scratch.speed_bound, b, w))
-
-
-@wp.func
-def strike_margin(model: ContactModel, scratch: CollisionScratch, a: int, b: int, dt: real, w: int):
-    """How near two shapes may come within the step, also where others strike them first, m."""
-    margin = pair_margin(model, scratch, a, b, dt, w)
+    """How near two shapes may come within the step, m: at their velocities and, where materials bounce, at those that
+    impacts on either of them may give it."""
+    speed = wp.length(get3(scratch.velocity, b, w) - get3(scratch.velocity, a, w))
+    speed = speed + get(scratch.speed_bound, a, w) + get(scratch.speed_bound, b, w)
     if model.has_restitution == 1:
-        margin = margin + dt * (get(scratch.strike_speed, a, w) + get(scratch.strike_speed, b, w))
-    return margin
+        speed = speed + get(scratch.impact_speed_bound, a, w) + get(scratch.impact_speed_bound, b, w)
+    return model.speculative_margin + dt * speed
 
 
 @wp.func
-def pass_on_strike_speeds(model: ContactModel, scratch: CollisionScratch, pairs: int, dt: real, w: int):
-    """The two shapes of each pair that may touch within the step ← the largest of their strike speeds and of their
+def propagate_impact_speeds(model: ContactModel, scratch: CollisionScratch, pairs: int, dt: real, w: int):
+    """The two shapes of each pair that may touch within the step ← the largest of their bounds and of their
     speed against each other; returns how many shapes have come to be faster."""
     changed = int(0)
     k = int(0)
     while k < pairs:
         a = get_int(scratch.broad_phase.pairs, 2 * k, w)
         b = get_int(scratch.broad_phase.pairs, 2 * k + 1, w)
-        if is_bounds_overlapping(model, scratch, a, b, strike_margin(model, scratch, a, b, dt, w), w):
-            of_a = get(scratch.strike_speed, a, w)
-            of_b = get(scratch.strike_speed, b, w)
+        if is_bounds_overlapping(model, scratch, a, b, pair_margin(model, scratch, a, b, dt, w), w):
+            of_a = get(scratch.impact_speed_bound, a, w)
+            of_b = get(scratch.impact_speed_bound, b, w)
             speed = wp.max(wp.max(of_a, of_b), wp.length(get3(scratch.velocity, b, w) - get3(scratch.velocity, a, w)))
             if model.geo.link[a] >= 0 and speed > of_a:
-                put(scratch.strike_speed, a, w, speed)
+                put(scratch.impact_speed_bound, a, w, speed)
                 changed += 1
             if model.geo.link[b] >= 0 and speed > of_b:
-                put(scratch.strike_speed, b, w, speed)
+                put(scratch.impact_speed_bound, b, w, speed)
                 changed += 1
         k += 1
     return changed
 
 
 @wp.func
-def find_strike_speeds(model: ContactModel, scratch: CollisionScratch, pairs: int, dt: real, w: int):
-    """Where materials bounce: the speed at which each shape may be struck in the step (`strike_speed`), also by what is
-    struck itself. A body that is struck may hit others that it was not near enough to before."""
+def bound_impact_speeds(model: ContactModel, scratch: CollisionScratch, pairs: int, dt: real, w: int):
+    """Where materials bounce: the largest relative speed of an impact that may reach each shape in the step
+    (`impact_speed_bound`), through other bodies too. A body that is struck may hit others that it was not near enough
+    to before."""
     s = int(0)
     while s < model.geo.count and model.has_restitution == 1:
-        put(scratch.strike_speed, s, w, real(0.0))
+        put(scratch.impact_speed_bound, s, w, real(0.0))
         s += 1
     rounds = int(0)
-    while rounds < MAX_STRIKE_ROUNDS and model.has_restitution == 1:
+    while rounds < MAX_IMPACT_ROUNDS and model.has_restitution == 1:
         rounds += 1
-        if pass_on_strike_speeds(model, scratch, pairs, dt, w) == 0:
-            rounds = MAX_STRIKE_ROUNDS
+        if propagate_impact_speeds(model, scratch, pairs, dt, w) == 0:
+            rounds = MAX_IMPACT_ROUNDS
 
 
 def _make_update_shapes(name: str, rounds_only: bool) -> Any:
@@ -285,14 +281,14 @@ def _make_find_contacts(name: str, family: int) -> Any:
         number of pairs if these are too many."""
         update_shapes(tree, ws, model, scratch, dt, w)
         pairs = find_pairs(model.broad_phase, scratch.broad_phase, w)
-        find_strike_speeds(model, scratch, wp.min(pairs, scratch.broad_phase.capacity), dt, w)
+        bound_impact_speeds(model, scratch, wp.min(pairs, scratch.broad_phase.capacity), dt, w)
         ctx = make_narrow_phase_context(model.geo, scratch.contacts, w)
         n = int(0)
         k = int(0)
         while k < wp.min(pairs, scratch.broad_phase.capacity):
             a = get_int(scratch.broad_phase.pairs, 2 * k, w)
             b = get_int(scratch.broad_phase.pairs, 2 * k + 1, w)
-            margin = strike_margin(model, scratch, a, b, dt, w)
+            margin = pair_margin(model, scratch, a, b, dt, w)
             if is_bounds_overlapping(model, scratch, a, b, margin, w):
                 first = n
                 A = shape_pose_of(model, scratch, a, w)

@@ -65,7 +65,7 @@ def cull_speculative(ctx: CollisionContext, n: int, w: int):
         closing = closing - point_speed_along(ctx.tree, ctx.ws, ctx.model.geo.link[b], x, normal, w)
         struck = real(0.0)
         if ctx.model.has_restitution == 1:
-            struck = get(ctx.scratch.strike_speed, a, w) + get(ctx.scratch.strike_speed, b, w)
+            struck = get(ctx.scratch.impact_speed_bound, a, w) + get(ctx.scratch.impact_speed_bound, b, w)
         if get(ctx.scratch.contacts.gap, k, w) < ctx.model.speculative_margin + ctx.dt * (
             wp.max(closing, real(0.0)) + struck + fall
         ):

@@ -149,7 +149,7 @@ def is_pushed(ctx: Context, i: int, w: int):
 
 
 @wp.func
-def take_back_impulse_work(ctx: Context, w: int):
+def remove_added_energy(ctx: Context, w: int):
     """Unconverged impulses of contacts and limits add nothing at the velocities they were found for (M-111); what they
     add since contact points move along curves in the step is taken from the momenta of all that they act on (M-113)."""
     work = item(ctx.state.report, ReportItem.IMPULSE_WORK, w)

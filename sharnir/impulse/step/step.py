@@ -12,7 +12,7 @@ import warp as wp
 from sharnir.dynamics.inward import inward_implicit
 from sharnir.enums import ExternalForces
 from sharnir.impulse.data import Context, State
-from sharnir.impulse.loads.impulse_work import report_impulse_work, take_back_impulse_work
+from sharnir.impulse.loads.impulse_work import remove_added_energy, report_impulse_work
 from sharnir.impulse.loads.joint_loads import must_step_again
 from sharnir.impulse.loads.joint_work import follow_pushes, forget_kinetic_energies, limit_joint_work, turn_momenta
 from sharnir.impulse.loads.lift import warn_of_lift
@@ -278,7 +278,7 @@ def end_step(ctx: Context, deadline: wp.float64, w: int):
         limit_joint_work(ctx, w)
     elif item(ctx.state.link_load, world_load_slot(ctx, int(WorldLoad.BOUNDED)), w) > real(0.0):
         forget_kinetic_energies(ctx, w)
-    take_back_impulse_work(ctx, w)
+    remove_added_energy(ctx, w)
 
 
 @wp.func

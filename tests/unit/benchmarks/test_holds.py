@@ -94,6 +94,11 @@ def test_mean_distance_from_the_middle_of_a_rectangle() -> None:
     assert rectangle_mean_radius(0.2, 0.1) == pytest.approx(np.hypot(0.2 * x, 0.1 * y).mean(), rel=1e-4)
 
 
+def test_an_unknown_device_is_refused_at_once() -> None:
+    with pytest.raises(ModelError, match="unknown device 'cuda:77'"):
+        benchmarks.run("holds", device="cuda:77")
+
+
 def test_other_benchmarks_refuse_a_device() -> None:
     with pytest.raises(ModelError, match=r"aba.*cuda:0.*holds"):
         benchmarks.run("aba", device="cuda:0")
