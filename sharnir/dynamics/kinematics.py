@@ -26,7 +26,7 @@ def store_axis(ws: wp.ref[Workspace], d: int, w: int, linear: vec3, angular: vec
 def _outward_pass(name: str, moving: bool) -> Any:
     """Make the outward pass, with velocities and accelerations where `moving`, else with poses and joint axes only."""
 
-    def outward_pass(tree: Tree, ws: Workspace, q: array2, v: array2, w: int):
+    def outward_pass(tree: wp.ref[Tree], ws: wp.ref[Workspace], q: array2, v: array2, w: int):
         """Fill O, R, x, S and, if moving, V and A of world w.
 
         A is the acceleration every link would have at q̈ = 0, with gravity as −g of the base: it collects
@@ -156,7 +156,7 @@ def _outward_pass(name: str, moving: bool) -> Any:
             i += 1
 
     outward_pass.__name__ = outward_pass.__qualname__ = name
-    return wp.func(outward_pass)
+    return wp.func(outward_pass, inline=True)
 
 
 kinematics = _outward_pass("kinematics", True)

@@ -13,6 +13,8 @@ threads). All lanes compute the same, except in loops over the entries of a row 
 
 from __future__ import annotations
 
+from typing import Any
+
 import warp as wp
 
 from sharnir.kernels.types import C_REAL, array2, mat33, real, vec3, vec6
@@ -183,3 +185,29 @@ def allocate_columns(items: int, worlds: int, device: str, dtype: type = real) -
     if wp.get_device(device).is_cuda:
         return wp.zeros((items, worlds), dtype=dtype, device=device)
     return wp.zeros((worlds, items), dtype=dtype, device=device).transpose()
+
+
+def make_move_to_world(struct: Any, name: str) -> Any:
+    """Make the Warp function `name(ctx, w)` that moves the handles of all arrays [item, world] in a struct (and in
+    structs in it) to world w, on the CPU: what then is called with the world 0 finds world w. The compiler knows that
+    0, which saves an integer multiplication in every access to a state array (2 to 4 % of a step)."""
+
+    def statements(struct: Any, path: str) -> list[str]:
+        lines = []
+        for field, variable in struct.vars.items():
+            m = f"{path}.{field}"
+            if isinstance(variable.type, wp.array):
+                if variable.type.ndim == 2:
+                    step = f"{m}.strides[1] / (long long)sizeof(*{m}.data)"
+                    lines.append(f"if ({m}.shape[1] > 1) {m}.data += (long long)(w) * {step};")
+            elif hasattr(variable.type, "vars"):
+                lines += statements(variable.type, m)
+        return lines
+
+    native = "if (w == 0) return;\n" + "\n".join(statements(struct, "ctx"))
+
+    def move_to_world(ctx: Any, w: int) -> None: ...
+
+    move_to_world.__name__ = move_to_world.__qualname__ = name
+    move_to_world.__annotations__ = {"ctx": wp.ref[struct], "w": int}
+    return wp.func_native(native)(move_to_world)

@@ -42,9 +42,12 @@ real_array = wp.array(dtype=real)
 int_array = wp.array(dtype=int)
 vec3_array = wp.array(dtype=vec3)
 vec3i_array = wp.array(dtype=wp.vec3i)
-# Flags measured on the articulated-body kernels; -mprefer-vector-width keeps AVX-512 from down-clocking them.
-CPU_FLAGS = "-march=native -mllvm=-inline-threshold=600000 -mllvm=-slp-recursion-max-depth=4 -mprefer-vector-width=256"
-CPU_FLAGS += " -ffp-contract=fast -mllvm=-unroll-runtime=false"  # loops here are short: 2 % of a step with contacts
+# Measured on whole steps: what is called from many places is a function of its own, which has its registers for itself
+# (hot leaves are marked inline=True); loops here are short, so that memset and copies in blocks of a loop cost more than
+# the loop; -mprefer-vector-width keeps AVX-512 from down-clocking.
+CPU_FLAGS = "-march=native -mllvm=-inline-threshold=3000 -mllvm=-slp-recursion-max-depth=4 -mprefer-vector-width=256"
+CPU_FLAGS += " -ffp-contract=fast -mllvm=-unroll-runtime=false"
+CPU_FLAGS += " -mllvm=-disable-loop-idiom-memset -mllvm=-disable-loop-idiom-memcpy"
 KERNEL_OPTIONS = {"enable_backward": False, "cpu_compiler_flags": CPU_FLAGS}
 # numbers of a vector, of a spatial vector (linear part, angular part) and of a 3 × 3 matrix, row by row
 VEC3, SPATIAL, MAT33 = 3, 6, 9

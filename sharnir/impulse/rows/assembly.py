@@ -219,7 +219,7 @@ def is_scalar_idle(ctx: Context, l: int, g: real, dt: real, w: int):
     return out
 
 
-@wp.func
+@wp.func(inline=True)
 def assemble_scalar(ctx: Context, l: int, g: real, options: RowOptions, w: int):
     """Row and bounds of scalar l at position g."""
     whiten_scalar(ctx, ctx.work.W, l, ctx.state.q, ctx.state.loop_q, w)

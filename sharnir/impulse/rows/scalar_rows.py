@@ -90,7 +90,7 @@ def measure_scalar(ctx: Context, ws: wp.ref[Workspace], l: int, q: array2, loop_
     return g
 
 
-@wp.func
+@wp.func(inline=True)
 def whiten_scalar(ctx: Context, W: array2, l: int, q: array2, loop_q: array2, w: int):
     """Store the whitened row of scalar l in W."""
     kind = ctx.layout.scalar_source_kind[l]

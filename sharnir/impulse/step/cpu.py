@@ -17,12 +17,13 @@ from sharnir.impulse.step.commit import ScalarVelocity, commit_velocities
 from sharnir.impulse.step.published import published_step
 from sharnir.impulse.step.step import predictive_step
 from sharnir.impulse.step.velocity_phase import reset_chord
-from sharnir.kernels.columns import item, item_int, put, put_int, set_item, set_item_int
+from sharnir.kernels.columns import item, item_int, make_move_to_world, put, put_int, set_item, set_item_int
 from sharnir.kernels.types import KERNEL_OPTIONS, read_ticks, real
 from sharnir.kernels.vector_ops import clear
 
 NO_CUT = wp.constant(real(1.0e9))  # sweeps: the step was not cut
 wp.set_module_options(KERNEL_OPTIONS)
+move_to_world = make_move_to_world(StepContext, "move_to_world")
 
 
 @wp.func
@@ -70,7 +71,8 @@ def _make_step_kernel(name: str, step: Any) -> Any:
     its own: who uses one does not wait for the other to compile."""
 
     def steps_kernel(ctx: StepContext, steps: wp.array(dtype=int, ndim=2)):
-        w = wp.tid()
+        move_to_world(ctx, wp.tid())
+        w = 0
         poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
         n = int(0)
         while n < steps[0, 0]:

@@ -114,7 +114,7 @@ def solve_impulses(ctx: Context, deadline: wp.float64, w: int):
         solve_and_report(ctx, deadline, w)
 
 
-@wp.func
+@wp.func(inline=True)
 def evaluate(ctx: Context, deadline: wp.float64, w: int):
     """Evaluate where the impulses lead (velocities, residual, contact chords, end pose) and choose the next phase."""
     evaluate_motion(ctx, deadline, w)
@@ -126,7 +126,7 @@ def evaluate(ctx: Context, deadline: wp.float64, w: int):
     choose_phase(ctx, deadline, w)
 
 
-@wp.func
+@wp.func(inline=True)
 def evaluate_motion(ctx: Context, deadline: wp.float64, w: int):
     """Velocities and momenta that the impulses lead to; in ITERATE also the squared residual of the momentum
     balance."""
