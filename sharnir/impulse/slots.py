@@ -137,6 +137,7 @@ class Status(IntEnum):
     RESIDUAL_DROPPED = 19  # 1 where the step was accepted with a residual too large to be carried on
     AGAIN = 20  # `Again`
     TRIES = 21  # times this step was made again
+    TURN_LIMITED = 22  # 1 once a position correction would have turned links too far (M-114)
 
 
 class Again(IntEnum):

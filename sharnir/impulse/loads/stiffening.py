@@ -1,5 +1,5 @@
 """Loads on light links: links whose turning under the pull of their joints is too quick for the step get more inertia
-(M-91..M-95, M-114).
+(M-91..M-95).
 
 Joints that pull at a link make it turn back like a spring. Its stiffness is explicit in a step, since impulses act
 along the joints at the start pose, so a light link under a heavy load would oscillate with growing amplitude. Where a
@@ -57,8 +57,6 @@ THIN_SHARE = wp.constant(real(0.3))  # of the largest moment of a link: smaller 
 MOST_GROWTH = wp.constant(real(1.25))  # factor by which B may grow in a step with its memory of the one before
 MOST_RISE = wp.constant(real(2.0))  # of y within a step: beyond, it is made again
 FOLD_RISE = wp.constant(real(10.0))  # of the pull at a link in a step, near a fold: what rises more is gone at once
-SPIN_LIMIT_FROM = wp.constant(real(0.5))  # rad in a step
-SPIN_LIMIT_GAIN = wp.constant(real(4.0))  # y over the square of that
 HELD_SHARE = wp.constant(real(0.5))  # of K that a step goes on with where the pull has gone
 
 
@@ -251,20 +249,6 @@ def larger_stiffness(a: vec6, b: vec6):
 
 
 @wp.func
-def spin_limiting_stiffness(ctx: Context, i: int, dt: real, w: int):
-    """K that limits the spin of link i after a linearised step in maximal coordinates: about all axes, y by the
-    square of how far it turned (M-114). Links could else let a load fall by turning farther in a step than their joints
-    can follow."""
-    om = get3(ctx.here.a, 2 * i + 1, w)
-    turn2 = wp.dot(om, om) * dt * dt
-    K = vec6()
-    if turn2 > SPIN_LIMIT_FROM * SPIN_LIMIT_FROM:
-        I = ctx.layout.link_resistance[i] * (SPIN_LIMIT_GAIN * turn2 * real(4.0) / (dt * dt))
-        K = vec6(I[0], I[1], I[2], real(0.0), real(0.0), real(0.0))
-    return K
-
-
-@wp.func
 def update_link_loads(ctx: Context, h: real, dt: real, w: int):
     """K, rates and dampers of all links for the next step (M-95), from `Scratch.joint_load`."""
     guarded = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
@@ -275,10 +259,7 @@ def update_link_loads(ctx: Context, h: real, dt: real, w: int):
     while i < ctx.tree.links:
         at = LinkLoad.SIZE * i
         K = lasting_load(ctx, i, w)
-        held = stiffness_of(ctx, i, w) * HELD_SHARE
-        if guarded and ctx.layout.is_maximal == 1 and ctx.layout.floating_groups == 0:
-            held = larger_stiffness(held, spin_limiting_stiffness(ctx, i, dt, w))
-        K = larger_stiffness(K, held)
+        K = larger_stiffness(K, stiffness_of(ctx, i, w) * HELD_SHARE)
         active = real(0.25) * dt * dt * turning_ratio(ctx, K, i) > ACTIVE_FROM
         rate = vec3()
         y = vec3()

@@ -1,5 +1,5 @@
 """Bounds of a position correction: no body point moves by more than the errors that are removed and CORRECTION_SLACK,
-and no coordinate is moved out of its limits (M-99, M-100).
+no coordinate is moved out of its limits (M-99, M-100), and no link turns farther than its row is linear (M-114).
 
 Near a singular pose, and where a contact normal is almost orthogonal to what joints allow, an error can only be removed
 by moving bodies by many times its size. All bodies that joints and couplings connect (a *mechanism*) are then moved by
@@ -20,14 +20,15 @@ from sharnir.impulse.rows.assembly import measure_loop_coordinates
 from sharnir.impulse.rows.contact_frame import contact_count, shape_pair_of
 from sharnir.impulse.rows.scalar_rows import measure_scalar
 from sharnir.impulse.rows.warn import warn_of
-from sharnir.impulse.slots import JOINT_ROWS, ContactMass, Setting, StepWarning
+from sharnir.impulse.slots import JOINT_ROWS, ContactMass, Setting, Status, StepWarning
 from sharnir.impulse.solve.islands.partition import find_island, root_of_scalar, unite_trees
 from sharnir.impulse.solve.split_impulse import contact_push_speed
-from sharnir.kernels.columns import get, get3, get33, get_int, item, item_int, put, put_int, set_item
-from sharnir.kernels.types import real, vec3
+from sharnir.kernels.columns import get, get3, get6, get33, get_int, item, item_int, put, put6, put_int, set_item
+from sharnir.kernels.types import SYM_XX, SYM_YY, SYM_ZZ, real, vec3, vec6
 from sharnir.model.joint_rows import RowForm
 
 CORRECTION_SLACK = wp.constant(real(1.0e-3))  # m, by which a correction may move a point beyond the errors it removes
+MOST_TURN = wp.constant(real(0.5))  # rad, of a link in a correction
 LIMIT_SLACK = wp.constant(real(1.0e-6))  # m or rad, by which a correction may leave a limit: that of unfinished sweeps
 # of the mobility that a contact's lighter bodies would have without joints: below, its overlap is left
 MIN_CONTACT_MOBILITY = wp.constant(real(1.0e-7))
@@ -273,6 +274,57 @@ def bound_shifts(ctx: Context, dt: real, w: int):
                     scale_mechanism(ctx, i, CORRECTION_SLACK / excess, 0, w)
                     warn_of(ctx.state, StepWarning.CORRECTION_LIMITED, w)
             i += 1
+
+
+@wp.func
+def correction_turn(ctx: Context, i: int, dt: real, w: int):
+    """How far the pseudo-velocities that `outward` left in the workspace turn link i, rad."""
+    return dt * wp.length(get3(ctx.here.a, 2 * i + 1, w))
+
+
+@wp.func
+def limit_turns(ctx: Context, dt: real, w: int):
+    """Scale the pseudo-velocities `v_advance` of every mechanism so that none of its links turns by more than MOST_TURN,
+    and raise the inertia of links that turn by half as much or more, for the corrections to come (M-114): where an error
+    is large against the arms of its joint, it takes an easy turn of light links for what only heavy ones can mend."""
+    largest = real(0.0)
+    i = int(0)
+    while i < ctx.layout.links:
+        largest = wp.max(largest, correction_turn(ctx, i, dt, w))
+        i += 1
+    if largest > MOST_TURN:
+        group_trees(ctx, w)
+        raised = get_int(ctx.work.status, Status.STIFFENED, w) + get_int(ctx.work.status, Status.TURN_LIMITED, w) > 0
+        i = int(0)
+        while i < ctx.layout.links:
+            put(ctx.work.correction_shift, i, w, real(0.0))
+            if not raised:
+                put6(ctx.here.B, i, w, vec6())
+            i += 1
+        put_int(ctx.work.status, Status.TURN_LIMITED, w, 1)
+        i = int(0)
+        while i < ctx.layout.links:
+            mechanism = get_int(ctx.work.mechanism_of_link, i, w)
+            turn = correction_turn(ctx, i, dt, w)
+            put(ctx.work.correction_shift, mechanism, w, wp.max(get(ctx.work.correction_shift, mechanism, w), turn))
+            raise_inertia(ctx, i, turn / (real(0.5) * MOST_TURN), w)
+            i += 1
+        i = int(0)
+        while i < ctx.layout.links:
+            turn = get(ctx.work.correction_shift, i, w)
+            if turn > MOST_TURN:
+                scale_mechanism(ctx, i, MOST_TURN / turn, 0, w)
+            i += 1
+
+
+@wp.func
+def raise_inertia(ctx: Context, i: int, ratio: real, w: int):
+    """B of link i += ratio² times its largest moment with B, about all axes, where ratio is above 1."""
+    if ratio > real(1.0):
+        B = get6(ctx.here.B, i, w)
+        I = ctx.layout.link_resistance[i]
+        more = (wp.max(I[0], wp.max(I[1], I[2])) + B[SYM_XX] + B[SYM_YY] + B[SYM_ZZ]) * ratio * ratio
+        put6(ctx.here.B, i, w, B + vec6(more, more, more, real(0.0), real(0.0), real(0.0)))
 
 
 @wp.func

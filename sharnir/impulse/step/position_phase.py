@@ -22,7 +22,7 @@ from sharnir.impulse.solve.gpu.split_impulse import iterate_split_impulses_regis
 from sharnir.impulse.solve.gpu.sweep import store_z_registers
 from sharnir.impulse.solve.pgs import has_nothing_to_sweep, impulse_count
 from sharnir.impulse.solve.split_impulse import begin_split_impulses, iterate_split_impulses, set_position_targets
-from sharnir.impulse.step.correction_bounds import bound_by_limits, bound_shifts, leave_immovable_contacts
+from sharnir.impulse.step.correction_bounds import bound_by_limits, bound_shifts, leave_immovable_contacts, limit_turns
 from sharnir.impulse.tolerances import GAP_TOLERANCE
 from sharnir.kernels.columns import get, get3, get33, get_int, item, item3, set_item, set_item3
 from sharnir.kernels.lanes import MAX_LANE_ROWS, uses_lanes
@@ -51,6 +51,8 @@ def advance_with_correction(ctx: Context, n: int, dt: real, w: int):
     those of q_next."""
     outward(ctx.tree, ctx.here, ctx.state.v_advance, w)
     bound_shifts(ctx, dt, w)
+    if ctx.layout.is_maximal == 1:
+        limit_turns(ctx, dt, w)
     with_velocity = wp.where(n == 0, 1, 0)
     if n == 0:
         d = int(0)

@@ -92,6 +92,7 @@ def begin_step(ctx: Context, deadline: wp.float64, w: int):
     put_int(ctx.work.status, Status.POSITIONS_MOVED, w, 0)
     put_int(ctx.work.status, Status.AGAIN, w, Again.NO)
     put_int(ctx.work.status, Status.TRIES, w, 0)
+    put_int(ctx.work.status, Status.TURN_LIMITED, w, 0)
 
 
 @wp.func
@@ -113,7 +114,7 @@ def compute_free_motion(ctx: Context, deadline: wp.float64, w: int):
             )
         else:
             adopt_next_positions(ctx.layout, ctx.here, ctx.state, w)
-        stiffened = get_int(ctx.work.status, Status.STIFFENED, w)
+        stiffened = get_int(ctx.work.status, Status.STIFFENED, w) + get_int(ctx.work.status, Status.TURN_LIMITED, w)
         inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, forces, stiffened, w)
 
 
@@ -238,7 +239,7 @@ def solve_positions(ctx: Context, deadline: wp.float64, w: int):
 @wp.func
 def apply_position_correction(ctx: Context, deadline: wp.float64, w: int):
     """Move positions by the pseudo-velocities; decide whether to correct again at the poses reached: while the opening
-    more than halves, is above CORRECT_AGAIN_ABOVE, and time is left."""
+    more than halves or turns were limited, is above CORRECT_AGAIN_ABOVE, and time is left."""
     if get_int(ctx.work.status, Status.CORRECTING, w) == 1:
         n = get_int(ctx.work.status, Status.CORRECTION, w)
         opening = real(-1.0)
@@ -252,6 +253,7 @@ def apply_position_correction(ctx: Context, deadline: wp.float64, w: int):
                 and (
                     opening < real(0.5) * get(ctx.work.status_real, StatusReal.LAST_OPENING, w)
                     or get_int(ctx.work.status, Status.WORK_LIMITED, w) == MechanismBound.JOINTS
+                    or get_int(ctx.work.status, Status.TURN_LIMITED, w) == 1
                 )
                 and n < most
                 and read_ticks() < deadline
