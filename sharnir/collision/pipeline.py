@@ -119,7 +119,9 @@ def _make_update_shapes(name: str, rounds_only: bool) -> Any:
     """Make the function that updates shapes: world poses, velocities, motion bounds and AABBs. Link velocities are `a`
     of the workspace. rounds_only: of spheres, capsules and half-spaces only the z axis is stored."""
 
-    def update_shapes(tree: wp.ref[Tree], ws: wp.ref[Workspace], model: ContactModel, scratch: CollisionScratch, dt: real, w: int):
+    def update_shapes(
+        tree: wp.ref[Tree], ws: wp.ref[Workspace], model: ContactModel, scratch: CollisionScratch, dt: real, w: int
+    ):
         """Poses of all shapes, and how they move: links have the velocities `a` in the workspace."""
         gravity_speed = wp.length(tree.gravity) * dt
         fastest = fastest_link(tree, ws, model, w)
@@ -276,7 +278,9 @@ def _make_find_contacts(name: str, family: int) -> Any:
         _make_collide_pair(family),
     )
 
-    def find_contacts(tree: wp.ref[Tree], ws: wp.ref[Workspace], model: ContactModel, scratch: CollisionScratch, dt: real, w: int):
+    def find_contacts(
+        tree: wp.ref[Tree], ws: wp.ref[Workspace], model: ContactModel, scratch: CollisionScratch, dt: real, w: int
+    ):
         """Points of all pairs; returns how many there are, which may be more than there is room for, or minus the
         number of pairs if these are too many."""
         update_shapes(tree, ws, model, scratch, dt, w)

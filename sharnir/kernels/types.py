@@ -42,9 +42,9 @@ real_array = wp.array(dtype=real)
 int_array = wp.array(dtype=int)
 vec3_array = wp.array(dtype=vec3)
 vec3i_array = wp.array(dtype=wp.vec3i)
-# Measured on whole steps: what is called from many places is a function of its own, which has its registers for itself
-# (hot leaves are marked inline=True); loops here are short, so that memset and copies in blocks of a loop cost more than
-# the loop; -mprefer-vector-width keeps AVX-512 from down-clocking.
+# Measured on whole steps: what is called from many places is a function of its own, with its own registers (hot leaves
+# are marked inline=True); loops here are short, so that calling memset and memcpy for them takes longer;
+# -mprefer-vector-width keeps AVX-512 from down-clocking.
 CPU_FLAGS = "-march=native -mllvm=-inline-threshold=3000 -mllvm=-slp-recursion-max-depth=4 -mprefer-vector-width=256"
 CPU_FLAGS += " -ffp-contract=fast -mllvm=-unroll-runtime=false"
 CPU_FLAGS += " -mllvm=-disable-loop-idiom-memset -mllvm=-disable-loop-idiom-memcpy"

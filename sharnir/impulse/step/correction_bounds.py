@@ -284,9 +284,9 @@ def correction_turn(ctx: Context, i: int, dt: real, w: int):
 
 @wp.func
 def limit_turns(ctx: Context, dt: real, w: int):
-    """Scale the pseudo-velocities `v_advance` of every mechanism so that none of its links turns by more than MOST_TURN,
-    and raise the inertia of links that turn by half as much or more, for the corrections to come (M-114): where an error
-    is large against the arms of its joint, it takes an easy turn of light links for what only heavy ones can mend."""
+    """Scale the pseudo-velocities `v_advance` of every mechanism so that no link turns by more than MOST_TURN, and
+    raise the inertia of links that turn by half as much or more, for the corrections to come (M-114). Where an error is
+    large against the arms of its joint, light links would turn far instead of heavy ones moving, and mend nothing."""
     largest = real(0.0)
     i = int(0)
     while i < ctx.layout.links:
