@@ -16,7 +16,7 @@ from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey, PrevContact, PrevStep, ReportItem, StopReason
 from sharnir.model.model import Model, Reals
 from sharnir.simulation.simulation import Simulation
-from sharnir.simulation.step_report import evaluate_reports
+from sharnir.simulation.step_report import evaluate_steps
 
 LOADED = 1e-3  # of the mean force of the points that touch: with less a point carries no load
 
@@ -129,7 +129,7 @@ class Ours(Runner):
     def note(self, steps: int) -> None:
         report = self.sim.impulses.reports(steps)[:, :, 0].copy()
         self.reports.append(report)
-        evaluate_reports(self.sim, report[:, :, None])  # raises where it diverged or ran out of room
+        evaluate_steps(self.sim, len(report), report[:, :, None])  # raises where it diverged or ran out of room
         state = self.sim.impulses.state
         count = int(state.prev_contact_keys.numpy()[ContactKey.COUNT, 0])
         gaps = state.prev_contact_geometry.numpy()[:, 0].reshape(-1, PrevContact.SIZE)[:count, PrevContact.GAP]

@@ -22,6 +22,7 @@ from sharnir.impulse.slots import (
     Half,
     Impact,
     IslandVelocity,
+    LaunchItem,
     LinkLoad,
     Load,
     MechanismWork,
@@ -89,7 +90,7 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
         setattr(out, name, array)
     for name, size in sizes.items():
         setattr(out, name, allocate_columns(size, worlds, device))
-    out.launch_step = allocate_columns(1, worlds, device, int)
+    out.launch = allocate_columns(LaunchItem.SIZE, worlds, device, int)
     out.contacts = allocate_contacts(layout.max_contacts, worlds, device)
     out.prev_contact_keys = allocate_columns(1 + CONTACT_KEY_SIZE * layout.max_contacts, worlds, device, int)
     out.settings = wp.zeros((len(Setting), 1), dtype=real, device=device)

@@ -50,7 +50,7 @@ class State:
     # [2 actuator] mean rate of its path in that time; rate of change of its force where that has a time constant
     actuator_rates: array2
     actuator_brake: array2  # [actuator] how far its brake is engaged, 0 to 1
-    launch_step: ints2d  # [1] number of the next step within the launch
+    launch: ints2d  # [LaunchItem.SIZE] of the steps of the present launch
     contacts: Contacts  # contacts of this step
     # [1 + 2 contact] contacts of the previous step: how many; shape pair and feature id of each
     prev_contact_keys: ints2d

@@ -13,6 +13,8 @@ from sharnir.model.model import Model, check_index
 
 IMPULSE_METHODS = ("default", "paper")
 BILATERAL_SOLVERS = ("direct", "sweep")
+WARN_PIVOT_RATIO = 1e-2  # pivot ratio of the loop rows, against their past, below which they are about to lose rank
+WARN_POSITION_ERROR = 1e-2  # of the size of the mechanism: position errors worth a warning
 MAX_STEPS_PER_LAUNCH = 256  # steps of one launch, at most: length of the report history
 RELATIVE_EPSILON = 1e-6  # default ε over the weight of all bodies times dt
 HEAVIEST_MECHANISM_FACTOR = 3.0  # ε is at most that of this many heaviest mechanisms, however many bodies there are

@@ -34,6 +34,16 @@ class Setting(IntEnum):
     TOL_ACCEPT = 16
     TOL_LOOSE = 17  # N s: change of impulses that ends the sweeps of an iteration another will follow
     MIN_ROW_K = 18  # 1/kg: W·W of a row that moves nothing
+    WARN_OPENING = 19  # m or rad: position error that is told of
+    WARN_PIVOT = 20  # relative pivot of loops below which a fold is told of, 0 where loops are not looked at
+
+
+class LaunchItem(IntEnum):
+    """Slots of `State.launch`: of the steps of a launch."""
+
+    STEP = 0  # number of the next
+    REMARKABLE = 1  # steps so far whose reports say that something was not as usual
+    SIZE = 2
 
 
 class Method(IntEnum):

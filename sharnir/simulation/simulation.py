@@ -21,7 +21,7 @@ from sharnir.simulation.observer import StepObserver
 from sharnir.simulation.run_steps import run_steps
 from sharnir.simulation.set_state import numbers_of_worlds, set_state
 from sharnir.simulation.snapshot import Saved
-from sharnir.simulation.step_report import Report, evaluate_reports
+from sharnir.simulation.step_report import Report, evaluate_steps
 from sharnir.simulation.step_warnings import ReportWarning, new_counts, tell_new_warnings, with_warnings
 from sharnir.simulation.views import ActuatorView, BodyView, JointView, MotorView
 from sharnir.spec.scene import Scene
@@ -81,9 +81,6 @@ class Simulation:
                 raise
             given = ", ".join(f"{value} {name}" for name, value in {"worlds": self.worlds, **asked}.items())
             raise fail("simulation", "does not fit into memory", given, "fewer of them") from None
-        self._size = float(
-            max(1e-6, np.abs(self.inner.loop_pos).max(initial=0.0), np.abs(self.inner.part_pos).max(initial=0.0))
-        )
         self._controllers: list[tuple[Controller, float, float]] = []
         self.controllers_act = True  # else none is called: an emergency stop
         self.recorder: StepObserver | None = None  # of the recording in progress
@@ -203,6 +200,8 @@ class Simulation:
 
         like: the report of a step to replay: its iterations end where that step's did, whatever the clock says.
         """
+        if self._runs_freely and like is None and steps.__class__ is int and 0 < steps <= MAX_STEPS_PER_LAUNCH:
+            return self._advance(steps, None)
         asked = steps = require_positive_int("steps", steps)
         report = None
         found: tuple[ReportWarning, ...] = ()
@@ -266,34 +265,41 @@ class Simulation:
         self.sampler.take(self)
         return self.sampler.wait(self)
 
+    @property
+    def _runs_freely(self) -> bool:
+        """Whether nothing here is told of steps or called between them."""
+        return not self._controllers and self.sampler is None and self.recorder is None
+
     def _advance(self, steps: int, like: Report | None) -> Report:
         if like is not None:
             self.impulses.set(self.settings, self._dt, like.counts)
-        reports = self._take_steps(steps) if self.recorder is None else self._take_observed_steps(steps, self.recorder)
+        reports = None
+        if self.recorder is None:
+            self._take_steps(steps)
+        else:
+            reports = self._take_observed_steps(steps, self.recorder)
         if like is not None:
             self.impulses.set(self.settings, self._dt)
-        report = evaluate_reports(self, reports)
+        report = evaluate_steps(self, steps, reports)
         if self.sampler is not None:
             self.sampler.take(self)
         if report.warnings:
             tell_new_warnings(self, report.warnings)
         return report
 
-    def _take_steps(self, steps: int) -> np.ndarray:
-        """Take some steps; their reports."""
+    def _take_steps(self, steps: int) -> None:
         self.impulses.step(steps)
         self._steps += steps
-        self._changed()
-        return self.impulses.reports(steps)
+        self._placed = self._observed = self._reacted = False
 
     def _take_observed_steps(self, steps: int, observer: StepObserver) -> np.ndarray:
-        """The same one by one, each told to an observer."""
+        """The same one by one, each told to an observer; their reports."""
         reports = []
         for _ in range(steps):
-            report = self._take_steps(1)
+            self._take_steps(1)
             observer.after()
-            reports.append(report if steps == 1 else report.copy())
-        return reports[0] if steps == 1 else np.concatenate(reports)
+            reports.append(self.impulses.reports(1).copy())
+        return np.concatenate(reports)
 
     # what there is to see
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sharnir.errors import SimulationWarning
+from sharnir.impulse.settings import WARN_PIVOT_RATIO, WARN_POSITION_ERROR
 from sharnir.impulse.slots import ReportItem, StepWarning, StopReason
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 SAID_SHARE = 0.01  # of the steps so far: kinds that single steps may well be of are told of where more are
 FEW_STEPS = 100  # of a run that begins: one step of such a kind is not told of yet
-WARN_PIVOT_RATIO = 1e-2  # pivot ratio of the loop rows, against their past, below which they are about to lose rank
-WARN_POSITION_ERROR = 1e-2  # of the size of the mechanism: position errors worth a warning
 MOST_NAMES = 3  # of models in a line
 PACKAGE = "sharnir"
 
@@ -114,7 +113,7 @@ def count_warnings(sim: Simulation, reports: np.ndarray, near_fold: bool) -> tup
     error = reports[:, ReportItem.POSITION_ERROR].max(axis=1)
     weakest = reports[:, ReportItem.MIN_RELATIVE_PIVOT].min(axis=1)
     of_kind = {name: (bits & bit) > 0 for bit, name in BITS} | {
-        "position_error": error > WARN_POSITION_ERROR * sim._size,
+        "position_error": error > WARN_POSITION_ERROR * sim.impulses.size,
         "near_fold": (weakest < WARN_PIVOT_RATIO) & near_fold,
     }
     c = sim.counts

@@ -106,7 +106,7 @@ def _watch(sim: Simulation, weight: float, steps: int) -> Watched:
     counts = sim.counts
     return Watched(
         weight, t, kinetic, potential, error, work, counts.steps, counts.guarded, counts.capped + counts.stalled,
-        size=sim._size, failed=failed,
+        size=sim.impulses.size, failed=failed,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.enums import ExternalForces
 from sharnir.impulse.data import LimitRule, State, StepContext, make_row_options
 from sharnir.impulse.rows.assembly import assemble_scalars, measure_loop_coordinates
-from sharnir.impulse.slots import REPORT_SIZE, LinkLoad, PrevStep, ReportItem, Setting, WorldLoad
+from sharnir.impulse.slots import REPORT_SIZE, LaunchItem, LinkLoad, PrevStep, ReportItem, Setting, WorldLoad
 from sharnir.impulse.step.commit import ScalarVelocity, commit_velocities
 from sharnir.impulse.step.published import published_step
 from sharnir.impulse.step.step import predictive_step
@@ -52,18 +52,37 @@ def finish_report(state: wp.ref[State], start_ticks: wp.float64, deadline: wp.fl
         w,
         wp.max(real(0.9) * tail, item(state.prev_step, PrevStep.TICKS_LEFT, w) - real(deadline - now)),
     )
-    store_report(state, w)
 
 
 @wp.func
-def store_report(state: wp.ref[State], w: int):
-    """Append the step's report to the history of the launch."""
-    n = item_int(state.launch_step, 0, w)
+def is_remarkable(state: wp.ref[State], room: int, w: int):
+    """Whether the report of a step says that something was not as usual: what a host has to look at (`count_warnings`).
+    room: for contact points."""
+    points = item(state.report, ReportItem.CONTACT_POINTS, w)
+    error = item(state.report, ReportItem.POSITION_ERROR, w)
+    return (
+        item(state.report, ReportItem.STOP_REASON, w) > real(0.0)
+        or item(state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
+        or item(state.report, ReportItem.WARNINGS, w) > real(0.0)
+        or item(state.report, ReportItem.MIN_RELATIVE_PIVOT, w) < state.settings[Setting.WARN_PIVOT, 0]
+        or not (error <= state.settings[Setting.WARN_OPENING, 0])
+        or not wp.isfinite(item(state.report, ReportItem.SWEEP_RESIDUAL, w))
+        or points < real(0.0)
+        or points > real(room)
+    )
+
+
+@wp.func
+def store_report(state: wp.ref[State], room: int, w: int):
+    """Append the step's report to the history of the launch. room: for contact points."""
+    n = item_int(state.launch, LaunchItem.STEP, w)
     i = int(0)
     while i < REPORT_SIZE:
         set_item(state.history, REPORT_SIZE * n + i, w, item(state.report, i, w))
         i += 1
-    set_item_int(state.launch_step, 0, w, n + 1)
+    set_item_int(state.launch, LaunchItem.STEP, w, n + 1)
+    if is_remarkable(state, room, w):
+        set_item_int(state.launch, LaunchItem.REMARKABLE, w, item_int(state.launch, LaunchItem.REMARKABLE, w) + 1)
 
 
 def _make_step_kernel(name: str, step: Any) -> Any:
@@ -80,6 +99,7 @@ def _make_step_kernel(name: str, step: Any) -> Any:
             deadline = begin_report(ctx.state, start_ticks, w)
             step(ctx, deadline, w)
             finish_report(ctx.state, start_ticks, deadline, w)
+            store_report(ctx.state, ctx.layout.max_contacts, w)
             n += 1
 
     steps_kernel.__name__ = steps_kernel.__qualname__ = name

@@ -229,7 +229,7 @@ def store_one_contact(ctx: Context, c: int, w: int):
 def end_step_with_report(ctx: Context, deadline: wp.float64, w: int):
     """End the step and store its report."""
     end_step(ctx, deadline, w)
-    store_report(ctx.state, w)
+    store_report(ctx.state, ctx.layout.max_contacts, w)
 
 
 pose_stage = _world_stage("pose_stage", update_poses)

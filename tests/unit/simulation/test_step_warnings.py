@@ -12,6 +12,7 @@ import pytest
 import sharnir as sh
 from sharnir import scenes
 from sharnir.impulse.slots import ReportItem, StepWarning, StopReason
+from sharnir.simulation.step_report import look_at_reports
 from sharnir.simulation.step_warnings import KINDS, Counts, summary_lines, tallied
 
 BITS = {str(bit.name).lower(): (ReportItem.WARNINGS, float(bit)) for bit in StepWarning}
@@ -49,6 +50,8 @@ def reporting(sim, what):
         return out
 
     sim.impulses.reports = reports
+    sim.impulses.last_report = lambda steps: reports(steps)[-1].max(axis=1).tolist()
+    sim.impulses.has_remarks = lambda: True
 
 
 @pytest.fixture
@@ -195,6 +198,7 @@ def reports(self, steps):
     return out
 
 ImpulseEngine.reports = reports
+ImpulseEngine.has_remarks = lambda self: True
 sys.argv = ["sharnir", *sys.argv[1:]]
 main()
 """
@@ -224,3 +228,19 @@ def test_recordings_have_an_event_where_steps_are_not_right(sim, tmp_path, told)
         (2, "warning", "guarded", False),
         (3, "warning", "fast_spin", False),
     ]
+
+
+def test_a_kernel_flags_exactly_the_steps_that_a_host_has_to_look_at():
+    """What `is_remarkable` says of a step agrees with what its report is counted as, in steps of all kinds."""
+    seen = set()
+    for name, dt in (("slider_crank", 0.05), ("pile", 0.02), ("five_link_chain", 0.02), ("peaucellier", 0.01)):
+        sim = sh.Simulation(scenes.make(name), dt=dt, worlds=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sh.SimulationWarning)
+            for _ in range(100):
+                report = sim.step()
+                flagged = sim.impulses.has_remarks()
+                looked = look_at_reports(sim, sim.impulses.reports(1))
+                assert bool(looked) == bool(report.warnings) == flagged, name
+                seen.add(flagged)
+    assert seen == {True, False}
