@@ -33,6 +33,7 @@ from sharnir.impulse.step.observe import observe_kernel
 from sharnir.impulse.step.poses import poses_kernel
 from sharnir.impulse.step.reactions import reactions_kernel, wrenches_kernel
 from sharnir.impulse.tolerances import least_row_K
+from sharnir.kernels.build import Build, load_kernels, start_loading
 from sharnir.kernels.columns import allocate_columns
 from sharnir.kernels.launch import Graphs, Launch, RepeatWhile, load_kernel
 from sharnir.kernels.types import MAT33, SPATIAL, VEC3, np_real
@@ -106,8 +107,8 @@ class ImpulseEngine:
         self._bounces = self.layout.contact_model.has_restitution == 1
         self._detects = self.layout.max_contacts > 0 and self.layout.detects_contacts == 0  # by a kernel of its own
         self._graphs = Graphs(device)
-        self._method = int(Method.PREDICTIVE)
-        self.tick_rate = ticks_per_second()
+        self._method = -1  # `Method` whose kernels are loaded
+        self.tick_rate = 1.0  # 1/s, of the clock that kernels read
         self._settings = np.zeros((len(Setting), 1), dtype=np_real)
         self._reaction_settings: tuple[Settings, float, np.ndarray] | None = None
         self._views: dict[int, np.ndarray] = {}
@@ -182,11 +183,12 @@ class ImpulseEngine:
             else settings.budget * BUDGET_FRACTION
         )
         default = settings.method == "default"
+        self._load(Method.PREDICTIVE if default else paper)
         values = {
             Setting.DT: dt, Setting.EPSILON: settings.compute_epsilon(self.model, dt), Setting.ERP: settings.erp,
             Setting.MAX_PASSES: settings.passes, Setting.TICK_BUDGET: budget * self.tick_rate,
             Setting.MAX_SWEEPS: settings.max_sweeps,
-            Setting.METHOD: Method.PREDICTIVE if default else paper, Setting.WARM_START: settings.warm_start,
+            Setting.METHOD: self._method, Setting.WARM_START: settings.warm_start,
             Setting.ACCELERATE: default and settings.accelerate,
             Setting.BILATERAL_DIRECT: default and settings.bilateral == "direct",
         }  # fmt: skip
@@ -204,6 +206,16 @@ class ImpulseEngine:
         for place, value in values.items():
             self._settings[place, 0] = value
         self._send_settings()
+
+    def _load(self, method: int) -> None:
+        """Load the kernels of a method; on the CPU those that are missing are compiled side by side."""
+        if method != self._method:
+            self._method = int(method)
+            if not self._on_gpu:
+                kernels = [ticks_kernel, *(launch.kernel for launch in self.kernels_of_step())]
+                start_loading(Build(kernel, self.device) for kernel in (*kernels, observe_kernel))
+                load_kernels(Build(kernel, self.device) for kernel in kernels)
+            self.tick_rate = ticks_per_second()
 
     def _send_settings(self) -> None:
         self._method = int(self._settings[Setting.METHOD, 0])

@@ -4,13 +4,13 @@ run them."""
 from __future__ import annotations
 
 import ctypes
-import os
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import warp as wp
+
+from sharnir.kernels.build import CPU_BLOCK_DIM, Build, load_kernels
 
 DEFAULT_BLOCK_DIM = 32  # threads per block on a GPU: small, so that few worlds still occupy all multiprocessors
 
@@ -28,8 +28,9 @@ class Launch(NamedTuple):
         dim = worlds if self.threads == 1 else -(-worlds * self.threads // self.block) * self.block
         wp.launch(self.kernel, dim=dim, inputs=self.arguments, device=device, block_dim=self.block)
 
-    def load(self, device: str) -> None:
-        load_kernel(self.kernel, device, self.block)
+    def builds(self, device: str) -> list[Build]:
+        """What has to be compiled."""
+        return [Build(self.kernel, device, self.block if wp.get_device(device).is_cuda else CPU_BLOCK_DIM)]
 
 
 class RepeatWhile(NamedTuple):
@@ -46,9 +47,8 @@ class RepeatWhile(NamedTuple):
         for launch in self.launches:
             launch.start(worlds, device)
 
-    def load(self, device: str) -> None:
-        for launch in self.launches:
-            launch.load(device)
+    def builds(self, device: str) -> list[Build]:
+        return [build for launch in self.launches for build in launch.builds(device)]
 
 
 MakeLaunches = Callable[[], Sequence[Launch | RepeatWhile]]
@@ -77,6 +77,7 @@ class Graphs:
             return
         if key not in self._prepared:
             launches = make_launches()
+            load_kernels(build for launch in launches for build in launch.builds(self.device))
             self._prepared[key] = [self._call(launch, worlds) for launch in launches if isinstance(launch, Launch)]
         calls = self._prepared[key]
         for _ in range(times):
@@ -86,8 +87,7 @@ class Graphs:
     def _replay(self, key: Any, make_launches: MakeLaunches, worlds: int, times: int) -> None:
         if key not in self._prepared:
             launches = make_launches()
-            for launch in launches:
-                launch.load(self.device)
+            load_kernels(build for launch in launches for build in launch.builds(self.device))
             with wp.ScopedCapture(device=self.device) as capture:
                 for _ in range(times):
                     for launch in launches:
@@ -97,7 +97,6 @@ class Graphs:
 
     def _call(self, launch: Launch, worlds: int) -> Callable[[], None]:
         """A kernel's function on the CPU and its arguments, packed as Warp packs them."""
-        launch.load(self.device)
         command = wp.launch(launch.kernel, dim=worlds, inputs=launch.arguments, device=self.device, record_cmd=True)
         bounds, values = command.params[0], command.params[1:]
         fields = [(f"_{k}", type(value)) for k, value in enumerate(values)]
@@ -108,10 +107,4 @@ class Graphs:
 
 def load_kernel(kernel: Any, device: str, block: int = DEFAULT_BLOCK_DIM) -> None:
     """Load a kernel's module from Warp's cache, or compile it and say so on the error stream."""
-    if not wp.get_device(device).is_cuda:
-        block = 1
-    module = kernel.module
-    cached = os.path.isdir(os.path.join(wp.config.kernel_cache_dir, module.get_module_identifier(block)))
-    if not cached:
-        print(f"sharnir: compiling {kernel.key} for {device}, once: up to two minutes …", file=sys.stderr, flush=True)
-    wp.load_module(module, device=device, block_dim=block)
+    load_kernels([Build(kernel, device, block if wp.get_device(device).is_cuda else CPU_BLOCK_DIM)])
