@@ -10,11 +10,15 @@ import warp as wp
 from sharnir.control import kinematic_kernels as kernels
 from sharnir.dynamics.evaluator import Dynamics
 from sharnir.dynamics.loop_joints import upload_loop_joints
+from sharnir.kernels.objects import Kernel
 from sharnir.kernels.types import mat33, np_real, real, vec3
 from sharnir.model.model import Reals
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model
+
+KINEMATICS = Kernel("sharnir.control.kinematic_kernels", "kinematics_kernel")
+INTEGRATE = Kernel("sharnir.control.kinematic_kernels", "integrate_kernel")
 
 
 class LinkFrame(NamedTuple):
@@ -65,13 +69,13 @@ class Kinematics:
     def at(self, q: Reals) -> None:
         """Compute all that is wanted at positions q [nq]."""
         self._q_view[:] = q
-        self._dynamics.launch("find", kernels.kinematics_kernel, self._find)
+        self._dynamics.launch("find", KINEMATICS, self._find)
         self._near[:] = self.loop_q
 
     def moved(self, q: Reals, step: Reals) -> Reals:
         """q ⊕ step [nv]: positions after unit time at these velocities."""
         self._q_view[:], self._step_view[:] = q, step
-        self._dynamics.launch("move", kernels.integrate_kernel, self._move)
+        self._dynamics.launch("move", INTEGRATE, self._move)
         return self._moved_view.copy()
 
 

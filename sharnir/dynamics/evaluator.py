@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from sharnir.dynamics import kernels
 from sharnir.dynamics.energy import TOTALS_SIZE
 from sharnir.dynamics.tree import allocate_workspace, upload_tree
 from sharnir.enums import ExternalForces
 from sharnir.errors import fail, shown, unknown
 from sharnir.kernels.columns import allocate_columns
 from sharnir.kernels.launch import Graphs
+from sharnir.kernels.objects import Kernel
 from sharnir.kernels.types import np_real, real
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model
+
+KERNELS = {
+    name: Kernel("sharnir.dynamics.kernels", f"{name}_kernel")
+    for name in ("aba", "bodies", "crba", "jacobian", "passive", "rnea", "totals", "whitened")
+}
 
 
 def require_model(model: Any) -> Model:
@@ -79,13 +84,13 @@ class Dynamics:
         """q̈ [nv] from q, v, tau; `loaded` (an ExternalForces) says what else acts. Leaves the
         factor of M⁻¹ in the workspace."""
         args = [self.tree, self.workspace, self.q, self.v, self.tau, self.f_ext, loaded, self.a]
-        self.launch(("aba", loaded), kernels.aba_kernel, args)
+        self.launch(("aba", loaded), KERNELS["aba"], args)
         return self.a
 
     def rnea(self, loaded: int = ExternalForces.NONE) -> wp.array:
         """tau [nv] from q, v, a, loaded as in `aba`; also leaves the joints' wrenches."""
         args = [self.tree, self.workspace, self.q, self.v, self.a, self.f_ext, loaded, self.tau, self.wrench]
-        self.launch(("rnea", loaded), kernels.rnea_kernel, args)
+        self.launch(("rnea", loaded), KERNELS["rnea"], args)
         return self.tau
 
     @property
@@ -96,14 +101,14 @@ class Dynamics:
     def crba(self) -> wp.array:
         """Mass matrix [nv·nv] at q."""
         M = self._result("crba", self.model.nv**2)
-        self.launch("crba", kernels.crba_kernel, [self.tree, self.workspace, self.q, self.v, M])
+        self.launch("crba", KERNELS["crba"], [self.tree, self.workspace, self.q, self.v, M])
         return M
 
     def whitened(self) -> wp.array:
         """W [nv·nv] with M⁻¹ = W Wᵀ at q: the factor of the articulated-body algorithm applied to unit forces."""
         W = self._result("whitened", self.model.nv**2)
         args = [self.tree, self.workspace, self.q, self.v, self.tau, W]
-        self.launch("whitened", kernels.whitened_kernel, args)
+        self.launch("whitened", KERNELS["whitened"], args)
         return W
 
     def jacobian(self, link: int, point: np.ndarray) -> wp.array:
@@ -115,24 +120,24 @@ class Dynamics:
         self._results["link"].assign(np.array([link], dtype=np.int32))
         self._results["point"].assign(np.asarray(point, dtype=np_real).reshape(3, 1))
         args = [self.tree, self.workspace, self.q, self.v, self._results["link"], self._results["point"], J]
-        self.launch("jacobian", kernels.jacobian_kernel, args)
+        self.launch("jacobian", KERNELS["jacobian"], args)
         return J
 
     def totals(self) -> wp.array:
         """[12] mass, first moment, kinetic and potential energy, linear and angular momentum (about the origin)."""
         out = self._result("totals", TOTALS_SIZE)
-        self.launch("totals", kernels.totals_kernel, [self.tree, self.workspace, self.q, self.v, out])
+        self.launch("totals", KERNELS["totals"], [self.tree, self.workspace, self.q, self.v, out])
         return out
 
     def passive(self) -> wp.array:
         """[nv] joint forces of springs, dampers and constant efforts at q, v."""
         tau = self._result("passive", self.model.nv)
-        self.launch("passive", kernels.passive_kernel, [self.tree, self.q, self.v, tau])
+        self.launch("passive", KERNELS["passive"], [self.tree, self.q, self.v, tau])
         return tau
 
     def bodies(self) -> tuple[wp.array, wp.array, wp.array]:
         """Body frames at q, v: position [3 nb], rotation matrix [9 nb], velocity and angular velocity [6 nb]."""
         nb = self.model.nb
         out = self._result("position", 3 * nb), self._result("rotation", 9 * nb), self._result("velocity", 6 * nb)
-        self.launch("bodies", kernels.bodies_kernel, [self.tree, self.workspace, self.q, self.v, *out])
+        self.launch("bodies", KERNELS["bodies"], [self.tree, self.workspace, self.q, self.v, *out])
         return out

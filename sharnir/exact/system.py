@@ -13,8 +13,8 @@ from sharnir.dynamics.evaluator import Dynamics
 from sharnir.dynamics.loop_joints import allocate_loop_rows, upload_loop_joints
 from sharnir.enums import JointType
 from sharnir.errors import ModelError, SimulationError, fail
-from sharnir.exact import kernels
 from sharnir.exact.least_norm import LeastNormSolver
+from sharnir.kernels.objects import Kernel
 from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, JOINT_ROWS, RowForm
 from sharnir.model.model import Model, Reals
 from sharnir.precision import get_precision
@@ -27,6 +27,11 @@ MAX_LOOP_ERROR = 1e-9  # m or rad per metre of size: loop error beyond which a s
 MAX_PROJECTION_STEPS = 12  # Newton steps of a projection, at most
 FINITE_DIFFERENCE_STEP = 1.5e-8  # relative step of forward differences: root of the machine precision
 MAX_FINITE_STATE = 1e10  # states beyond it are the failure of a step, not motion
+
+KERNELS = {
+    name: Kernel("sharnir.exact.kernels", f"{name}_kernel")
+    for name in ("advance", "motion", "reactions", "read_z", "unwhiten")
+}
 
 
 class Evaluation(NamedTuple):
@@ -173,7 +178,7 @@ class System:
         d, a = self._dynamics, self._arrays
         self._view["q"][:], self._view["v"][:] = q, v
         arguments = [d.tree, d.workspace, self._loops, self._rows, d.q, d.v, a["control"], a["tau"], d.f_ext]
-        self._launch("motion", kernels.motion_kernel, [*arguments, a["dq"], a["qdd"], a["power"]])
+        self._launch("motion", KERNELS["motion"], [*arguments, a["dq"], a["qdd"], a["power"]])
 
     def _factor(self, rows: np.ndarray, rotors: Reals) -> LeastNormSolver:
         return LeastNormSolver(np.hstack([self._W[rows], rotors]), rows // JOINT_ROWS)
@@ -182,7 +187,7 @@ class System:
         """Velocity-like response [nv] to whitened coordinates z."""
         a, d = self._arrays, self._dynamics
         self._view["z"][:] = z
-        self._launch("respond", kernels.unwhiten_kernel, [d.tree, d.workspace, a["z"], a["qdd"]])
+        self._launch("respond", KERNELS["unwhiten"], [d.tree, d.workspace, a["z"], a["qdd"]])
         return self._view["qdd"]
 
     def evaluate(self, t: float, y: Reals, force: Reals | None = None) -> Evaluation:
@@ -195,7 +200,7 @@ class System:
             self._evaluate(t, y, force)
             correction = factor.solve(-self._row["bias"][self._multiplier_rows])
             a, d = self._arrays, self._dynamics
-            self._launch("read z", kernels.read_z_kernel, [d.tree, d.workspace, a["z"]])
+            self._launch("read z", KERNELS["read_z"], [d.tree, d.workspace, a["z"]])
             self._respond(self._view["z"] + correction[: self.model.nv])
         else:
             self._evaluate(t, y, force)
@@ -220,7 +225,7 @@ class System:
         """q ⊕ step, a step in velocity coordinates."""
         d, a = self._dynamics, self._arrays
         self._view["q"][:], self._view["qdd"][:] = q, step
-        self._launch("advance", kernels.advance_kernel, [d.tree, d.q, a["qdd"]])
+        self._launch("advance", KERNELS["advance"], [d.tree, d.q, a["qdd"]])
         return self._view["q"].copy()
 
     def project(self, t: float, y: Reals) -> Reals:
@@ -324,5 +329,5 @@ class System:
             lam[self._multiplier_rows] = self._factor(self._multiplier_rows, self._rotors).multipliers(correction)
             self._view["lam"][:] = lam
         arguments = [d.tree, d.workspace, self._loops, self._rows, a["lam"], a["wrench"]]
-        self._launch("reactions", kernels.reactions_kernel, arguments)
+        self._launch("reactions", KERNELS["reactions"], arguments)
         return self._view["wrench"].reshape(-1, 6).copy(), lam.reshape(-1, JOINT_ROWS)

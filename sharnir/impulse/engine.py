@@ -11,7 +11,6 @@ import numpy as np
 import warp as wp
 
 from sharnir.collision.buffers import ContactCount
-from sharnir.collision.pipeline import collide_all_kernel, collide_convex_kernel, collide_round_kernel
 from sharnir.dynamics.loop_joints import upload_loop_joints
 from sharnir.dynamics.tree import allocate_workspace, upload_tree
 from sharnir.impulse.allocate import allocate_scratch, allocate_state
@@ -19,30 +18,30 @@ from sharnir.impulse.data import EVOLVES, LATER_ARRAYS, STATE_SAVED, StepContext
 from sharnir.impulse.layout.layout import upload_layout
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH, WARN_PIVOT_RATIO, WARN_POSITION_ERROR
 from sharnir.impulse.slots import REPORT_SIZE, LaunchItem, Method, Setting, StatusReal
-from sharnir.impulse.step.cpu import initialise_kernel, published_step_kernel, step_kernel, ticks_kernel
-from sharnir.impulse.step.gpu import (
-    Stages,
-    begin_stage,
-    inline_for_cuda,
-    pose_stage,
-    step_stages,
-    threads_of,
-    velocity_stages,
-)
-from sharnir.impulse.step.observe import observe_kernel
-from sharnir.impulse.step.poses import poses_kernel
-from sharnir.impulse.step.reactions import reactions_kernel, wrenches_kernel
 from sharnir.impulse.tolerances import least_row_K
 from sharnir.kernels.build import Build, load_kernels, start_loading
 from sharnir.kernels.columns import allocate_columns
-from sharnir.kernels.launch import Graphs, Launch, RepeatWhile, load_kernel
+from sharnir.kernels.launch import Graphs, Launch, RepeatWhile, run_kernel
+from sharnir.kernels.objects import BLOCK_DIM, Kernel
 from sharnir.kernels.types import MAT33, SPATIAL, VEC3, np_real
 from sharnir.precision import get_precision
 
 if TYPE_CHECKING:
     from sharnir.impulse.settings import Settings
+    from sharnir.impulse.step.gpu import Stages
     from sharnir.model.model import Model
 
+TICKS = Kernel("sharnir.impulse.step.cpu", "ticks_kernel")
+INITIALISE = Kernel("sharnir.impulse.step.cpu", "initialise_kernel")
+STEPS = Kernel("sharnir.impulse.step.cpu", "step_kernel")
+PUBLISHED_STEPS = Kernel("sharnir.impulse.step.cpu", "published_step_kernel")
+OBSERVE = Kernel("sharnir.impulse.step.observe", "observe_kernel")
+POSES = Kernel("sharnir.impulse.step.poses", "poses_kernel")
+REACTIONS = Kernel("sharnir.impulse.step.reactions", "reactions_kernel")
+WRENCHES = Kernel("sharnir.impulse.step.reactions", "wrenches_kernel")
+COLLIDE_ROUND = Kernel("sharnir.collision.pipeline", "collide_round_kernel")
+COLLIDE_CONVEX = Kernel("sharnir.collision.pipeline", "collide_convex_kernel")
+COLLIDE_ALL = Kernel("sharnir.collision.pipeline", "collide_all_kernel")
 STEPS_PER_GRAPH = 32  # steps captured in one CUDA graph
 NO_BUDGET_SECONDS = 1e6  # s, in place of a budget where there is none
 BUDGET_FRACTION = 0.97  # fraction of the budget that is used
@@ -56,12 +55,11 @@ REPLAY_LIMITS = (Setting.REPLAY_CUT, Setting.REPLAY_PSEUDO_SWEEPS, Setting.REPLA
 @cache
 def ticks_per_second() -> float:
     """Rate of the counter that kernels read (`read_ticks`), 1/s, measured once against the system's clock."""
-    load_kernel(ticks_kernel, "cpu")
     counter = wp.zeros(1, dtype=wp.float64, device="cpu")
     readings = []
     for pause in (0.0, 0.0, 0.02):
         time.sleep(pause)
-        wp.launch(ticks_kernel, dim=1, inputs=[counter], device="cpu")
+        run_kernel(TICKS, 1, [counter], "cpu")
         readings.append((time.perf_counter(), float(counter.numpy()[0])))
     (t0, c0), (t1, c1) = readings[-2:]
     return (c1 - c0) / (t1 - t0)
@@ -86,7 +84,10 @@ class ImpulseEngine:
         self.size = float(max(1e-6, *(np.abs(x).max(initial=0.0) for x in arms)))  # m, of the mechanism: longest arm
         self._on_gpu = wp.get_device(device).is_cuda
         if self._on_gpu:
-            inline_for_cuda()
+            from sharnir.impulse.step import gpu
+
+            self._gpu = gpu
+            gpu.inline_for_cuda()
         columns = worlds if self._on_gpu else 1
         self.tree = upload_tree(model, device)
         self.loops = upload_loop_joints(model, device)
@@ -155,7 +156,7 @@ class ImpulseEngine:
             getattr(self.state, name).assign(np.ascontiguousarray(values, dtype=np_real))
         self.state.contacts.count.zero_()
         arguments = [self._context]
-        self._graphs.launch("start", initialise_kernel, self.worlds, arguments)
+        self._graphs.launch("start", INITIALISE, self.worlds, arguments)
         if worlds is not None:
             others = np.setdiff1d(np.arange(self.worlds), worlds)
             for array, values in zip(self._evolving, kept, strict=True):
@@ -212,9 +213,9 @@ class ImpulseEngine:
         if method != self._method:
             self._method = int(method)
             if not self._on_gpu:
-                kernels = [ticks_kernel, *(launch.kernel for launch in self.kernels_of_step())]
-                start_loading(Build(kernel, self.device) for kernel in (*kernels, observe_kernel))
-                load_kernels(Build(kernel, self.device) for kernel in kernels)
+                kernels = [TICKS, *(launch.kernel for launch in self.kernels_of_step())]
+                start_loading(Build(kernel, self.device, BLOCK_DIM) for kernel in (*kernels, OBSERVE))
+                load_kernels(Build(kernel, self.device, BLOCK_DIM) for kernel in kernels)
             self.tick_rate = ticks_per_second()
 
     def _send_settings(self) -> None:
@@ -225,7 +226,7 @@ class ImpulseEngine:
         """Some steps of all worlds, at most MAX_STEPS_PER_LAUNCH."""
         if self._on_gpu:
             self.state.launch.zero_()
-            self._graphs.launch("pose", pose_stage, self.worlds, [self._context])
+            self._graphs.launch("pose", self._gpu.pose_stage, self.worlds, [self._context])
             for _ in range(steps // STEPS_PER_GRAPH):
                 self._launch_steps(1, STEPS_PER_GRAPH)
             for _ in range(steps % STEPS_PER_GRAPH):
@@ -249,13 +250,13 @@ class ImpulseEngine:
     def kernels_of_step(self) -> list[Launch | RepeatWhile]:
         """What is launched for a step, in its order, with its arguments."""
         if self._on_gpu:
-            after = self._iterated_stages(step_stages(self.model.loops > 0, self._bounces))
-            return [*self._stages([begin_stage]), *self._collide(), *after]
-        kernel = step_kernel if self._method == Method.PREDICTIVE else published_step_kernel
+            after = self._iterated_stages(self._gpu.step_stages(self.model.loops > 0, self._bounces))
+            return [*self._stages([self._gpu.begin_stage]), *self._collide(), *after]
+        kernel = STEPS if self._method == Method.PREDICTIVE else PUBLISHED_STEPS
         return [*self._collide(), Launch(kernel, [self._context, self._steps])]
 
     def _stages(self, kernels: list[Any]) -> list[Launch]:
-        return [Launch(k, [self._context], *threads_of(k)) for k in kernels]
+        return [Launch(k, [self._context], *self._gpu.threads_of(k)) for k in kernels]
 
     def _iterated_stages(self, stages: Stages) -> list[Launch | RepeatWhile]:
         again = RepeatWhile(self._stages(stages.again), self._work.any_iterating)
@@ -270,8 +271,8 @@ class ImpulseEngine:
         state = self.state
         model = self.layout.contact_model
         arguments = [self.tree, self._here, model, self._work.collision, state.contacts, state.q, state.v]
-        convex = collide_convex_kernel if model.only_convex else collide_all_kernel
-        kernel = collide_round_kernel if model.only_round else convex
+        convex = COLLIDE_CONVEX if model.only_convex else COLLIDE_ALL
+        kernel = COLLIDE_ROUND if model.only_round else convex
         return [Launch(kernel, [*arguments, state.settings[Setting.DT : Setting.DT + 1]])]
 
     def reports(self, steps: int) -> np.ndarray:
@@ -294,7 +295,7 @@ class ImpulseEngine:
             "observe",
             lambda: [
                 *self._collide(),
-                Launch(observe_kernel, [self._context] + [self.observations[n] for n in names]),
+                Launch(OBSERVE, [self._context] + [self.observations[n] for n in names]),
             ],
             self.worlds,
         )
@@ -302,7 +303,7 @@ class ImpulseEngine:
     def compute_poses(self) -> None:
         """Poses at the present time, in `observations`."""
         arguments = [self.tree, self._here, self.state.q, self.observations["position"], self.observations["rotation"]]
-        self._graphs.launch("poses", poses_kernel, self.worlds, arguments)
+        self._graphs.launch("poses", POSES, self.worlds, arguments)
 
     def compute_reactions(self, settings: Settings, dt: float) -> None:
         """Wrenches of all joints at the present time, by a step that is solved tightly and not kept. Of one world also
@@ -324,9 +325,11 @@ class ImpulseEngine:
     def _kernels_of_reactions(self) -> list[Launch | RepeatWhile]:
         arguments = [self._context, self.observations["wrench"], self.observations["loop_wrench"]]
         if not self._on_gpu:
-            return [*self._collide(), Launch(reactions_kernel, arguments)]
-        before, after = self._stages([pose_stage, begin_stage]), self._iterated_stages(velocity_stages(self._bounces))
-        return [*before, *self._collide(), *after, Launch(wrenches_kernel, arguments)]
+            return [*self._collide(), Launch(REACTIONS, arguments)]
+        gpu = self._gpu
+        before = self._stages([gpu.pose_stage, gpu.begin_stage])
+        after = self._iterated_stages(gpu.velocity_stages(self._bounces))
+        return [*before, *self._collide(), *after, Launch(WRENCHES, arguments)]
 
     def _set_reaction_settings(self, settings: Settings, dt: float) -> None:
         """Settings of a step that reactions are read from; computed once for as long as they stay."""

@@ -1,4 +1,4 @@
-"""Launching kernels: load or compile them, prepare launches once (CUDA graphs on a GPU, packed arguments on the CPU),
+"""Launching kernels: prepare launches once (CUDA graphs on a GPU, compiled functions with packed arguments on the CPU),
 run them."""
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 
 import warp as wp
 
-from sharnir.kernels.build import CPU_BLOCK_DIM, Build, load_kernels
+from sharnir.kernels.build import Build, load_kernels
+from sharnir.kernels.objects import Kernel, function_of, pack_arguments
 
 DEFAULT_BLOCK_DIM = 32  # threads per block on a GPU: small, so that few worlds still occupy all multiprocessors
 
 
 class Launch(NamedTuple):
-    """A kernel over all worlds. threads: GPU threads per world; block: threads per block, filled up where there are
-    several per world."""
+    """A kernel, by its place or (on a GPU) itself, over all worlds. threads: GPU threads per world; block: threads per
+    block, filled up where there are several per world."""
 
     kernel: Any
     arguments: list[Any]
@@ -26,11 +27,12 @@ class Launch(NamedTuple):
 
     def start(self, worlds: int, device: str) -> None:
         dim = worlds if self.threads == 1 else -(-worlds * self.threads // self.block) * self.block
-        wp.launch(self.kernel, dim=dim, inputs=self.arguments, device=device, block_dim=self.block)
+        kernel = self.builds(device)[0].define()
+        wp.launch(kernel, dim=dim, inputs=self.arguments, device=device, block_dim=self.block)
 
     def builds(self, device: str) -> list[Build]:
         """What has to be compiled."""
-        return [Build(self.kernel, device, self.block if wp.get_device(device).is_cuda else CPU_BLOCK_DIM)]
+        return [Build(self.kernel, device, self.block)]
 
 
 class RepeatWhile(NamedTuple):
@@ -56,16 +58,16 @@ MakeLaunches = Callable[[], Sequence[Launch | RepeatWhile]]
 
 class Graphs:
     """Launches prepared on one device. A plain launch costs several microseconds from Python. On a GPU they are
-    captured once and replayed, which takes about one. On the CPU a replay packs the arguments anew (4 to 6 µs of a
-    robot's step), so that functions are called as they are, with arguments packed once."""
+    captured once and replayed, which takes about one. On the CPU compiled functions are called as they are, with
+    arguments packed once (packing takes 4 to 6 µs of a robot's step)."""
 
     def __init__(self, device: str) -> None:
         self.device = device
         self._is_gpu = wp.get_device(device).is_cuda
         self._prepared: dict[Any, Any] = {}
-        self._commands: list[Any] = []  # they hold what prepared calls refer to
+        self._kept: list[Any] = []  # what packed arguments refer to
 
-    def launch(self, key: Any, kernel: Any, dim: int, arguments: list[Any]) -> None:
+    def launch(self, key: Any, kernel: Kernel, dim: int, arguments: list[Any]) -> None:
         """Run a kernel over `dim` worlds. Arguments are frozen at the first call with a key."""
         self.launch_all(key, lambda: [Launch(kernel, arguments)], dim)
 
@@ -96,15 +98,18 @@ class Graphs:
         wp.capture_launch(self._prepared[key])
 
     def _call(self, launch: Launch, worlds: int) -> Callable[[], None]:
-        """A kernel's function on the CPU and its arguments, packed as Warp packs them."""
-        command = wp.launch(launch.kernel, dim=worlds, inputs=launch.arguments, device=self.device, record_cmd=True)
-        bounds, values = command.params[0], command.params[1:]
-        fields = [(f"_{k}", type(value)) for k, value in enumerate(values)]
-        packed = type("Arguments", (ctypes.Structure,), {"_fields_": fields})(*values)
-        self._commands.append(command)
-        return partial(command.hooks.forward, ctypes.byref(bounds), ctypes.byref(packed))
+        """A kernel's compiled function on the CPU with its arguments."""
+        bounds, packed = pack_arguments(worlds, launch.arguments)
+        self._kept.append(launch.arguments)
+        return partial(function_of(launch.kernel), ctypes.byref(bounds), ctypes.byref(packed))
 
 
-def load_kernel(kernel: Any, device: str, block: int = DEFAULT_BLOCK_DIM) -> None:
-    """Load a kernel's module from Warp's cache, or compile it and say so on the error stream."""
-    load_kernels([Build(kernel, device, block if wp.get_device(device).is_cuda else CPU_BLOCK_DIM)])
+def run_kernel(kernel: Kernel, dim: int, arguments: list[Any], device: str) -> None:
+    """Run a kernel once over `dim` indices; compile it first if it is not."""
+    launch = Launch(kernel, arguments)
+    load_kernels(launch.builds(device))
+    if wp.get_device(device).is_cuda:
+        launch.start(dim, device)
+    else:
+        bounds, packed = pack_arguments(dim, arguments)
+        function_of(kernel)(ctypes.byref(bounds), ctypes.byref(packed))

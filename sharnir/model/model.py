@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sharnir.enums import MotionKind
 from sharnir.errors import fail, shown, unknown
+from sharnir.model.connected import connected_groups
 from sharnir.spec.elements import Visual, real_array
 from sharnir.spec.sensors import Camera, Sensor
 
@@ -224,13 +225,9 @@ class Model:
     @cached_property
     def heaviest_mechanism(self) -> float:
         """Mass (kg) of the heaviest group of bodies that joints connect with each other, other than by the world."""
-        from scipy.sparse import coo_matrix
-        from scipy.sparse.csgraph import connected_components
-
         pairs = np.concatenate([np.stack([self.parent, np.arange(self.nb)], axis=1), self.loop_link])
         pairs = pairs[(pairs >= 0).all(axis=1)]
-        graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(self.nb, self.nb))
-        _, group = connected_components(graph, directed=False)
+        group = connected_groups(self.nb, pairs)
         return float(np.bincount(group, weights=self.mass).max(initial=0.0))
 
     @property

@@ -15,7 +15,8 @@ from sharnir.collision.surface.convex_vs_surface import collide_shapes
 from sharnir.dynamics.evaluator import require_model
 from sharnir.enums import ShapeKind
 from sharnir.errors import fail
-from sharnir.kernels.launch import load_kernel
+from sharnir.kernels.launch import run_kernel
+from sharnir.kernels.objects import Kernel
 from sharnir.kernels.types import KERNEL_OPTIONS, mat33, np_real, real, vec3
 from sharnir.kernels.vector_ops import indices
 from sharnir.model.model import check_index
@@ -23,6 +24,7 @@ from sharnir.model.model import check_index
 if TYPE_CHECKING:
     from sharnir.model.model import Ints, Model, Reals
 
+PAIR_CONTACTS = Kernel("sharnir.collision.queries.distance", "pair_contacts_kernel")
 wp.set_module_options(KERNEL_OPTIONS)
 
 UNBOUNDED_KINDS = (ShapeKind.HALF_SPACE, ShapeKind.HEIGHT_FIELD, ShapeKind.MESH)  # kinds of which no two are compared
@@ -60,8 +62,7 @@ def find_pair_contacts(
     geo, (R, x) = upload_geometry(model, "cpu"), shape_poses(model, q)
     contacts, count = allocate_contact_list(2 * MAX_PAIR_CONTACTS, 1, "cpu"), wp.zeros(1, dtype=int, device="cpu")
     rot, pos = (wp.array(v.astype(np_real), dtype=t, device="cpu") for v, t in ((R, mat33), (x, vec3)))
-    load_kernel(pair_contacts_kernel, "cpu")
-    wp.launch(pair_contacts_kernel, dim=1, inputs=[geo, rot, pos, a, b, real(margin), contacts, count], device="cpu")
+    run_kernel(PAIR_CONTACTS, 1, [geo, rot, pos, a, b, margin, contacts, count], "cpu")
     n = int(count.numpy()[0])
     normals, points = (v.numpy().reshape(-1, 3)[:n].astype(float) for v in (contacts.normal, contacts.point))
     return normals, points, contacts.gap.numpy()[:n, 0].astype(float), contacts.feature.numpy()[:n, 0]

@@ -17,13 +17,15 @@ from sharnir.collision.shapes_upload import upload_geometry
 from sharnir.dynamics.evaluator import require_device, require_model
 from sharnir.enums import ShapeKind
 from sharnir.errors import fail, shown
-from sharnir.kernels.launch import load_kernel
+from sharnir.kernels.launch import run_kernel
+from sharnir.kernels.objects import Kernel
 from sharnir.kernels.types import KERNEL_OPTIONS, mat33, np_real, real, vec3
 from sharnir.kernels.vector_ops import indices
 
 if TYPE_CHECKING:
     from sharnir.model.model import Ints, Model, Reals
 
+RAY_CAST = Kernel("sharnir.collision.queries.raycast", "ray_cast_kernel")
 wp.set_module_options(KERNEL_OPTIONS)
 
 __all__ = ["distance", "ray_cast"]
@@ -59,8 +61,7 @@ def ray_cast(
         wp.array(start.astype(np_real), dtype=vec3, **on), wp.array((along / length).astype(np_real), dtype=vec3, **on),
         real(min(most, float(RAY_INFINITY) / 2)), distance, shape, normal,
     ]  # fmt: skip
-    load_kernel(ray_cast_kernel, device)
-    wp.launch(ray_cast_kernel, dim=len(start), inputs=inputs, **on)
+    run_kernel(RAY_CAST, len(start), inputs, device)
     out = distance.numpy().astype(float)
     shapes = shape.numpy()
     return np.where(shapes < 0, np.inf, out), shapes, normal.numpy().astype(float).reshape(-1, 3)

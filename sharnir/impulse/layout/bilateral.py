@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from sharnir.enums import JointType
 from sharnir.impulse.layout.scalar_layout import ScalarRow, ScalarRowBuilder
 from sharnir.impulse.row_kinds import SCALAR_IMPULSES, BilateralKind, RowKind
+from sharnir.model.connected import connected_groups
 from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, JOINT_ROWS, RowForm
 from sharnir.model.kinematics import link_poses
 
@@ -107,8 +106,7 @@ def find_floating_groups(model: Model) -> list[list[int]]:
         return []
     holding = model.loop_link[CONSTRAINT_COUNT[model.loop_kind] > 0]
     pairs = np.concatenate([holding, model.spring_link]) % (model.nb + 1)  # the world is the last
-    graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(model.nb + 1,) * 2)
-    _, group = connected_components(graph, directed=False)
+    group = connected_groups(model.nb + 1, pairs)
     members = [np.flatnonzero(group == g) for g in range(group.max() + 1) if g != group[-1]]
     return [[int(link) for link in links] for links in members if len(links) > 1]
 
@@ -132,8 +130,7 @@ def least_mobility(model: Model) -> np.ndarray:
         [np.stack([np.arange(model.nb), model.parent], axis=1), np.reshape(model.loop_link, (-1, 2))]
     )
     pairs = pairs[(pairs >= 0).all(axis=1)]
-    graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(model.nb,) * 2)
-    _, group = connected_components(graph, directed=False)
+    group = connected_groups(model.nb, pairs)
     heaviest = np.zeros(model.nb)
     np.maximum.at(heaviest, group, model.mass)
     return np.asarray(1.0 / np.maximum(heaviest[group], np.finfo(float).tiny))

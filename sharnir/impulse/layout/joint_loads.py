@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import warp as wp
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from sharnir.enums import MotionKind, ScalarSource
 from sharnir.kernels.types import mat33, np_real, real, vec3
+from sharnir.model.connected import connected_groups
 from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROW_TABLE, RowForm
 
 if TYPE_CHECKING:
@@ -72,8 +71,7 @@ def find_mechanisms(model: Model, joints: list[list[JointArm]]) -> np.ndarray:
     tree = np.stack([np.arange(model.nb), model.parent], axis=1)
     pairs = np.concatenate([tree, holding.reshape(-1, 2), model.spring_link.reshape(-1, 2)])
     pairs = pairs[(pairs >= 0).all(axis=1)]
-    graph = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(model.nb,) * 2)
-    mechanism = connected_components(graph, directed=False)[1]
+    mechanism = connected_groups(model.nb, pairs)
     held = np.zeros(model.nb, dtype=bool)
     held[[arm.link for joint in joints for arm in joint]] = True
     return np.asarray(np.where(held, mechanism, -1))
