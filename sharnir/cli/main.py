@@ -21,6 +21,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, invoke_w
 out = Console(markup=False, emoji=False)  # names of others are text, whatever brackets they have
 ALL = "all"
 HERE = "127.0.0.1"
+WARMED_SCENES = ("humanoid", "mixed", "peaucellier")  # which together use all kernels of a GPU
 SCENE_HELP = "A named scene, a scene file (.toml), a robot (.urdf, .xml)"
 Parts = Annotated[
     float | None, typer.Option("--decompose", help="Take meshes apart, to this concavity: 0.01 (fine) to 1 (coarse).")
@@ -252,6 +253,41 @@ def bench(
 
 
 @app.command()
+def warm(
+    device: Annotated[str, typer.Option("--device", help="cpu, or a GPU such as cuda:0.")] = "cpu",
+) -> None:
+    """Compile all kernels that are not compiled yet, so that no later command waits for them."""
+    from sharnir.dynamics.evaluator import require_device
+    from sharnir.kernels.catalogue import compile_all
+
+    if require_device(device) == "cpu":
+        compile_all()
+    else:
+        from sharnir import scenes
+        from sharnir.simulation.simulation import Simulation
+
+        for name in WARMED_SCENES:
+            sim = Simulation(scenes.make(name), device=device)
+            sim.step()
+            sim.energy  # noqa: B018  (computed when it is read)
+    print(f"kernels for {device} are compiled")
+
+
+def compiled_kernels() -> str:
+    """How many of the CPU's kernels are compiled, where, and how old they are, in words."""
+    import time
+
+    from sharnir.kernels.catalogue import all_kernels
+    from sharnir.kernels.objects import find_object
+
+    found = [at[0] for kernel in all_kernels() if (at := find_object(kernel)) is not None]
+    if not found:
+        return f"none of {len(all_kernels())}; `sharnir warm` compiles them"
+    hours = (time.time() - min(path.stat().st_mtime for path in found)) / 3600
+    return f"{len(found)} of {len(all_kernels())} in {found[0].parent}, {hours:.1f} h old"
+
+
+@app.command()
 def doctor() -> None:
     """Show versions, devices, kernel cache and precision."""
     import importlib.metadata
@@ -260,6 +296,7 @@ def doctor() -> None:
     import warp as wp
 
     import sharnir
+    from sharnir.kernels.target import default_target, get_target
     from sharnir.kernels.types import CPU_FLAGS
 
     table = Table("what", "found")
@@ -280,5 +317,7 @@ def doctor() -> None:
     cache = Path(wp.config.kernel_cache_dir)
     ours = list(cache.glob("wp_sharnir*")) if cache.is_dir() else []
     table.add_row("kernel cache", f"{cache} ({len(ours)} compiled modules of sharnir)")
+    table.add_row("target", f"{get_target()} (set SHARNIR_TARGET; this processor has {default_target()})")
+    table.add_row("compiled CPU kernels", compiled_kernels())
     table.add_row("compiler flags", CPU_FLAGS)
     out.print(table)

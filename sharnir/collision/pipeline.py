@@ -37,11 +37,12 @@ from sharnir.kernels.columns import (
     set_item3,
     set_item_int,
 )
+from sharnir.kernels.target import compiler_flags
 from sharnir.kernels.types import MAT33, MAT33_XZ, MAT33_YZ, MAT33_ZZ, VEC3, array2, column, real, vec3
 
 COLLISION_MODULE_OPTIONS = {
     "enable_backward": False,
-    "cpu_compiler_flags": "-march=native -mllvm=-inline-threshold=20000",
+    "cpu_compiler_flags": f"{compiler_flags()} -mllvm=-inline-threshold=20000",
 }
 MAX_IMPACT_ROUNDS = 8  # bodies in a row that an impact is followed through within a step
 

@@ -14,6 +14,11 @@ from typing import Any
 
 import numpy as np
 
+# modules whose names functions below have: importing one later would put it in the function's place
+import sharnir.dynamics.aba
+import sharnir.dynamics.crba
+import sharnir.dynamics.jacobian
+import sharnir.dynamics.rnea
 from sharnir.checks import vector
 from sharnir.dynamics.energy import TOTALS_SIZE, Total
 from sharnir.dynamics.evaluator import Dynamics, require_model

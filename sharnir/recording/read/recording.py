@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 import sharnir
+from sharnir.kernels.target import NATIVE, get_target
 from sharnir.checks import number
 from sharnir.compiler import compile
 from sharnir.errors import ModelError, RecordingError, fail, shown
@@ -183,6 +184,11 @@ class Recording:
                 f"steps of sharnir {written} come out otherwise in {sharnir.__version__}: numerics changed since, see "
                 '"Numerics" in CHANGELOG.md'
             )
+        if (target := self.header.get("target", NATIVE)) != get_target():
+            return (
+                f"steps were computed by code for {target}, here it is for {get_target()}: bits differ, which says nothing "
+                f"of any step; SHARNIR_TARGET={target} verifies it"
+            )
         return f"step {found.step} differs, at t = {found.t:.6g} s: the first of {self.steps}"
 
     def elsewhere(self) -> str:
@@ -190,7 +196,8 @@ class Recording:
         from sharnir.recording.write.task import environment
 
         here = environment()
-        return ", ".join(f"{k} {self.header[k]} there, {v} here" for k, v in here.items() if v != self.header[k])
+        there = {k: self.header.get(k, NATIVE) for k in here}  # before 0.3.0 all was compiled for the processor at hand
+        return ", ".join(f"{k} {there[k]} there, {v} here" for k, v in here.items() if v != there[k])
 
     # for replays
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import sharnir
+from sharnir.kernels.target import get_target
 from sharnir.enums import LimitKind
 from sharnir.impulse.row_kinds import SCALAR_IMPULSES, ScalarImpulse
 from sharnir.model.model import Model
@@ -64,7 +65,7 @@ def environment() -> dict[str, str]:
     """What a run's bits may depend on besides the scene."""
     return {
         "sharnir": sharnir.__version__, "warp": version("warp-lang"), "numpy": np.__version__,
-        "python": platform.python_version(), "machine": machine(),
+        "python": platform.python_version(), "machine": machine(), "target": get_target(),
     }  # fmt: skip
 
 

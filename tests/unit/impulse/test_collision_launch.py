@@ -23,7 +23,7 @@ def resting(shape: object, dt: float = 0.004) -> sh.Simulation:
 
 
 def collision_launches(sim: sh.Simulation) -> list[Launch]:
-    return [x for x in sim.impulses.kernels_of_step() if isinstance(x, Launch) and "collide" in x.kernel.key]
+    return [x for x in sim.impulses.kernels_of_step() if isinstance(x, Launch) and "collide" in x.kernel.name]
 
 
 @pytest.mark.parametrize("name", SHAPES)
