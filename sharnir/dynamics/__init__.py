@@ -18,7 +18,7 @@ import numpy as np
 import sharnir.dynamics.aba
 import sharnir.dynamics.crba
 import sharnir.dynamics.jacobian
-import sharnir.dynamics.rnea
+import sharnir.dynamics.rnea  # noqa: F401
 from sharnir.checks import vector
 from sharnir.dynamics.energy import TOTALS_SIZE, Total
 from sharnir.dynamics.evaluator import Dynamics, require_model

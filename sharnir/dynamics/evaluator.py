@@ -19,7 +19,7 @@ from sharnir.kernels.types import np_real, real
 if TYPE_CHECKING:
     from sharnir.model.model import Model
 
-KERNELS = {
+TREE_KERNELS = {
     name: Kernel("sharnir.dynamics.kernels", f"{name}_kernel")
     for name in ("aba", "bodies", "crba", "jacobian", "passive", "rnea", "totals", "whitened")
 }
@@ -84,13 +84,13 @@ class Dynamics:
         """q̈ [nv] from q, v, tau; `loaded` (an ExternalForces) says what else acts. Leaves the
         factor of M⁻¹ in the workspace."""
         args = [self.tree, self.workspace, self.q, self.v, self.tau, self.f_ext, loaded, self.a]
-        self.launch(("aba", loaded), KERNELS["aba"], args)
+        self.launch(("aba", loaded), TREE_KERNELS["aba"], args)
         return self.a
 
     def rnea(self, loaded: int = ExternalForces.NONE) -> wp.array:
         """tau [nv] from q, v, a, loaded as in `aba`; also leaves the joints' wrenches."""
         args = [self.tree, self.workspace, self.q, self.v, self.a, self.f_ext, loaded, self.tau, self.wrench]
-        self.launch(("rnea", loaded), KERNELS["rnea"], args)
+        self.launch(("rnea", loaded), TREE_KERNELS["rnea"], args)
         return self.tau
 
     @property
@@ -101,14 +101,14 @@ class Dynamics:
     def crba(self) -> wp.array:
         """Mass matrix [nv·nv] at q."""
         M = self._result("crba", self.model.nv**2)
-        self.launch("crba", KERNELS["crba"], [self.tree, self.workspace, self.q, self.v, M])
+        self.launch("crba", TREE_KERNELS["crba"], [self.tree, self.workspace, self.q, self.v, M])
         return M
 
     def whitened(self) -> wp.array:
         """W [nv·nv] with M⁻¹ = W Wᵀ at q: the factor of the articulated-body algorithm applied to unit forces."""
         W = self._result("whitened", self.model.nv**2)
         args = [self.tree, self.workspace, self.q, self.v, self.tau, W]
-        self.launch("whitened", KERNELS["whitened"], args)
+        self.launch("whitened", TREE_KERNELS["whitened"], args)
         return W
 
     def jacobian(self, link: int, point: np.ndarray) -> wp.array:
@@ -120,24 +120,24 @@ class Dynamics:
         self._results["link"].assign(np.array([link], dtype=np.int32))
         self._results["point"].assign(np.asarray(point, dtype=np_real).reshape(3, 1))
         args = [self.tree, self.workspace, self.q, self.v, self._results["link"], self._results["point"], J]
-        self.launch("jacobian", KERNELS["jacobian"], args)
+        self.launch("jacobian", TREE_KERNELS["jacobian"], args)
         return J
 
     def totals(self) -> wp.array:
         """[12] mass, first moment, kinetic and potential energy, linear and angular momentum (about the origin)."""
         out = self._result("totals", TOTALS_SIZE)
-        self.launch("totals", KERNELS["totals"], [self.tree, self.workspace, self.q, self.v, out])
+        self.launch("totals", TREE_KERNELS["totals"], [self.tree, self.workspace, self.q, self.v, out])
         return out
 
     def passive(self) -> wp.array:
         """[nv] joint forces of springs, dampers and constant efforts at q, v."""
         tau = self._result("passive", self.model.nv)
-        self.launch("passive", KERNELS["passive"], [self.tree, self.q, self.v, tau])
+        self.launch("passive", TREE_KERNELS["passive"], [self.tree, self.q, self.v, tau])
         return tau
 
     def bodies(self) -> tuple[wp.array, wp.array, wp.array]:
         """Body frames at q, v: position [3 nb], rotation matrix [9 nb], velocity and angular velocity [6 nb]."""
         nb = self.model.nb
         out = self._result("position", 3 * nb), self._result("rotation", 9 * nb), self._result("velocity", 6 * nb)
-        self.launch("bodies", KERNELS["bodies"], [self.tree, self.workspace, self.q, self.v, *out])
+        self.launch("bodies", TREE_KERNELS["bodies"], [self.tree, self.workspace, self.q, self.v, *out])
         return out

@@ -28,7 +28,7 @@ MAX_PROJECTION_STEPS = 12  # Newton steps of a projection, at most
 FINITE_DIFFERENCE_STEP = 1.5e-8  # relative step of forward differences: root of the machine precision
 MAX_FINITE_STATE = 1e10  # states beyond it are the failure of a step, not motion
 
-KERNELS = {
+MOTION_KERNELS = {
     name: Kernel("sharnir.exact.kernels", f"{name}_kernel")
     for name in ("advance", "motion", "reactions", "read_z", "unwhiten")
 }
@@ -178,7 +178,7 @@ class System:
         d, a = self._dynamics, self._arrays
         self._view["q"][:], self._view["v"][:] = q, v
         arguments = [d.tree, d.workspace, self._loops, self._rows, d.q, d.v, a["control"], a["tau"], d.f_ext]
-        self._launch("motion", KERNELS["motion"], [*arguments, a["dq"], a["qdd"], a["power"]])
+        self._launch("motion", MOTION_KERNELS["motion"], [*arguments, a["dq"], a["qdd"], a["power"]])
 
     def _factor(self, rows: np.ndarray, rotors: Reals) -> LeastNormSolver:
         return LeastNormSolver(np.hstack([self._W[rows], rotors]), rows // JOINT_ROWS)
@@ -187,7 +187,7 @@ class System:
         """Velocity-like response [nv] to whitened coordinates z."""
         a, d = self._arrays, self._dynamics
         self._view["z"][:] = z
-        self._launch("respond", KERNELS["unwhiten"], [d.tree, d.workspace, a["z"], a["qdd"]])
+        self._launch("respond", MOTION_KERNELS["unwhiten"], [d.tree, d.workspace, a["z"], a["qdd"]])
         return self._view["qdd"]
 
     def evaluate(self, t: float, y: Reals, force: Reals | None = None) -> Evaluation:
@@ -200,7 +200,7 @@ class System:
             self._evaluate(t, y, force)
             correction = factor.solve(-self._row["bias"][self._multiplier_rows])
             a, d = self._arrays, self._dynamics
-            self._launch("read z", KERNELS["read_z"], [d.tree, d.workspace, a["z"]])
+            self._launch("read z", MOTION_KERNELS["read_z"], [d.tree, d.workspace, a["z"]])
             self._respond(self._view["z"] + correction[: self.model.nv])
         else:
             self._evaluate(t, y, force)
@@ -225,7 +225,7 @@ class System:
         """q ⊕ step, a step in velocity coordinates."""
         d, a = self._dynamics, self._arrays
         self._view["q"][:], self._view["qdd"][:] = q, step
-        self._launch("advance", KERNELS["advance"], [d.tree, d.q, a["qdd"]])
+        self._launch("advance", MOTION_KERNELS["advance"], [d.tree, d.q, a["qdd"]])
         return self._view["q"].copy()
 
     def project(self, t: float, y: Reals) -> Reals:
@@ -329,5 +329,5 @@ class System:
             lam[self._multiplier_rows] = self._factor(self._multiplier_rows, self._rotors).multipliers(correction)
             self._view["lam"][:] = lam
         arguments = [d.tree, d.workspace, self._loops, self._rows, a["lam"], a["wrench"]]
-        self._launch("reactions", KERNELS["reactions"], arguments)
+        self._launch("reactions", MOTION_KERNELS["reactions"], arguments)
         return self._view["wrench"].reshape(-1, 6).copy(), lam.reshape(-1, JOINT_ROWS)

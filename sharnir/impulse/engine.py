@@ -19,6 +19,7 @@ from sharnir.impulse.layout.layout import upload_layout
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH, WARN_PIVOT_RATIO, WARN_POSITION_ERROR
 from sharnir.impulse.slots import REPORT_SIZE, LaunchItem, Method, Setting, StatusReal
 from sharnir.impulse.tolerances import least_row_K
+from sharnir.impulse.world_threads import Part, WorldThreads
 from sharnir.kernels.build import Build, load_kernels, start_loading
 from sharnir.kernels.columns import allocate_columns
 from sharnir.kernels.launch import Graphs, Launch, RepeatWhile, run_kernel
@@ -75,7 +76,13 @@ class ImpulseEngine:
     points and for pairs of shapes near each other in a world; left out, `default_capacity`."""
 
     def __init__(
-        self, model: Model, worlds: int, device: str, contacts: int | None = None, pairs: int | None = None
+        self,
+        model: Model,
+        worlds: int,
+        device: str,
+        contacts: int | None = None,
+        pairs: int | None = None,
+        threads: int = 1,
     ) -> None:
         usual = default_capacity(len(model.shape_kind))
         contacts, self.pairs = usual[0] if contacts is None else contacts, usual[1] if pairs is None else pairs
@@ -88,18 +95,12 @@ class ImpulseEngine:
 
             self._gpu = gpu
             gpu.inline_for_cuda()
-        columns = worlds if self._on_gpu else 1
         self.tree = upload_tree(model, device)
         self.loops = upload_loop_joints(model, device)
         self.layout, self.scalars = upload_layout(model, device, contacts)
         self.state = allocate_state(model, self.layout, worlds, MAX_STEPS_PER_LAUNCH, device)
-        self._work = allocate_scratch(model, self.layout, self.pairs, columns, device)
-        self._here = allocate_workspace(model, columns, device, self.layout.z_size)
-        self._there = allocate_workspace(model, columns, device)
-        self._context = StepContext()
-        self._context.tree, self._context.loops, self._context.layout = self.tree, self.loops, self.layout
-        self._context.here, self._context.there = self._here, self._there
-        self._context.state, self._context.work = self.state, self._work
+        self._whole = self._make_part(self.state, worlds)
+        self._context, self._here, self._work = self._whole[:3]
         self._steps = wp.zeros((1, 1), dtype=int, device="cpu")
         self._steps_view = self._steps.numpy().ravel()
         self._launch_view = np.zeros((2, 1)) if self._on_gpu else self.state.launch.numpy()
@@ -108,6 +109,11 @@ class ImpulseEngine:
         self._bounces = self.layout.contact_model.has_restitution == 1
         self._detects = self.layout.max_contacts > 0 and self.layout.detects_contacts == 0  # by a kernel of its own
         self._graphs = Graphs(device)
+        self._threads = (
+            WorldThreads(self.state, worlds, threads, self._make_part)
+            if min(threads, worlds) > 1 and not self._on_gpu
+            else None
+        )
         self._method = -1  # `Method` whose kernels are loaded
         self.tick_rate = 1.0  # 1/s, of the clock that kernels read
         self._settings = np.zeros((len(Setting), 1), dtype=np_real)
@@ -118,6 +124,17 @@ class ImpulseEngine:
                  "rotation": MAT33 * model.nb, "velocity": SPATIAL * model.nb, "wrench": SPATIAL * model.nb,
                  "loop_wrench": SPATIAL * model.loops}  # fmt: skip
         self.observations = {n: allocate_columns(size, worlds, device) for n, size in sizes.items()}
+
+    def _make_part(self, state: Any, worlds: int) -> Part:
+        """Some worlds with scratch memory of their own, which on the CPU they share."""
+        columns = worlds if self._on_gpu else 1
+        context = StepContext()
+        context.tree, context.loops, context.layout, context.state = self.tree, self.loops, self.layout, state
+        here = allocate_workspace(self.model, columns, self.device, self.layout.z_size)
+        work = allocate_scratch(self.model, self.layout, self.pairs, columns, self.device)
+        context.here, context.there = here, allocate_workspace(self.model, columns, self.device)
+        context.work = work
+        return Part(context, here, work, state, worlds)
 
     def host(self, array: wp.array) -> np.ndarray:
         """What numpy sees of an array of this object: on the CPU itself, found once; from a GPU a copy."""
@@ -245,15 +262,19 @@ class ImpulseEngine:
     def _launch_steps(self, steps: int, times: int = 1) -> None:
         """Launch kernels of some steps, `times` over."""
         self._steps_view[0] = steps
-        self._graphs.launch_all(self._method, self.kernels_of_step, self.worlds, times)
+        if self._threads is not None:
+            self._threads.launch(self._method, self.kernels_of_step, times)
+        else:
+            self._graphs.launch_all(self._method, self.kernels_of_step, self.worlds, times)
 
-    def kernels_of_step(self) -> list[Launch | RepeatWhile]:
-        """What is launched for a step, in its order, with its arguments."""
+    def kernels_of_step(self, part: Part | None = None) -> list[Any]:
+        """What is launched for a step, in its order, with its arguments; of all worlds or of a part of them."""
+        part = self._whole if part is None else part
         if self._on_gpu:
             after = self._iterated_stages(self._gpu.step_stages(self.model.loops > 0, self._bounces))
             return [*self._stages([self._gpu.begin_stage]), *self._collide(), *after]
         kernel = STEPS if self._method == Method.PREDICTIVE else PUBLISHED_STEPS
-        return [*self._collide(), Launch(kernel, [self._context, self._steps])]
+        return [*self._collide(part), Launch(kernel, [part.context, self._steps])]
 
     def _stages(self, kernels: list[Any]) -> list[Launch]:
         return [Launch(k, [self._context], *self._gpu.threads_of(k)) for k in kernels]
@@ -264,13 +285,13 @@ class ImpulseEngine:
         check, last = self._stages(stages.check), self._stages(stages.last)
         return [*self._stages(stages.first), again, *check, *remade, *last]
 
-    def _collide(self) -> list[Launch]:
+    def _collide(self, part: Part | None = None) -> list[Launch]:
         """The kernel that finds contacts, where shapes can touch and the others do not find them themselves."""
         if not self._detects:
             return []
-        state = self.state
-        model = self.layout.contact_model
-        arguments = [self.tree, self._here, model, self._work.collision, state.contacts, state.q, state.v]
+        part = self._whole if part is None else part
+        state, model = part.state, self.layout.contact_model
+        arguments = [self.tree, part.here, model, part.work.collision, state.contacts, state.q, state.v]
         convex = COLLIDE_CONVEX if model.only_convex else COLLIDE_ALL
         kernel = COLLIDE_ROUND if model.only_round else convex
         return [Launch(kernel, [*arguments, state.settings[Setting.DT : Setting.DT + 1]])]

@@ -46,7 +46,9 @@ vec3i_array = wp.array(dtype=wp.vec3i)
 # Measured on whole steps: what is called from many places is a function of its own, with its own registers (hot leaves
 # are marked inline=True); loops here are short, so that calling memset and memcpy for them takes longer;
 # -mprefer-vector-width keeps AVX-512 from down-clocking.
-CPU_FLAGS = f"{compiler_flags()} -mllvm=-inline-threshold=3000 -mllvm=-slp-recursion-max-depth=4 -mprefer-vector-width=256"
+CPU_FLAGS = (
+    f"{compiler_flags()} -mllvm=-inline-threshold=3000 -mllvm=-slp-recursion-max-depth=4 -mprefer-vector-width=256"
+)
 CPU_FLAGS += " -ffp-contract=fast -mllvm=-unroll-runtime=false"
 CPU_FLAGS += " -mllvm=-disable-loop-idiom-memset -mllvm=-disable-loop-idiom-memcpy"
 KERNEL_OPTIONS = {"enable_backward": False, "cpu_compiler_flags": CPU_FLAGS}

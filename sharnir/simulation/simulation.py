@@ -50,12 +50,13 @@ class Simulation:
     solver: "simgc" (generalised coordinates) or "simmc" (maximal coordinates). dt: s, the step. worlds: how many states
     run side by side; all start alike. device: "cpu" or a GPU's name. contacts: points of contact there is room for in
     a world; pairs: pairs of shapes near each other there is room for; left out, more than shapes usually have. An error
-    says how many are needed where there are more. settings: see sharnir.Settings.
+    says how many are needed where there are more. threads: of the CPU that step worlds, each a range of them; bits do
+    not depend on it. settings: see sharnir.Settings.
     """
 
     def __init__(
         self, scene: Scene | Model, *, solver: str = "simgc", dt: float = 0.01, worlds: int = 1, device: str = "cpu",
-        contacts: int | None = None, pairs: int | None = None, **settings: Any,
+        contacts: int | None = None, pairs: int | None = None, threads: int = 1, **settings: Any,
     ) -> None:  # fmt: skip
         from sharnir.dynamics.evaluator import require_device
         from sharnir.impulse.engine import ImpulseEngine
@@ -65,7 +66,7 @@ class Simulation:
         if solver not in SOLVERS:
             raise unknown("solver", solver, SOLVERS)
         self.solver = solver
-        self.worlds = require_positive_int("worlds", worlds)
+        self.worlds, threads = require_positive_int("worlds", worlds), require_positive_int("threads", threads)
         self.inner = maximal(self.model) if solver == "simmc" else self.model
         self.settings = settings_from(settings)
         device = require_device(device)
@@ -75,7 +76,7 @@ class Simulation:
         room = (("contacts", contacts), ("pairs", pairs))
         asked = {name: require_positive_int(name, value) for name, value in room if value is not None}
         try:
-            self.impulses = ImpulseEngine(self.inner, self.worlds, device, **asked)
+            self.impulses = ImpulseEngine(self.inner, self.worlds, device, **asked, threads=threads)
         except (ValueError, RuntimeError, MemoryError) as error:
             if not any(word in str(error) for word in NO_MEMORY) and not isinstance(error, MemoryError):
                 raise

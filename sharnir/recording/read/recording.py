@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 import sharnir
-from sharnir.kernels.target import NATIVE, get_target
 from sharnir.checks import number
 from sharnir.compiler import compile
 from sharnir.errors import ModelError, RecordingError, fail, shown
 from sharnir.impulse.engine import default_capacity
+from sharnir.kernels.target import NATIVE, get_target
 from sharnir.model.model import Model, Reals
 from sharnir.precision import get_precision
 from sharnir.recording import channels
@@ -186,8 +186,8 @@ class Recording:
             )
         if (target := self.header.get("target", NATIVE)) != get_target():
             return (
-                f"steps were computed by code for {target}, here it is for {get_target()}: bits differ, which says nothing "
-                f"of any step; SHARNIR_TARGET={target} verifies it"
+                f"steps were computed by code for {target}, here it is for {get_target()}: bits differ, which says "
+                f"nothing of any step; with SHARNIR_TARGET={target} it can be verified"
             )
         return f"step {found.step} differs, at t = {found.t:.6g} s: the first of {self.steps}"
 

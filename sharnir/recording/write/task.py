@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import sharnir
-from sharnir.kernels.target import get_target
 from sharnir.enums import LimitKind
 from sharnir.impulse.row_kinds import SCALAR_IMPULSES, ScalarImpulse
+from sharnir.kernels.target import get_target
 from sharnir.model.model import Model
 from sharnir.precision import get_precision
 from sharnir.recording.header import FORMAT
