@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sharnir.benchmarks import table1
+from sharnir.kernels.catalogue import compile_all
 from sharnir.recording.read.page import page_text
 from sharnir.recording.read.recording import open_recording
 from sharnir.report.page import Section, page
@@ -29,6 +30,7 @@ def write_report(folder: Path, out: Console) -> bool:
     reached. Interrupted, it writes what there is so far."""
     require_matplotlib()
     prepare_folder(folder)
+    compile_all()
     sections: list[Section] = []
     met = True
     try:
