@@ -48,6 +48,12 @@ def _robots(quick: bool) -> list[Row]:
     return run(quick)
 
 
+def _loop(quick: bool) -> list[Row]:
+    from sharnir.benchmarks.loop import run
+
+    return run(quick)
+
+
 def _view(quick: bool) -> list[Row]:
     from sharnir.benchmarks.view import run
 
@@ -78,6 +84,7 @@ BENCHES: dict[str, tuple[Callable[[bool], list[Row]], str]] = {
     "table1": (_table1, "chain, Peaucellier linkage and grasp of [A17] against MuJoCo and the published figures"),
     "contact": (_contact, "piles of boxes, balls and mixed shapes, and a humanoid that falls and lies, against MuJoCo"),
     "robots": (_robots, "robots from URDF and MJCF files that swing and fall, against MuJoCo"),
+    "loop": (_loop, "step() in a Python loop, alone and with reading and writing, against mj_step; many worlds"),
     "view": (
         _view,
         "what the viewer takes from the simulation, alone and with clients that read, stall and send noise",

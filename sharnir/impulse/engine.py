@@ -274,7 +274,7 @@ class ImpulseEngine:
             after = self._iterated_stages(self._gpu.step_stages(self.model.loops > 0, self._bounces))
             return [*self._stages([self._gpu.begin_stage]), *self._collide(), *after]
         kernel = STEPS if self._method == Method.PREDICTIVE else PUBLISHED_STEPS
-        return [*self._collide(part), Launch(kernel, [part.context, self._steps])]
+        return [*self._collide(part), Launch(kernel, [part.context, self._steps, part.worlds], loops=True)]
 
     def _stages(self, kernels: list[Any]) -> list[Launch]:
         return [Launch(k, [self._context], *self._gpu.threads_of(k)) for k in kernels]
@@ -306,7 +306,7 @@ class ImpulseEngine:
         """Slots of the last of the steps of the last launch, the most of any world, as plain numbers: one of numpy's
         takes 0.1 µs to read."""
         if self._on_gpu or self.worlds > 1:
-            return self.reports(steps)[-1].max(axis=1).tolist()
+            return np.maximum.reduce(self.reports(steps)[-1], axis=1).tolist()
         return self._history_view[REPORT_SIZE * (steps - 1) : REPORT_SIZE * steps].tolist()
 
     def observe(self) -> None:

@@ -24,6 +24,7 @@ class Launch(NamedTuple):
     arguments: list[Any]
     threads: int = 1
     block: int = DEFAULT_BLOCK_DIM
+    loops: bool = False  # the kernel goes over the worlds itself (on the CPU)
 
     def start(self, worlds: int, device: str) -> None:
         dim = worlds if self.threads == 1 else -(-worlds * self.threads // self.block) * self.block
@@ -99,7 +100,7 @@ class Graphs:
 
     def _call(self, launch: Launch, worlds: int) -> Callable[[], None]:
         """A kernel's compiled function on the CPU with its arguments."""
-        bounds, packed = pack_arguments(worlds, launch.arguments)
+        bounds, packed = pack_arguments(1 if launch.loops else worlds, launch.arguments)
         self._kept.append(launch.arguments)
         return partial(function_of(launch.kernel), ctypes.byref(bounds), ctypes.byref(packed))
 

@@ -6,6 +6,7 @@ Arrays are [items] for one world and [items, worlds] for more, and only read: wh
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 def write_input(simulation: Simulation, array: Any, rows: Any, what: str, values: Any) -> None:
     """Write finite numbers, one for all or one for each, to rows of an input array; what: name for the message."""
+    if values.__class__ is float and isfinite(values):  # one number for all, as in a control loop
+        simulation.impulses.put(array, rows, values)
+        simulation._pushed()
+        return
     present = simulation._column(array)[rows]
     shape = np.shape(present)
     try:
