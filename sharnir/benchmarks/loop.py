@@ -30,7 +30,7 @@ Loop = Callable[[], object]
 
 def run(quick: bool) -> list[dict[str, Any]]:
     blocks = 40 if quick else 400
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, scene, twin in cases():
         rows += single(name, scene, twin, blocks)
     for worlds in WORLDS:

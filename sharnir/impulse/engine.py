@@ -158,7 +158,7 @@ class ImpulseEngine:
         """[worlds] contacts found last, more than are stored where there was no room."""
         return self.host(self.state.contacts.count)[ContactCount.FOUND]
 
-    def put(self, array: wp.array, rows: Any, values: np.ndarray) -> None:
+    def put(self, array: wp.array, rows: Any, values: np.ndarray | float) -> None:
         """Write into rows of an array of this object."""
         target = self.host(array)
         target[rows] = values
