@@ -100,7 +100,7 @@ class ImpulseEngine:
         self.layout, self.scalars = upload_layout(model, device, contacts)
         self.state = allocate_state(model, self.layout, worlds, MAX_STEPS_PER_LAUNCH, device)
         self._whole = self._make_part(self.state, worlds)
-        self._context, self._here, self._work = self._whole[:3]
+        self._context, self._here, self._there, self._work = self._whole[:4]
         self._steps = wp.zeros((1, 1), dtype=int, device="cpu")
         self._steps_view = self._steps.numpy().ravel()
         self._launch_view = np.zeros((2, 1)) if self._on_gpu else self.state.launch.numpy()
@@ -132,9 +132,9 @@ class ImpulseEngine:
         context.tree, context.loops, context.layout, context.state = self.tree, self.loops, self.layout, state
         here = allocate_workspace(self.model, columns, self.device, self.layout.z_size)
         work = allocate_scratch(self.model, self.layout, self.pairs, columns, self.device)
-        context.here, context.there = here, allocate_workspace(self.model, columns, self.device)
-        context.work = work
-        return Part(context, here, work, state, worlds)
+        there = allocate_workspace(self.model, columns, self.device)
+        context.here, context.there, context.work = here, there, work
+        return Part(context, here, there, work, state, worlds)
 
     def host(self, array: wp.array) -> np.ndarray:
         """What numpy sees of an array of this object: on the CPU itself, found once; from a GPU a copy."""
@@ -249,7 +249,7 @@ class ImpulseEngine:
             for _ in range(steps % STEPS_PER_GRAPH):
                 self._launch_steps(1)
             return
-        self._launch_view[:] = 0
+        self._launch_view.fill(0)
         if self._detects:
             self._launch_steps(1, steps)
         else:
@@ -274,7 +274,11 @@ class ImpulseEngine:
             after = self._iterated_stages(self._gpu.step_stages(self.model.loops > 0, self._bounces))
             return [*self._stages([self._gpu.begin_stage]), *self._collide(), *after]
         kernel = STEPS if self._method == Method.PREDICTIVE else PUBLISHED_STEPS
-        return [*self._collide(part), Launch(kernel, [part.context, self._steps, part.worlds], loops=True)]
+        return [*self._collide(part), Launch(kernel, [self._by_pointer(part), self._steps, part.worlds], loops=True)]
+
+    def _by_pointer(self, part: Part) -> wp.array:
+        """The context in an array: what is passed by value is copied at every launch, 18 kB."""
+        return wp.array([part.context], dtype=StepContext, device=self.device).reshape((1, 1))
 
     def _stages(self, kernels: list[Any]) -> list[Launch]:
         return [Launch(k, [self._context], *self._gpu.threads_of(k)) for k in kernels]

@@ -22,6 +22,7 @@ class Part(NamedTuple):
 
     context: Any  # StepContext
     here: Any  # Workspace
+    there: Any  # Workspace
     work: Scratch
     state: State
     worlds: int

@@ -187,10 +187,10 @@ def allocate_columns(items: int, worlds: int, device: str, dtype: type = real) -
     return wp.zeros((worlds, items), dtype=dtype, device=device).transpose()
 
 
-def make_move_to_next_world(struct: Any) -> Any:
-    """Make the Warp function `move_to_next_world(ctx)` that moves the handles of all arrays [item, world] in a struct
-    (and in structs in it) to the next world, on the CPU: what is called with the world 0 finds each in turn. The
-    compiler knows that 0, which saves a multiplication in every access to a state array (2 to 4 % of a step)."""
+def make_move_worlds(struct: Any) -> Any:
+    """Make the Warp function `move_worlds(ctx, by)` that moves the handles of all arrays [item, world] in a struct (and
+    in structs in it) by some worlds, on the CPU: what is called with the world 0 finds each in turn. The compiler knows
+    that 0, which saves a multiplication in every access to a state array (2 to 4 % of a step)."""
 
     def statements(struct: Any, path: str) -> list[str]:
         lines = []
@@ -198,12 +198,13 @@ def make_move_to_next_world(struct: Any) -> Any:
             m = f"{path}.{field}"
             if isinstance(variable.type, wp.array):
                 if variable.type.ndim == 2:
-                    lines.append(f"if ({m}.shape[1] > 1) {m}.data += {m}.strides[1] / (long long)sizeof(*{m}.data);")
+                    step = f"{m}.strides[1] / (long long)sizeof(*{m}.data)"
+                    lines.append(f"if ({m}.shape[1] > 1) {m}.data += by * ({step});")
             elif hasattr(variable.type, "vars"):
                 lines += statements(variable.type, m)
         return lines
 
-    def move_to_next_world(ctx: Any) -> None: ...
+    def move_worlds(ctx: Any, by: int) -> None: ...
 
-    move_to_next_world.__annotations__ = {"ctx": wp.ref[struct]}
-    return wp.func_native("\n".join(statements(struct, "ctx")))(move_to_next_world)
+    move_worlds.__annotations__ = {"ctx": wp.ref[struct], "by": int}
+    return wp.func_native("\n".join(statements(struct, "ctx")))(move_worlds)

@@ -201,8 +201,12 @@ class Simulation:
 
         like: the report of a step to replay: its iterations end where that step's did, whatever the clock says.
         """
-        if self._runs_freely and like is None and steps.__class__ is int and 0 < steps <= MAX_STEPS_PER_LAUNCH:
-            return self._advance(steps, None)
+        if like is None and steps.__class__ is int and 0 < steps <= MAX_STEPS_PER_LAUNCH and self._runs_freely():
+            self._take_steps(steps)
+            free = evaluate_steps(self, steps)
+            if free.warnings:
+                tell_new_warnings(self, free.warnings)
+            return free
         asked = steps = require_positive_int("steps", steps)
         report = None
         found: tuple[ReportWarning, ...] = ()
@@ -266,7 +270,6 @@ class Simulation:
         self.sampler.take(self)
         return self.sampler.wait(self)
 
-    @property
     def _runs_freely(self) -> bool:
         """Whether nothing here is told of steps or called between them."""
         return not self._controllers and self.sampler is None and self.recorder is None

@@ -10,20 +10,20 @@ from sharnir.dynamics.inward import inward_implicit
 from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.enums import ExternalForces
-from sharnir.impulse.data import LimitRule, State, StepContext, make_row_options
+from sharnir.impulse.data import Context, LimitRule, State, StepContext, make_row_options
 from sharnir.impulse.rows.assembly import assemble_scalars, measure_loop_coordinates
 from sharnir.impulse.slots import REPORT_SIZE, LaunchItem, LinkLoad, PrevStep, ReportItem, Setting, WorldLoad
 from sharnir.impulse.step.commit import ScalarVelocity, commit_velocities
 from sharnir.impulse.step.published import published_step
 from sharnir.impulse.step.step import predictive_step
 from sharnir.impulse.step.velocity_phase import reset_chord
-from sharnir.kernels.columns import item, item_int, make_move_to_next_world, put, put_int, set_item, set_item_int
+from sharnir.kernels.columns import item, item_int, make_move_worlds, put, put_int, set_item, set_item_int
 from sharnir.kernels.types import KERNEL_OPTIONS, read_ticks, real
 from sharnir.kernels.vector_ops import clear
 
 NO_CUT = wp.constant(real(1.0e9))  # sweeps: the step was not cut
 wp.set_module_options(KERNEL_OPTIONS)
-move_to_next_world = make_move_to_next_world(StepContext)
+move_worlds = make_move_worlds(StepContext)
 
 
 @wp.func
@@ -89,21 +89,25 @@ def _make_step_kernel(name: str, step: Any) -> Any:
     """Kernel that makes some steps of every world by one method; reports go to the history. Each kernel is a module of
     its own: who uses one does not wait for the other to compile."""
 
-    def steps_kernel(ctx: StepContext, steps: wp.array(dtype=int, ndim=2), worlds: int):
-        w = 0  # handles move from world to world
+    @wp.func
+    def steps_of_world(ctx: Context, steps: int, w: int):
+        poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
+        n = int(0)
+        while n < steps:
+            start_ticks = read_ticks()
+            deadline = begin_report(ctx.state, start_ticks, w)
+            step(ctx, deadline, w)
+            finish_report(ctx.state, start_ticks, deadline, w)
+            store_report(ctx.state, ctx.layout.max_contacts, w)
+            n += 1
+
+    def steps_kernel(contexts: wp.array(dtype=StepContext, ndim=2), steps: wp.array(dtype=int, ndim=2), worlds: int):
         k = int(0)
-        while k < worlds:
-            poses(ctx.tree, ctx.here, ctx.state.q, ctx.state.q, w)
-            n = int(0)
-            while n < steps[0, 0]:
-                start_ticks = read_ticks()
-                deadline = begin_report(ctx.state, start_ticks, w)
-                step(ctx, deadline, w)
-                finish_report(ctx.state, start_ticks, deadline, w)
-                store_report(ctx.state, ctx.layout.max_contacts, w)
-                n += 1
+        while k < worlds:  # handles move from world to world, and back
+            steps_of_world(contexts[0, 0], steps[0, 0], 0)
+            move_worlds(contexts[0, 0], 1)
             k += 1
-            move_to_next_world(ctx)
+        move_worlds(contexts[0, 0], -worlds)
 
     steps_kernel.__name__ = steps_kernel.__qualname__ = name
     options = {**KERNEL_OPTIONS, "optimization_level": 3}  # measured: 7 % of a step with contacts
