@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any
 
 import mujoco
@@ -12,9 +13,11 @@ import numpy as np
 
 from sharnir import scenes
 from sharnir.benchmarks.harness import row
-from sharnir.benchmarks.robots import ENTRIES, both
+from sharnir.benchmarks.robots import ENTRIES, both, falling_starts
 from sharnir.compiler import compile
+from sharnir.io.mujoco_model import start, to_qpos
 from sharnir.simulation.simulation import Simulation
+from sharnir.simulation.snapshot import Saved
 from sharnir.spec.elements import Body
 from sharnir.spec.joints import Prismatic, Revolute
 from sharnir.spec.scene import Scene
@@ -50,13 +53,19 @@ def cases() -> Iterator[tuple[str, Scene, Any]]:
 
 def single(name: str, scene: Scene, twin: Any, blocks: int) -> Iterator[dict[str, Any]]:
     """Rows of one world: steps alone; steps, and reading q, v and a joint, and writing a force."""
-    sim = Simulation(compile(scene), dt=float(twin.opt.timestep))
-    data = mujoco.MjData(twin)
+    model = compile(scene)
+    sim, data = Simulation(model, dt=float(twin.opt.timestep)), start(model, twin)
+    if model.joint_types[0] == "free":  # falls, from above its floor
+        (q,) = falling_starts(model, twin, np.random.default_rng(1), 1)
+        sim.set_state(q=q)
+        data.qpos[:] = to_qpos(model, q)
+        mujoco.mj_forward(twin, data)
     moving = next(i for i, kind in enumerate(sim.model.joint_types) if kind in ("revolute", "prismatic"))
     joint = sim.joint(sim.model.joint_names[moving])
     peer_joint = data.joint(joint.name)
     at = int(twin.joint(joint.name).dofadr[0])
     seen: list[Any] = [None] * 3
+    beginning = (sim.save(), copy(data))
 
     def ours() -> None:
         sim.step()
@@ -72,20 +81,20 @@ def single(name: str, scene: Scene, twin: Any, blocks: int) -> Iterator[dict[str
         ("step", sim.step, lambda: mujoco.mj_step(twin, data)),
         ("step, read, write", ours, theirs),
     ):
-        a, b = timed(first, second, sim, data, twin, blocks)
+        a, b = timed(first, second, beginning, (sim, data, twin), blocks)
         yield row(f"{name}, {words}", "µs", a, b, "mujoco", dt=sim.dt)
 
 
 def timed(
-    ours: Loop, theirs: Loop, sim: Simulation, data: Any, twin: Any, blocks: int
+    ours: Loop, theirs: Loop, beginning: tuple[Saved, Any], run: tuple[Simulation, Any, Any], blocks: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """µs a call, in turns; both begin again from their start now and then, before they come to rest."""
-    start = sim.save()
+    """µs a call, in turns; both begin again now and then, before they come to rest."""
+    sim, data, twin = run
     taken: tuple[list[float], list[float]] = ([], [])
     for k in range(blocks):
         if k % 4 == 0:
-            sim.restore(start)
-            mujoco.mj_resetData(twin, data)
+            sim.restore(beginning[0])
+            mujoco.mj_copyData(data, twin, beginning[1])
         for loop, times in zip((ours, theirs), taken, strict=True):
             begin = time.perf_counter()
             for _ in range(BLOCK):

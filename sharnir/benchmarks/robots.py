@@ -67,7 +67,9 @@ def cases(quick: bool) -> Iterator[Case]:
         integrator = mujoco.mjtIntegrator(twin.opt.integrator).name[6:]
         rng = np.random.default_rng(1)
         pushes = tuple(_pushes(model, rng, 2 if quick else 12))
-        starts = tuple(_starts(model, twin, rng, 2 if quick else 12)) if entry.floats else (_within_limits(model),)
+        starts = (
+            tuple(falling_starts(model, twin, rng, 2 if quick else 12)) if entry.floats else (_within_limits(model),)
+        )
         rounds = 3 if quick else 72
         what = "falls" if entry.floats else "swings"
         name = f"{entry.name} {what}, {model.nv} degrees of freedom, {1e3 * dt:g} ms, {integrator}"
@@ -140,7 +142,7 @@ def _within_limits(model: Model) -> Reals:
     return q
 
 
-def _starts(model: Model, twin: Any, rng: np.random.Generator, count: int) -> Iterator[Reals]:
+def falling_starts(model: Model, twin: Any, rng: np.random.Generator, count: int) -> Iterator[Reals]:
     """Positions [nq] above the floor, turned at random; joints as in the file, within their limits."""
     data = mujoco.MjData(twin)
     solid = twin.geom_rbound > 0
