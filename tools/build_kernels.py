@@ -30,6 +30,14 @@ class KernelBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         here = platform.system() == "Linux" and platform.machine() == "x86_64"
         if version == "editable" or not here or os.environ.get("SHARNIR_NO_KERNELS"):
             return
+        try:
+            self._add_kernels(build_data)
+        except subprocess.CalledProcessError as error:
+            words = " ".join(str(word) for word in error.cmd)
+            message = f"kernels were not compiled: {words} ended with {error.returncode}; allowed: SHARNIR_NO_KERNELS=1"
+            raise SystemExit(f"{message} for a wheel that compiles them when it runs") from None
+
+    def _add_kernels(self, build_data: dict[str, Any]) -> None:
         self._folder = tempfile.TemporaryDirectory()
         root = Path(self._folder.name)
         venv.create(root / "venv", with_pip=True)
