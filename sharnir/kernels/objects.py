@@ -78,15 +78,20 @@ def folders() -> tuple[Path, ...]:
 
 
 def find_object(kernel: Kernel) -> tuple[Path, str] | None:
-    """File and symbol of a kernel that is compiled."""
+    """File and symbol of a kernel that is compiled; a file that is not as it was written counts as missing."""
     for folder in folders():
         try:
-            name, symbol = json.loads((folder / kernel.entry).read_text())
-        except (OSError, ValueError):
+            name, symbol, checksum = json.loads((folder / kernel.entry).read_text())
+            path = folder / str(name)
+            if checksum_of(path.read_bytes()) == checksum:
+                return path, symbol
+        except (OSError, ValueError, TypeError):
             continue
-        if (folder / name).is_file():
-            return folder / name, symbol
     return None
+
+
+def checksum_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 _loaded: dict[Path, bytes] = {}  # files of objects → names by which Warp's loader knows them
@@ -116,9 +121,9 @@ def keep(kernel: Kernel, folder: Path | None = None) -> None:
     symbol = f"{execution.get_kernel_mangled_name(defined)}_cpu_forward"
     source = Path(execution.binary_path)
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / source.name).is_file():
-        _write(folder / source.name, source.read_bytes())
-    _write(folder / kernel.entry, json.dumps([source.name, symbol]).encode())
+    content = source.read_bytes()
+    _write(folder / source.name, content)
+    _write(folder / kernel.entry, json.dumps([source.name, symbol, checksum_of(content)]).encode())
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -11,9 +11,11 @@ import sharnir as sh
 from sharnir import scenes
 from sharnir.control import kinematics
 from sharnir.dynamics import evaluator
+from sharnir.dynamics.evaluator import Dynamics
 from sharnir.exact import system
 from sharnir.impulse import engine
 from sharnir.kernels import objects, target
+from sharnir.kernels.build import Build
 from sharnir.kernels.catalogue import PLACES, all_kernels
 from sharnir.kernels.objects import Kernel
 
@@ -76,8 +78,22 @@ def test_a_half_written_entry_is_no_object(monkeypatch, tmp_path):
     monkeypatch.setattr(objects, "folders", lambda: (tmp_path,))
     (tmp_path / engine.STEPS.entry).write_text('["missing.o"')
     assert objects.find_object(engine.STEPS) is None
-    (tmp_path / engine.STEPS.entry).write_text('["missing.o", "symbol"]')
+    (tmp_path / engine.STEPS.entry).write_text('["missing.o", "symbol", ""]')
     assert objects.find_object(engine.STEPS) is None
+
+
+def test_a_damaged_object_is_compiled_again_and_not_called(monkeypatch, tmp_path):
+    Dynamics(sh.compile(scenes.make("pendulum"))).crba()
+    kernel = evaluator.TREE_KERNELS["crba"]
+    monkeypatch.setattr(objects, "folders", lambda: (tmp_path,))
+    Build(kernel, "cpu", objects.BLOCK_DIM).compile()
+    path, _ = objects.find_object(kernel)
+    whole = path.read_bytes()
+    for damaged in (whole[:1000], whole[:-1] + bytes([whole[-1] ^ 1])):
+        path.write_bytes(damaged)
+        assert objects.find_object(kernel) is None
+        Build(kernel, "cpu", objects.BLOCK_DIM).compile()
+        assert path.read_bytes() == whole and objects.find_object(kernel) is not None
 
 
 def test_the_catalogue_has_every_kernel_that_is_called():
