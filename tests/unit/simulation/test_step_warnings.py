@@ -8,10 +8,15 @@ import warnings
 
 import numpy as np
 import pytest
+import warp as wp
+from engine_parts import FAST_COMPILE
 
 import sharnir as sh
 from sharnir import scenes
+from sharnir.impulse.data import State
+from sharnir.impulse.settings import WARN_PIVOT_RATIO, WARN_POSITION_ERROR
 from sharnir.impulse.slots import ReportItem, StepWarning, StopReason
+from sharnir.impulse.step.cpu import is_remarkable
 from sharnir.simulation.step_report import look_at_reports
 from sharnir.simulation.step_warnings import KINDS, Counts, summary_lines, tallied
 
@@ -244,3 +249,39 @@ def test_a_kernel_flags_exactly_the_steps_that_a_host_has_to_look_at():
                 assert bool(looked) == bool(report.warnings) == flagged, name
                 seen.add(flagged)
     assert seen == {True, False}
+
+
+@wp.kernel(module="unique", module_options=FAST_COMPILE)
+def remarkable_kernel(state: State, room: int, out: wp.array(dtype=int, ndim=2)):
+    out[0, 0] = wp.where(is_remarkable(state, room, 0), 1, 0)
+
+
+@pytest.mark.parametrize("spare", [0.0, 1e-3], ids=["at its bound", "within"])
+def test_a_step_as_usual_is_not_remarkable(sim, spare):
+    room = sim.impulses.layout.max_contacts
+    usual = {ReportItem.POSITION_ERROR: WARN_POSITION_ERROR * sim.impulses.size * (1 - spare)}
+    usual |= {ReportItem.MIN_RELATIVE_PIVOT: WARN_PIVOT_RATIO * (1 + spare), ReportItem.CONTACT_POINTS: room}
+    assert not remarkable(sim, usual)
+
+
+@pytest.mark.parametrize(
+    ("slot", "value"),
+    [
+        *SLOTS.values(), (ReportItem.SWEEP_RESIDUAL, np.nan), (ReportItem.SWEEP_RESIDUAL, np.inf),
+        (ReportItem.POSITION_ERROR, np.nan), (ReportItem.CONTACT_POINTS, -1.0), (ReportItem.CONTACT_POINTS, 1e6),
+        (ReportItem.STOP_REASON, float(StopReason.OUT_OF_TIME)),
+    ],
+)  # fmt: skip
+def test_every_kind_of_step_that_a_host_has_to_look_at_is_remarkable(sim, slot, value):
+    assert remarkable(sim, {ReportItem.MIN_RELATIVE_PIVOT: 1.0} | {slot: value})
+
+
+def remarkable(sim, slots):
+    """What the kernel says of a report of these slots, all others 0."""
+    report, out = sim.impulses.host(sim.impulses.state.report), wp.zeros((1, 1), dtype=int, device="cpu")
+    report[:] = 0.0
+    for slot, value in slots.items():
+        report[slot] = value
+    room = sim.impulses.layout.max_contacts
+    wp.launch(remarkable_kernel, dim=1, inputs=[sim.impulses.state, room, out], device="cpu")
+    return bool(out.numpy()[0, 0])
