@@ -85,7 +85,9 @@ class Rows:
     trees: velocity coordinates of each kinematic tree, which is one link here. contacts: pairs of trees, WORLD for
     none. scalars: velocity coordinates and row kinds of scalar rows. joints: velocity coordinates and kinds of loop
     joints. equalities: scalar rows whose two limits are equal, as of a coupling. torsional: contacts have six rows,
-    with torsional and rolling friction. columns: worlds, on a GPU.
+    with torsional and rolling friction. maximal: every tree is a body, with six coordinates, and a joint acts on those
+    of two bodies or of one and the world; joint_scalars: where each joint's scalar rows start. columns: worlds, on a
+    GPU.
     """
 
     def __init__(
@@ -97,6 +99,8 @@ class Rows:
         joints: Sequence[tuple[Sequence[int], int]] = (),
         equalities: Sequence[int] = (),
         torsional: bool = False,
+        maximal: bool = False,
+        joint_scalars: Sequence[int] | None = None,
         columns: int = 1,
         device: str = "cpu",
     ) -> None:
@@ -106,7 +110,8 @@ class Rows:
         self.first_of_tree = np.concatenate([[0], np.cumsum(trees)[:-1]])
         self.index: list[int] = []
         self.size = 0
-        self.equalities = list(equalities)
+        self.equalities, self.maximal = list(equalities), maximal
+        self.joint_scalars = list(joint_scalars or [0] * (len(joints) + 1))
         self.rows = [self._lay_out_scalar(entries, kinds) for entries, kinds in scalars]
         for l in equalities:
             self.rows[l].lower = self.rows[l].upper = 0.0
@@ -146,12 +151,15 @@ class Rows:
 
     def _model(self) -> SimpleNamespace:
         """The fields of a model that allocation and layout read."""
+        of_links = [sorted({d // 6 for d in entries}) for entries, _ in self.joints]
+        links = [(WORLD, *x)[-2:] for x in of_links] if self.maximal else [(0, WORLD)] * len(self.joints)
         return SimpleNamespace(
+            implicit_free=np.full(len(self.trees), int(self.maximal)),
             nb=len(self.trees), nv=self.nv, nq=self.nv, nc=self.nv, loops=len(self.joints),
             coupling_names=self.equalities,
             parent=np.full(len(self.trees), WORLD), dof_start=np.cumsum([0, *self.trees]),
             loop_q_start=np.zeros(1, dtype=int), loop_kind=[kind for _, kind in self.joints],
-            loop_link=[(0, WORLD)] * len(self.joints), mass=np.ones(len(self.trees)), shape_kind=[],
+            loop_link=np.reshape(links, (-1, 2)), mass=np.ones(len(self.trees)), shape_kind=[],
             inertia=np.broadcast_to(np.eye(3), (len(self.trees), 3, 3)), motor_max_force=[np.inf],
             actuator_names=[], motor_names=[],
         )  # fmt: skip
@@ -160,12 +168,13 @@ class Rows:
         layout, device = self.ctx.layout, self.device
         entries = [list(e) for e, _ in self.joints]
         at = {"joint_index_start": [self.append_index(e) for e in entries],
-              "joint_W_start": [self.reserve_W(JOINT_ROWS * len(e)) for e in entries]}  # fmt: skip
+              "joint_W_start": [self.reserve_W(JOINT_ROWS * len(e)) for e in entries],
+              "joint_scalar_start": self.joint_scalars}  # fmt: skip
         bound = lay_out_bilateral(self._model(), self, entries, at)
         facts, free_K = bound.pop("facts"), bound.pop("bilateral_free_K")
         roots = np.repeat(np.arange(len(self.trees)), self.trees)
         at |= {
-            "joint_row_length": [len(e) for e in entries], "joint_scalar_start": [0] * (len(entries) + 1),
+            "joint_row_length": [len(e) for e in entries],
             "scalar_index_start": [r.index_start for r in self.rows], "scalar_W_start": [r.W_start for r in self.rows],
             "scalar_row_length": [len(r.entries) for r in self.rows],
             "scalar_row_kinds": [r.row_kinds for r in self.rows],
@@ -175,12 +184,12 @@ class Rows:
         for name, value in facts.items():
             setattr(layout, name, value)
         scalars, contacts = len(self.rows), self.contacts
-        layout.scalar_projected_start = self.reserve_W(layout.z_size * scalars if layout.bilaterals else 0)
+        layout.scalar_projected_start = self.reserve_W(layout.reduced_size * scalars * layout.has_bilateral)
         self.contact_start = [
             self.reserve_W(self.width * sum(len(self.tree_entries(t)) for t in pair)) for pair in self.pairs
         ]
         self.contact_first = [[self.append_index(self.tree_entries(t)) for t in pair] for pair in self.pairs]
-        projected = CONTACT_IMPULSES * layout.z_size * contacts if layout.bilaterals else 0
+        projected = CONTACT_IMPULSES * layout.reduced_size * contacts * layout.has_bilateral
         layout.contact_projected_start = self.reserve_W(projected)
         layout.dofs, layout.joints, layout.scalars, layout.max_contacts = self.nv, len(entries), scalars, contacts
         layout.links, layout.max_projected_contacts, layout.max_contact_rows = len(self.trees), contacts, self.width
@@ -188,6 +197,7 @@ class Rows:
         layout.contact_p_start = layout.scalar_p_start + SCALAR_IMPULSES * scalars
         layout.impulses = layout.contact_p_start + CONTACT_IMPULSES * contacts
         on_gpu = device != "cpu"
+        layout.dense_newton = int(not on_gpu)
         layout.dense_delassus, layout.island_newton, layout.gpu_lanes = int(not on_gpu), int(not on_gpu), int(on_gpu)
         layout.W_size = self.size
         for name, value in at.items():
@@ -247,6 +257,15 @@ class Rows:
         for tree, (start, length, _) in zip(self.pairs[c], self.halves[c], strict=True):
             for j in range(self.width):
                 out[j] += self._dense(start + j * length, self.tree_entries(tree), world)
+        return out
+
+    def projected_contact(self, c: int) -> np.ndarray:
+        """Projected rows of contact c [3 or 6, reduced_size]."""
+        layout, W = self.ctx.layout, read(self.ctx.work.W)
+        halves = self.ctx.work.contact_halves.numpy()[:, 0].reshape(-1, 2, Half.SIZE)[self.contacts + c]
+        index, out = layout.index.numpy(), np.zeros((self.width, layout.reduced_size))
+        for start, length, first in halves:
+            out[:, index[first : first + length]] += W[start : start + self.width * length].reshape(self.width, length)
         return out
 
     def joint(self, k: int, world: int = 0) -> np.ndarray:

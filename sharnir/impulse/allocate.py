@@ -33,6 +33,7 @@ from sharnir.impulse.slots import (
     Setting,
     Status,
     StatusReal,
+    TreeBlock,
     WorldLoad,
 )
 from sharnir.kernels.columns import LANES, allocate_columns, allocate_contiguous
@@ -170,6 +171,9 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "dense_row": layout.z_size * (LANES_4 if layout.dense_delassus else 1),
         "scalar_K_projected": scalars,
     }
+    tree_links = model.nb if layout.tree_joints else 0
+    sizes |= {"tree_factor": TreeBlock.SIZE * tree_links, "tree_vector": 2 * SPATIAL * tree_links}
+    sizes |= {"z_reduced": layout.z_size * layout.has_bilateral}
     sizes |= {"projected_velocity_offset": scalars + CONTACT_IMPULSES * layout.max_contacts}
     per_scalar = (
         "scalar_position",
@@ -192,7 +196,7 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
     sizes |= {"status_real": len(StatusReal), "contact_impulse_change": layout.max_contacts}
     chord_contacts = layout.max_contacts if layout.joints else 0
     sizes |= {"contact_chord_prev": 2 * VEC3 * chord_contacts, "contact_chord_known": chord_contacts}
-    island_dofs = MAX_ISLAND_DOFS if layout.island_newton else 0
+    island_dofs = MAX_ISLAND_DOFS if layout.dense_delassus else 0
     sizes |= {"island_H": island_dofs**2, "island_z_free": island_dofs, "island_gradient": island_dofs}
     sizes |= {
         "island_velocity": IslandVelocity.SIZE * layout.max_contacts * layout.island_newton,
@@ -205,8 +209,9 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "contact_count": 1,
         "status": len(Status),
         "active_scalars": 1 + scalars,
+        "bound_idle": scalars,
         "rank_before": layout.bilaterals + 1,
-        "contact_halves": SIDES * Half.SIZE * layout.max_contacts,
+        "contact_halves": SIDES * Half.SIZE * layout.max_contacts * (1 + layout.has_bilateral),
         "contact_row_count": layout.max_contacts,
         "contact_trees": SIDES * layout.max_contacts,
         "active_tree": model.nb,
@@ -231,8 +236,8 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "touched_dofs": 1 + layout.z_size * layout.island_newton,
     }
     counts |= {
-        "island_contacts": 1 + max(layout.max_contacts, MAX_DELASSUS_ROWS) * layout.island_newton,
-        "island_scalars": 1 + max(scalars, MAX_DELASSUS_ROWS) * layout.island_newton,
+        "island_contacts": 1 + max(layout.max_contacts, MAX_DELASSUS_ROWS) * layout.dense_delassus,
+        "island_scalars": 1 + max(scalars, MAX_DELASSUS_ROWS) * layout.dense_delassus,
     }
     lane_row_size = MAX_LANE_ROWS * -(-layout.z_size // LANES) * LANES if layout.gpu_lanes else 0
     out.gpu_dense_rows = wp.zeros((columns, lane_row_size), dtype=real, device=device)

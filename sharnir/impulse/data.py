@@ -136,6 +136,7 @@ class Scratch:
     scalar_position: array2  # [scalar] positions at the start, m or rad
     scalar_position_next: array2  # [scalar] positions at the end
     scalar_K: array2  # [scalar] W·W (inverse effective mass, 1/kg); 0: the row takes no part
+    bound_idle: ints2d  # [scalar] 1 where its limit is out of reach in this step
     velocity_lower: array2  # [scalar] lower bound of the velocity
     velocity_upper: array2  # [scalar] upper bound
     friction_bound: array2  # [scalar] bound of dry friction, N s
@@ -187,7 +188,7 @@ class Scratch:
     island_velocity: array2
     island_scalar_velocity: array2  # [2 scalar] velocity, its change along the direction
     # [6 contact] of the halves of both bodies: start of its rows in W, entries a row, start of their coordinates in
-    # `index`
+    # `index`; then, where there are bilateral rows, the same of the projected rows
     contact_halves: ints2d
     contact_trees: ints2d  # [2 contact] roots of the trees of its bodies, −1 for the world
     active_tree: ints2d  # [link] 1 for roots of trees that sweeps or pseudo-impulses have moved
@@ -203,6 +204,10 @@ class Scratch:
     active_bilateral: ints2d  # [active bilateral] number of the row
     L_first_column: ints2d  # [active bilateral] first column of its row of L
     L_row_start: ints2d  # [active bilateral] where column 0 of that row would be in L
+    tree_factor: array2  # [TreeBlock.SIZE link] factor of the rows of the tree of joints (`TreeBlock`)
+    # [12 link] right-hand sides of links and of joints while these rows are solved
+    tree_vector: array2
+    z_reduced: array2  # [z_size] velocities that sweeps add, in reduced coordinates
     dense_row: array2  # [z_size] kept zero; four rows side by side where the Delassus matrix is built
     scalar_K_projected: array2  # [scalar] |Ŵ|² of the projected row, 1/kg
     projected_velocity_offset: array2  # [scalar, CONTACT_IMPULSES contact] velocity of projected rows beyond Ŵ·z

@@ -229,6 +229,15 @@ def column_add(A: array2, first: int, factor: real, B: array2, second: int, leng
 
 
 @wp.func_native(
+    _COLUMNS_NATIVE.replace("const " + C_REAL, C_REAL)
+    + batched_loop_native("length", "y[j] = a[k*n];", "b[k*n] = y[j]; a[k*n] = 0;", "b[k] = a[k]; a[k] = 0;")
+)
+def take_columns(A: array2, first: int, B: array2, second: int, length: int, w: int):
+    """B[second + k] ← A[first + k] ← 0."""
+    ...
+
+
+@wp.func_native(
     "const long long n = source.shape[1];"
     + batched_loop_native(
         "count",
@@ -299,6 +308,23 @@ def copy_state(source: array2, target: array2, count: int, w: int):
 ))  # fmt: skip
 def clear(target: array2, count: int, w: int):
     """Zero the first `count` items of a workspace column."""
+    ...
+
+
+@wp.func_native(
+    """
+#if defined(__CUDA_ARCH__)
+    const long long n = target.shape[1];
+    const long long start = (long long)(first)*n + w;
+#else
+    const long long n = 1;
+    const long long start = first;
+#endif
+"""
+    + batched_loop_native("length", "y[j] = 0;", "target.data[start + k*n] = y[j];", "target.data[start + k] = 0;")
+)
+def clear_columns(target: array2, first: int, length: int, w: int):
+    """Zero the items of a workspace column from `first` on."""
     ...
 
 

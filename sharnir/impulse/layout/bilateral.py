@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sharnir.enums import JointType
+from sharnir.impulse.layout.joint_tree import JointTree, find_joint_tree, lay_out_joint_tree, link_of
 from sharnir.impulse.layout.scalar_layout import ScalarRow, ScalarRowBuilder
 from sharnir.impulse.row_kinds import SCALAR_IMPULSES, BilateralKind, RowKind
 from sharnir.model.connected import connected_groups
@@ -38,9 +39,9 @@ class BilateralRow:
 def lay_out_bilateral(
     model: Model, builder: ScalarRowBuilder, joints: list[list[int]], at: dict[str, Any]
 ) -> dict[str, Any]:
-    """Arrays of Layout for the bilateral rows, in the order of elimination, with the envelope of their factor. at:
-    arrays laid out so far (joint_W_start, joint_index_start). Empty without loop joints and couplings: sweeps do as
-    well then."""
+    """Arrays of Layout for the bilateral rows: the tree of joints in maximal coordinates, and the others in the order
+    of elimination, with the envelope of their factor. at: arrays laid out so far (joint_W_start, joint_index_start,
+    joint_scalar_start). Empty without loop joints and couplings: sweeps do as well then."""
     rows: list[BilateralRow] = []
     mobility = least_mobility(model)
     for k, entries in enumerate(joints):
@@ -67,14 +68,37 @@ def lay_out_bilateral(
         ]  # fmt: skip
     if not rows or not model.loops + len(model.coupling_names):  # scalar rows alone: a sweep does as well
         rows, bounded = [], [scalar.row_kinds for scalar in builder.rows]
-    rows = [rows[b] for b in find_elimination_order([r.entries for r in rows])]
-    rows.sort(key=lambda r: ELIMINATED_LATER.get(r.kind, 0))
-    coupled = find_coupled_rows([r.entries for r in rows])
+    compliant = {r.source for r in rows if r.kind == BilateralKind.COMPLIANT}
+    tree = find_joint_tree(model, builder.rows, at["joint_scalar_start"], compliant)
+    rows = [r for r in rows if not tree.holds(r, JOINT_ROWS)]
+    slack = add_slacks(model, tree, rows)
+    entries = [r.entries for r in rows]
+    if tree.joints:  # along the tree rows become dense within their component
+        spans = [tree.component[link_of(model, r.entries[0])] for r in rows]
+        entries = [list(range(tree.first[k], tree.first[k] + tree.size[k])) for k in spans]
+    order = find_elimination_order(entries)
+    order.sort(key=lambda b: ELIMINATED_LATER.get(rows[b].kind, 0))
+    rows, entries, slack = ([x[b] for b in order] for x in (rows, entries, slack))
+    coupled = find_coupled_rows(entries)
     first_column = [min([b, *coupled[b]]) for b in range(len(rows))]
-    slacks = np.cumsum([r.kind == BilateralKind.COMPLIANT for r in rows])
-    width = model.nv + (int(slacks[-1]) if rows else 0)
+    width = max(model.nv, sum(tree.size))
+    identity = builder.append_index(list(range(width)))
+    factor = {
+        "factor_W_start": [r.W_start for r in rows],
+        "factor_index_start": [r.index_start for r in rows],
+        "factor_row_length": [len(r.entries) for r in rows],
+    }
+    if tree.joints:
+        starts = [builder.reserve_W(sum(tree.size)) for _ in rows]
+        factor = {
+            "factor_W_start": [start + e[0] for start, e in zip(starts, entries, strict=True)],
+            "factor_index_start": [identity + e[0] for e in entries],
+            "factor_row_length": [len(e) for e in entries],
+        }
     sizes = [b - first_column[b] for b in range(len(rows))]
     return {
+        **lay_out_joint_tree(model, tree, builder.rows),
+        **factor,
         "bilateral_W_start": [r.W_start for r in rows],
         "bilateral_index_start": [r.index_start for r in rows],
         "bilateral_p": [r.p for r in rows],
@@ -82,9 +106,7 @@ def lay_out_bilateral(
         "bilateral_source": [r.source for r in rows],
         "bilateral_free_K": [r.free_K for r in rows],
         "bilateral_row_length": [len(r.entries) for r in rows],
-        "bilateral_slack": [
-            model.nv + slacks[b] - 1 if r.kind == BilateralKind.COMPLIANT else -1 for b, r in enumerate(rows)
-        ],
+        "bilateral_slack": slack,
         "envelope_first_column": first_column,
         "envelope_row_start": np.cumsum([0, *sizes])[:-1],
         "coupled_row_start": np.cumsum([0, *(len(n) for n in coupled)]),
@@ -92,11 +114,33 @@ def lay_out_bilateral(
         "scalar_bounded_kinds": bounded,
         "facts": {
             "bilaterals": len(rows),
+            "tree_joints": len(tree.joints),
+            "has_bilateral": int(len(rows) + len(tree.joints) > 0),
             "z_size": width,
-            "identity_index_start": builder.append_index(list(range(width))),
+            "reduced_size": sum(tree.size),
+            "identity_index_start": identity,
             "L_size": sum(sizes),
         },
     }
+
+
+def add_slacks(model: Model, tree: JointTree, rows: list[BilateralRow]) -> list[int]:
+    """Reduced coordinate of the slack of every compliant row, −1 of others. They follow those of their component."""
+    slack = [-1] * len(rows)
+    moved = 0
+    for k, size in enumerate(tree.size):
+        tree.first[k] += moved
+        at = tree.first[k] + size
+        for b, row in enumerate(rows):
+            if row.kind == BilateralKind.COMPLIANT and tree.component[link_of(model, row.entries[0])] == k:
+                slack[b] = at
+                at += 1
+        tree.size[k] = at - tree.first[k]
+        tree.link_first[:] = [
+            x + (moved if c == k else 0) for x, c in zip(tree.link_first, tree.component, strict=True)
+        ]
+        moved += tree.size[k] - size
+    return slack
 
 
 def find_floating_groups(model: Model) -> list[list[int]]:

@@ -29,7 +29,7 @@ from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, RowKind
 from sharnir.kernels.dense import MAX_LU_ROWS
 from sharnir.kernels.lanes import MAX_LANE_DOFS
 from sharnir.kernels.types import DOUBLE, mat33, np_real, real, vec3
-from sharnir.model.joint_rows import JOINT_ROWS
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROWS
 
 if TYPE_CHECKING:
     from sharnir.model.model import Model
@@ -58,6 +58,7 @@ class Layout:
     joint_index_start: ints  # [joint] in `index`
     joint_row_length: ints  # [joint] entries of a row
     joint_W_start: ints  # [joint] where its rows start in W
+    joint_whitened_rows: ints  # [joint] its constraints and, as far as scalar rows are on them, its coordinates
     joint_scalar_start: ints  # [joint + 1] scalars of a loop joint; those after the last belong to the tree
     scalar_index_start: ints  # [scalar] in `index`
     scalar_row_length: ints  # [scalar] entries of its row
@@ -91,6 +92,7 @@ class Layout:
     gpu_lanes: int  # 1 where 32 lanes of a GPU warp may keep the velocities of all rows
     island_newton: int  # 1 if islands may be solved by Newton's method
     dense_delassus: int  # 1 if the dense Delassus matrix may be used
+    dense_newton: int  # 1 if Newton steps may be made on it
     contact_W_start: int  # where rows of contacts start in W
     contact_W_stride: int  # and how much of it each contact has
     max_contact_rows: int  # 3, or 6 where some materials have torsional or rolling friction
@@ -99,7 +101,24 @@ class Layout:
     detects_contacts: int
     W_size: int  # numbers of W
 
-    bilaterals: int  # bilateral rows (equalities), solved directly
+    has_bilateral: int  # 1 if there are bilateral rows (equalities): they may be solved directly
+    tree_joints: int  # joints along which they are eliminated, from the tips inward: in maximal coordinates
+    tree_joint: ints  # [tree joint] loop joint
+    tree_child: ints  # [tree joint] link
+    tree_parent: ints  # [tree joint] link towards the root, −1: the world
+    tree_has_children: ints  # [tree joint] 1 if its child is the parent of others
+    tree_rows: ints  # [tree joint] rows of the joint; its compliant rows follow
+    tree_scalar_start: ints  # [tree joint + 1] compliant scalar rows on its coordinates, in `tree_scalars`
+    tree_scalars: ints  # those rows
+    tree_joint_of_link: ints  # [link] tree joint whose child it is, −1: a root
+    link_reduced_first: ints  # [link] its first reduced coordinate
+    link_component_first: ints  # [link] first reduced coordinate of its component
+    link_component_size: ints  # [link] how many coordinates that has
+    scalar_component_first: ints  # [scalar] the same of the component of a scalar row
+    scalar_component_size: ints  # [scalar]
+    reduced_size: int  # reduced coordinates: of velocities that joints of the tree allow, and slacks
+
+    bilaterals: int  # bilateral rows without those of the tree
     bilateral_W_start: ints  # [bilateral] where it starts in W
     bilateral_row_length: ints  # [bilateral] entries
     bilateral_index_start: ints  # [bilateral] in `index`
@@ -108,13 +127,16 @@ class Layout:
     bilateral_source: ints  # [bilateral] row of the joint, or scalar
     # [bilateral] |W|² a joint's row would have between free bodies, 1/kg; else 0
     bilateral_free_K: wp.array(dtype=real)
-    bilateral_slack: ints  # [bilateral] place of a compliant row's slack in z, else −1
+    bilateral_slack: ints  # [bilateral] reduced coordinate of a compliant row's slack, else −1
+    factor_W_start: ints  # [bilateral] where the row starts in W as it is factored: in reduced coordinates
+    factor_index_start: ints  # [bilateral] in `index`
+    factor_row_length: ints  # [bilateral] entries
     envelope_first_column: ints  # [bilateral] first column of its row of L
     envelope_row_start: ints  # [bilateral] where that row starts in L
     coupled_row_start: ints  # [bilateral + 1] earlier rows that share a coordinate with it, in `coupled_rows`
     coupled_rows: ints  # those rows
     scalar_bounded_kinds: ints  # [scalar] row kinds that are unilateral or bounded
-    z_size: int  # length of z: nv and slacks
+    z_size: int  # room for whitened velocities, as they are or in reduced coordinates
     identity_index_start: int  # where 0, 1, … z_size − 1 starts in `index`
     scalar_projected_start: int  # where projected rows of scalars start in W
     contact_projected_start: int  # where those of contacts start
@@ -160,7 +182,7 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
         "joint_index_start": [builder.append_index(e) for e in joints], "joint_row_length": [len(e) for e in joints],
         "joint_W_start": [builder.reserve_W(JOINT_ROWS * len(e)) for e in joints], "joint_scalar_start": starts,
         "scalar_index_start": [r.index_start for r in rows], "scalar_row_length": [len(r.entries) for r in rows],
-        "scalar_W_start": [r.W_start for r in rows], "scalar_source": [x for r in rows for x in r.source],
+        "scalar_source": [x for r in rows for x in r.source],
         "summand_map_start": [r.summand_map_start for r in rows], "motor_mode": model.motor_mode, "link_root": roots,
         "dof_root": np.repeat(roots, np.diff(model.dof_start)),
         "scalar_source_kind": [r.source_kind for r in rows], "scalar_q": [r.q for r in rows],
@@ -168,6 +190,14 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
         "scalar_row_kinds": [r.row_kinds for r in rows], "scalar_motor": [r.motor for r in rows],
         "scalar_is_summand": [r.is_summand for r in rows],
     }  # fmt: skip
+    whitened = CONSTRAINT_COUNT[model.loop_kind].tolist()
+    for row in rows:
+        if row.source_kind == ScalarSource.LOOP_DOF:  # they are rows of their joint
+            of_joint = row.source[0] - JOINT_ROWS * row.link
+            row.W_start = integers["joint_W_start"][row.link] + of_joint * len(row.entries)
+            whitened[row.link] = max(whitened[row.link], of_joint + 1)
+    integers["joint_whitened_rows"] = whitened
+    integers["scalar_W_start"] = [r.W_start for r in rows]
     reals: dict[str, Any] = {
         "scalar_lower": [r.lower for r in rows], "scalar_upper": [r.upper for r in rows],
         "scalar_friction": [r.friction for r in rows], "scalar_ratio": [x for r in rows for x in r.ratio],
@@ -200,19 +230,22 @@ def upload_layout(model: Model, device: str, max_contacts: int) -> tuple[Layout,
     out.impulses = out.contact_p_start + CONTACT_IMPULSES * out.max_contacts
     for name, value in facts.items():
         setattr(out, name, value)
-    out.scalar_projected_start = builder.reserve_W(out.z_size * out.scalars if out.bilaterals else 0)
+    out.scalar_projected_start = builder.reserve_W(out.reduced_size * out.scalars * out.has_bilateral)
     longest = max((len(e) for e in (*links, *belts)), default=0)
     out.max_contact_rows = 6 if has_torsional_or_rolling_friction else 3
     out.contact_W_stride = 2 * out.max_contact_rows * longest
     out.contact_W_start = builder.reserve_W(out.contact_W_stride * out.max_contacts)
     out.max_projected_contacts = (
-        min(out.max_contacts, MAX_PROJECTED_SIZE // (CONTACT_IMPULSES * max(1, out.z_size))) if out.bilaterals else 0
+        min(out.max_contacts, MAX_PROJECTED_SIZE // (CONTACT_IMPULSES * max(1, out.reduced_size)))
+        if out.has_bilateral
+        else 0
     )
-    out.contact_projected_start = builder.reserve_W(CONTACT_IMPULSES * out.z_size * out.max_projected_contacts)
+    out.contact_projected_start = builder.reserve_W(CONTACT_IMPULSES * out.reduced_size * out.max_projected_contacts)
     on_gpu = wp.get_device(device).is_cuda
     out.gpu_lanes = int(out.max_contacts > 0 and out.joints == 0 and out.z_size <= MAX_LANE_DOFS and on_gpu)
-    out.dense_delassus = int(out.max_contacts > 0 and out.joints == 0 and not on_gpu)
-    out.island_newton = int(out.max_contacts > 0 and out.bilaterals == 0 and DOUBLE and not on_gpu)
+    out.dense_delassus = int(out.max_contacts > 0 and not on_gpu)
+    out.dense_newton = int(out.dense_delassus == 1 and DOUBLE)
+    out.island_newton = int(out.max_contacts > 0 and out.has_bilateral == 0 and DOUBLE and not on_gpu)
     out.W_size = builder.W_size
     out.floating_groups = len(islands)
     out.is_maximal = int((model.implicit_free == 1).all())

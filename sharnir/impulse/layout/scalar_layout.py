@@ -64,8 +64,11 @@ class ScalarRowBuilder:
         return start
 
     def add(self, row: ScalarRow) -> int:
-        """Add a scalar row: gives it its place in `index` and W; returns its number."""
-        row.index_start, row.W_start = self.append_index(row.entries), self.reserve_W(len(row.entries))
+        """Add a scalar row: gives it its place in `index` and, unless it is a row of a loop joint, in W; returns its
+        number."""
+        row.index_start = self.append_index(row.entries)
+        if row.source_kind != ScalarSource.LOOP_DOF:
+            row.W_start = self.reserve_W(len(row.entries))
         self.rows.append(row)
         return len(self.rows) - 1
 

@@ -11,7 +11,8 @@ from sharnir.impulse.loads.joint_work import kinetic_energy_of, scale_motion
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, ScalarImpulse
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.rows.warn import warn_of
-from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, GroupSum, ReportItem, StepWarning, StopReason
+from sharnir.impulse.slots import BLOCK_ROWS, GroupSum, ReportItem, StepWarning, StopReason
+from sharnir.impulse.solve.contact_block import apply_contact_impulses
 from sharnir.impulse.solve.contact_groups import add_to_group, find_group, root_of_contact
 from sharnir.impulse.solve.contact_work import group_pushed_trees, limit_root
 from sharnir.impulse.solve.pgs_sweep import limit_impulse
@@ -36,36 +37,26 @@ def acts_one_sided(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
 def load_impulsive_velocity(ctx: Context, w: int):
     """z_impulsive ← Wᵀp of contacts and limits: z of the step without what momenta, joints and the other forces on
     scalar rows make of it."""
+    sums = ctx.layout.joints > 0  # of the impulses themselves: there are fewer than of joints
     linearised = item(ctx.state.report, ReportItem.FALLBACK_USED, w) > real(0.0)
     d = int(0)
     while d < ctx.layout.dofs:
         base = get(ctx.work.z_base, d, w)
         if linearised:
             base = get(ctx.work.z_momentum, d, w)
-        put(ctx.work.z_impulsive, d, w, get(ctx.here.z, d, w) - base)
+        put(ctx.work.z_impulsive, d, w, wp.where(sums, real(0.0), get(ctx.here.z, d, w) - base))
         d += 1
-    k = int(0)
-    while k < ctx.layout.joints:
-        j = int(0)
-        while j < ctx.loops.constraint_count[ctx.loops.kind[k]]:
-            row_add(
-                ctx.work.W,
-                ctx.layout.joint_W_start[k] + j * ctx.layout.joint_row_length[k],
-                ctx.layout.joint_row_length[k],
-                ctx.layout.index,
-                ctx.layout.joint_index_start[k],
-                -get(ctx.work.p, JOINT_ROWS * k + j, w),
-                ctx.work.z_impulsive,
-                w,
-            )
-            j += 1
-        k += 1
+    if sums:
+        apply_contact_impulses(ctx, ctx.work.z_impulsive, ctx.work.p, w)
     l = int(0)
     while l < ctx.layout.scalars:
         at = ctx.layout.scalar_p_start + SCALAR_IMPULSES * l
-        others = get(ctx.work.p, at, w) - limit_impulse(ctx.layout, ctx.work.p, l, w)
+        of_limit = limit_impulse(ctx.layout, ctx.work.p, l, w)
+        others = get(ctx.work.p, at, w) - of_limit
         others = others + get(ctx.work.p, at + ScalarImpulse.FRICTION, w) + get(ctx.work.p, at + ScalarImpulse.MOTOR, w)
         others = others + get(ctx.work.p, at + ScalarImpulse.COMPLIANT, w)
+        if sums:
+            others = -of_limit
         if others != real(0.0):
             row_add(
                 ctx.work.W,

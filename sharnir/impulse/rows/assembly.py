@@ -24,7 +24,7 @@ from sharnir.impulse.rows.scalar_rows import measure_scalar, whiten_scalar
 from sharnir.impulse.rows.whitened_rows import make_row_block, make_row_ends, store_row_wrenches, whiten_joint_rows
 from sharnir.impulse.slots import JOINT_BLOCK, JOINT_ROWS, Setting
 from sharnir.impulse.tolerances import GAP_TOLERANCE, MAX_SPEED_GAIN, TOL_REDUNDANT
-from sharnir.kernels.columns import get, get3, item, put
+from sharnir.kernels.columns import get, get3, get_int, item, put, put_int
 from sharnir.kernels.types import array2, column, mat33, real, vec3
 from sharnir.kernels.vector_ops import row_dot, row_row_dot
 
@@ -116,24 +116,25 @@ def measure_loop_coordinates(
 
 @wp.func
 def whiten_joints(ctx: Context, at_new_poses: int, w: int):
-    """Whitened rows and effective masses of the loop joints at the poses in the workspace, and their errors unless
-    at_new_poses (rows of a position correction)."""
+    """Whitened rows and effective masses of the loop joints at the poses in the workspace, those of their coordinates
+    that are scalar rows with them, and their errors unless at_new_poses (rows of a position correction)."""
     least = ctx.state.settings[Setting.MIN_ROW_K, 0]
     k = int(0)
     while k < ctx.loops.count:
         s = loop_frames_of(ctx.tree, ctx.here, ctx.loops, k, w)
         kind = ctx.loops.kind[k]
         m = ctx.loops.constraint_count[kind]
+        rows = ctx.layout.joint_whitened_rows[k]
         length = ctx.layout.joint_row_length[k]
         j = int(0)
-        while j < m:
+        while j < rows:
             g, f, n = evaluate_row(ctx.loops, s, k, (JOINT_ROWS * kind + j) * ROW_TABLE_ENTRY)
-            if at_new_poses == 0:
+            if at_new_poses == 0 and j < m:
                 put(ctx.work.joint_gap, JOINT_ROWS * k + j, w, g)
             ends = make_row_ends(s.a, -f, -n - wp.cross(s.ra, f), s.b, f, n + wp.cross(s.rb, f))
-            store_row_wrenches(ctx.work.row_wrench, j, m, ends, w)
+            store_row_wrenches(ctx.work.row_wrench, j, rows, ends, w)
             j += 1
-        whiten_joint_rows(ctx, s.a, s.b, make_row_block(ctx.layout.joint_W_start[k], length, 0, m), w)
+        whiten_joint_rows(ctx, s.a, s.b, make_row_block(ctx.layout.joint_W_start[k], length, 0, rows), w)
         j = int(0)
         while j < m:
             start = ctx.layout.joint_W_start[k] + j * length
@@ -232,6 +233,8 @@ def assemble_scalar(ctx: Context, l: int, g: real, options: RowOptions, w: int):
     kinds = ctx.layout.scalar_row_kinds[l]
     if (kinds & RowKind.BOUND) != 0:
         if options.limit_rule == LimitRule.PREDICTED:
+            idle = is_out_of_reach(ctx.layout, g, item(ctx.state.scalar_velocity, l, w), options.dt, l)
+            set_bound_idle(ctx.layout, ctx.work, l, wp.where(idle, 1, 0), w)
             set_velocity_bounds(ctx, l, real(0.0), g, options.dt, w)
         else:
             set_reached_bounds(ctx.layout, ctx.work, l, w)
@@ -282,7 +285,11 @@ def activate_late_scalars(ctx: Context, h: real, dt: real, w: int):
     l = int(0)
     while l < ctx.layout.scalars and passed_count > 0:
         if is_bound_passed(ctx.layout, ctx.state, ctx.work, l, dt, w) == 1:
-            assemble_scalar(ctx, l, get(ctx.work.scalar_position, l, w), options, w)
+            if get(ctx.work.scalar_K, l, w) == real(0.0):
+                assemble_scalar(ctx, l, get(ctx.work.scalar_position, l, w), options, w)
+            if (ctx.layout.scalar_row_kinds[l] & RowKind.BOUND) != 0:
+                set_bound_idle(ctx.layout, ctx.work, l, 0, w)
+                set_velocity_bounds(ctx, l, real(0.0), get(ctx.work.scalar_position, l, w), dt, w)
             if get(ctx.work.scalar_K, l, w) > real(0.0):
                 activated += 1
         l += 1
@@ -293,7 +300,10 @@ def activate_late_scalars(ctx: Context, h: real, dt: real, w: int):
 def is_bound_passed(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[Scratch], l: int, dt: real, w: int):
     """1 where an idle limit or force limit would be violated by v_next."""
     beyond = bool(False)
-    if layout.scalar_row_kinds[l] == RowKind.BOUND:
+    idle = get(work.scalar_K, l, w) == real(0.0)
+    if (layout.scalar_row_kinds[l] & RowKind.BOUND) != 0:
+        if layout.scalar_row_kinds[l] != RowKind.BOUND:
+            idle = get_int(work.bound_idle, l, w) == 1
         g = get(work.scalar_position, l, w)
         end = get(work.scalar_position_next, l, w)
         if layout.scalar_source_kind[l] == ScalarSource.TREE_DOF:
@@ -301,7 +311,15 @@ def is_bound_passed(layout: wp.ref[Layout], state: wp.ref[State], work: wp.ref[S
         beyond = end < wp.min(layout.scalar_lower[l], g) or end > wp.max(layout.scalar_upper[l], g)
     elif layout.scalar_row_kinds[l] == RowKind.SATURATION_EXCESS:
         beyond = is_saturated(work, l, item(state.v_next, layout.scalar_source[2 * l], w), w)
-    return wp.where(beyond and get(work.scalar_K, l, w) == real(0.0), 1, 0)
+    return wp.where(beyond and idle, 1, 0)
+
+
+@wp.func
+def set_bound_idle(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, idle: int, w: int):
+    """Note whether the limit of scalar l is out of reach in this step; then it has no impulse."""
+    put_int(work.bound_idle, l, w, idle)
+    if idle == 1:
+        put(work.p, layout.scalar_p_start + SCALAR_IMPULSES * l, w, real(0.0))
 
 
 @wp.func
@@ -314,13 +332,16 @@ def is_out_of_reach(layout: wp.ref[Layout], g: real, speed: real, dt: real, l: i
 @wp.func
 def set_velocity_bounds(ctx: Context, l: int, speed: real, position: real, dt: real, w: int):
     """Velocity bounds of a bounded scalar such that its position, `position` at velocity `speed`, ends within its
-    limits, or no further outside than at the start of the step (M-37)."""
+    limits, or no further outside than at the start of the step (M-37). None where the limit is out of reach."""
     start = get(ctx.work.scalar_position, l, w)
     lower = ctx.layout.scalar_lower[l]
     upper = ctx.layout.scalar_upper[l]
     if lower == upper:
         put(ctx.work.velocity_lower, l, w, speed + (start - position) / dt)
         put(ctx.work.velocity_upper, l, w, speed + (start - position) / dt)
+    elif get_int(ctx.work.bound_idle, l, w) == 1:
+        put(ctx.work.velocity_lower, l, w, real(-wp.inf))
+        put(ctx.work.velocity_upper, l, w, real(wp.inf))
     else:
         low = speed + (wp.min(lower, start) - position) / dt
         high = speed + (wp.max(upper, start) - position) / dt

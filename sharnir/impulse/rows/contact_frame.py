@@ -11,7 +11,7 @@ from sharnir.collision.contact_model import PROPERTIES_PER_PAIR
 from sharnir.impulse.data import Context, Iterate, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half, Status
+from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_HALVES, SIDES, Half, Status
 from sharnir.kernels.columns import get, get3, get_int, item3, item_int, put
 from sharnir.kernels.types import VEC3, array2, real, vec3
 from sharnir.kernels.vector_ops import row3_add, row3_dot, row_add, row_dot
@@ -62,6 +62,12 @@ def contact_frame_of(state: wp.ref[State], work: wp.ref[Scratch], c: int, w: int
 
 
 @wp.func
+def halves_of(layout: wp.ref[Layout], c: int, direct: int):
+    """Place of the two halves of contact c in `contact_halves`. direct: of its projected rows."""
+    return CONTACT_HALVES * (c + direct * layout.max_contacts)
+
+
+@wp.func
 def contact_velocity(ctx: Context, c: int, row: int, direct: int, z: array2, w: int):
     """Velocities of three rows of contact c from `row` on: second body relative to the first. direct: of the projected
     rows, with their offsets."""
@@ -79,11 +85,9 @@ def contact_velocity(ctx: Context, c: int, row: int, direct: int, z: array2, w: 
 @wp.func
 def multiply_contact_rows(ctx: Context, c: int, row: int, direct: int, z: array2, w: int):
     """W z of three rows of contact c from `row` on. direct: Ŵ z of the projected rows."""
-    if direct == 1:
-        start = ctx.layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * ctx.layout.z_size
-        return row3_dot(ctx.work.W, start, ctx.layout.z_size, ctx.layout.index, ctx.layout.identity_index_start, z, w)
-    return multiply_contact_half(ctx.layout, ctx.work, SIDES * Half.SIZE * c, row, z, w) + multiply_contact_half(
-        ctx.layout, ctx.work, SIDES * Half.SIZE * c + Half.SIZE, row, z, w
+    at = halves_of(ctx.layout, c, direct)
+    return multiply_contact_half(ctx.layout, ctx.work, at, row, z, w) + multiply_contact_half(
+        ctx.layout, ctx.work, at + Half.SIZE, row, z, w
     )
 
 
@@ -98,28 +102,24 @@ def multiply_contact_half(layout: wp.ref[Layout], work: wp.ref[Scratch], at: int
 @wp.func
 def apply_contact_impulse(ctx: Context, c: int, row: int, p: vec3, x: wp.ref[Iterate], w: int):
     """z += Wᵀ p of three rows of contact c from `row` on."""
-    if x.direct == 1:
-        start = ctx.layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * ctx.layout.z_size
-        row3_add(ctx.work.W, start, ctx.layout.z_size, ctx.layout.index, ctx.layout.identity_index_start, p, x.z, w)
-    else:
-        at = SIDES * Half.SIZE * c
-        side = int(0)
-        while side < SIDES:
-            length = get_int(ctx.work.contact_halves, at + Half.LENGTH, w)
-            if length > 0:
-                start = get_int(ctx.work.contact_halves, at, w) + row * length
-                row3_add(
-                    ctx.work.W,
-                    start,
-                    length,
-                    ctx.layout.index,
-                    get_int(ctx.work.contact_halves, at + Half.INDEX_START, w),
-                    p,
-                    x.z,
-                    w,
-                )
-            at += Half.SIZE
-            side += 1
+    at = halves_of(ctx.layout, c, x.direct)
+    side = int(0)
+    while side < SIDES:
+        length = get_int(ctx.work.contact_halves, at + Half.LENGTH, w)
+        if length > 0:
+            start = get_int(ctx.work.contact_halves, at, w) + row * length
+            row3_add(
+                ctx.work.W,
+                start,
+                length,
+                ctx.layout.index,
+                get_int(ctx.work.contact_halves, at + Half.INDEX_START, w),
+                p,
+                x.z,
+                w,
+            )
+        at += Half.SIZE
+        side += 1
 
 
 @wp.func
@@ -127,43 +127,40 @@ def normal_velocity(layout: wp.ref[Layout], work: wp.ref[Scratch], c: int, direc
     """Velocity of the normal row of contact c."""
     s = real(0.0)
     if direct == 1:
-        start = layout.contact_projected_start + CONTACT_IMPULSES * c * layout.z_size
-        s = row_dot(work.W, start, layout.z_size, layout.index, layout.identity_index_start, z, w)
-        s = s + get(work.projected_velocity_offset, layout.scalars + CONTACT_IMPULSES * c, w)
-    else:
-        at = SIDES * Half.SIZE * c
-        while at < SIDES * Half.SIZE * (c + 1):
-            start = get_int(work.contact_halves, at, w)
-            length = get_int(work.contact_halves, at + Half.LENGTH, w)
-            s = s + row_dot(
-                work.W, start, length, layout.index, get_int(work.contact_halves, at + Half.INDEX_START, w), z, w
-            )
-            at += Half.SIZE
+        s = get(work.projected_velocity_offset, layout.scalars + CONTACT_IMPULSES * c, w)
+    at = halves_of(layout, c, direct)
+    side = int(0)
+    while side < SIDES:
+        start = get_int(work.contact_halves, at, w)
+        length = get_int(work.contact_halves, at + Half.LENGTH, w)
+        s = s + row_dot(
+            work.W, start, length, layout.index, get_int(work.contact_halves, at + Half.INDEX_START, w), z, w
+        )
+        at += Half.SIZE
+        side += 1
     return s
 
 
 @wp.func
 def apply_normal_impulse(ctx: Context, c: int, direct: int, p: real, z: array2, w: int):
     """z += Wᵀ p of the normal row of contact c."""
-    if direct == 1:
-        start = ctx.layout.contact_projected_start + CONTACT_IMPULSES * c * ctx.layout.z_size
-        row_add(ctx.work.W, start, ctx.layout.z_size, ctx.layout.index, ctx.layout.identity_index_start, p, z, w)
-    else:
-        at = SIDES * Half.SIZE * c
-        while at < SIDES * Half.SIZE * (c + 1):
-            start = get_int(ctx.work.contact_halves, at, w)
-            length = get_int(ctx.work.contact_halves, at + Half.LENGTH, w)
-            row_add(
-                ctx.work.W,
-                start,
-                length,
-                ctx.layout.index,
-                get_int(ctx.work.contact_halves, at + Half.INDEX_START, w),
-                p,
-                z,
-                w,
-            )
-            at += Half.SIZE
+    at = halves_of(ctx.layout, c, direct)
+    side = int(0)
+    while side < SIDES:
+        start = get_int(ctx.work.contact_halves, at, w)
+        length = get_int(ctx.work.contact_halves, at + Half.LENGTH, w)
+        row_add(
+            ctx.work.W,
+            start,
+            length,
+            ctx.layout.index,
+            get_int(ctx.work.contact_halves, at + Half.INDEX_START, w),
+            p,
+            z,
+            w,
+        )
+        at += Half.SIZE
+        side += 1
 
 
 @wp.func

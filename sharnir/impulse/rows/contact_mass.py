@@ -7,7 +7,8 @@ import warp as wp
 from sharnir.impulse.data import Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
-from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_HALVES, ContactMass, Half, Setting
+from sharnir.impulse.rows.contact_frame import halves_of
+from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, Half, Setting
 from sharnir.impulse.tolerances import TOL_REDUNDANT
 from sharnir.kernels.columns import get_int, put
 from sharnir.kernels.types import MAT33, SYM_XY, SYM_XZ, SYM_YZ, VEC3, mat33, real
@@ -21,13 +22,8 @@ REDUNDANT_ROW_REGULARISATION = wp.constant(real(1.0e-3))
 @wp.func
 def contact_gram(layout: wp.ref[Layout], work: wp.ref[Scratch], c: int, row: int, direct: int, w: int):
     """Gram entries (aa, bb, cc, bc, ac, ab) of three rows of contact c from `row` on. direct: of the projected rows."""
-    if direct == 1:
-        return row3_gram(
-            work.W, layout.contact_projected_start + (CONTACT_IMPULSES * c + row) * layout.z_size, layout.z_size, w
-        )
-    return contact_half_gram(work, CONTACT_HALVES * c, row, w) + contact_half_gram(
-        work, CONTACT_HALVES * c + Half.SIZE, row, w
-    )
+    at = halves_of(layout, c, direct)
+    return contact_half_gram(work, at, row, w) + contact_half_gram(work, at + Half.SIZE, row, w)
 
 
 @wp.func

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.dynamics.forces import pivot_of, spring_end_position
-from sharnir.dynamics.loop_joints import ROW_TABLE_ENTRY, evaluate_row, loop_frames_of
+from sharnir.dynamics.loop_joints import loop_frames_of
 from sharnir.dynamics.tree import Workspace
 from sharnir.enums import ScalarSource
 from sharnir.impulse.data import Context
@@ -14,7 +14,6 @@ from sharnir.impulse.rows.ball_angles import ball_angle
 from sharnir.impulse.rows.whitened_rows import make_row_ends, whiten_dof_row, whiten_pair_row
 from sharnir.kernels.columns import get, get3, item, put
 from sharnir.kernels.types import QUAT_W, VEC3, array2, column, matrix_from_quat, real, vec2, vec3, vec4
-from sharnir.model.joint_rows import JOINT_ROWS
 
 
 @wp.func
@@ -92,29 +91,18 @@ def measure_scalar(ctx: Context, ws: wp.ref[Workspace], l: int, q: array2, loop_
 
 @wp.func(inline=True)
 def whiten_scalar(ctx: Context, W: array2, l: int, q: array2, loop_q: array2, w: int):
-    """Store the whitened row of scalar l in W."""
+    """Store the whitened row of scalar l in W; that of a loop joint's coordinate is there with those of the joint."""
     kind = ctx.layout.scalar_source_kind[l]
     start = ctx.layout.scalar_W_start[l]
     if kind == ScalarSource.TREE_DOF:
         whiten_dof_row(ctx, ctx.layout.scalar_link[l], ctx.layout.scalar_source[2 * l], W, start, w)
-    elif kind == ScalarSource.LOOP_DOF:
-        k = ctx.layout.scalar_link[l]
-        s = loop_frames_of(ctx.tree, ctx.here, ctx.loops, k, w)
-        g, f, n = evaluate_row(
-            ctx.loops,
-            s,
-            k,
-            (JOINT_ROWS * ctx.loops.kind[k] + ctx.layout.scalar_source[2 * l] - JOINT_ROWS * k) * ROW_TABLE_ENTRY,
-        )
-        na = n + wp.cross(s.ra, f)
-        whiten_pair_row(ctx, make_row_ends(s.a, -f, -na, s.b, f, n + wp.cross(s.rb, f)), W, start, w)
     elif kind == ScalarSource.COUPLING:
         combine_coupling(ctx.layout, W, l, w)
     elif kind == ScalarSource.ACTUATOR_PATH:
         combine_path(ctx.layout, W, l, w)
     elif kind == ScalarSource.SPRING:
         whiten_spring(ctx, W, ctx.layout.scalar_source[2 * l], start, w)
-    else:
+    elif kind == ScalarSource.BALL_ANGLE:
         whiten_ball_angle(ctx, W, l, q, loop_q, w)
 
 

@@ -14,7 +14,7 @@ from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import FURTHER_SCALAR_IMPULSES, SCALAR_IMPULSES, RowKind, ScalarImpulse
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import BLOCK_ROWS, ContactMass, ContactMode, Mu, ScalarMode, Status
-from sharnir.impulse.solve.delassus import active_scalar_count, pad_to_four, row_count
+from sharnir.impulse.solve.delassus import active_scalar_count, pad_to_four, row_count, swept_scalar_row
 from sharnir.impulse.solve.islands.laws import MIN_NORM
 from sharnir.impulse.solve.pgs_sweep import saturated_impulse
 from sharnir.kernels.columns import get, get3, get_int, put, put_int
@@ -30,7 +30,8 @@ def newton_applies(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     applies = int(1)
     k = int(0)
     while k < active_scalar_count(work, w):
-        if (layout.scalar_row_kinds[get_int(work.active_scalars, 1 + k, w)] & ~(RowKind.BOUND | RowKind.FRICTION)) != 0:
+        kinds = swept_scalar_row(layout, work, get_int(work.active_scalars, 1 + k, w), w).kinds
+        if (kinds & ~(RowKind.BOUND | RowKind.FRICTION)) != 0:
             applies = 0
         k += 1
     return applies == 1
@@ -53,8 +54,9 @@ def unprojected_impulse(work: wp.ref[Scratch], c: int, p: vec3, s: vec3, w: int)
 def scalar_mode(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, row: int, at: int, w: int):
     """Mode of scalar row l, and its friction impulse where the mode determines it. row: its place among rows; at: where
     its impulses start in row_impulse."""
-    kinds = layout.scalar_row_kinds[l]
-    K = get(work.scalar_K, l, w)
+    swept = swept_scalar_row(layout, work, l, w)
+    kinds = swept.kinds
+    K = swept.K
     friction_bound = real(0.0)
     impulse = get(work.row_impulse, at, w)
     if (kinds & RowKind.FRICTION) != 0:
@@ -130,7 +132,7 @@ def update_active_set(layout: wp.ref[Layout], work: wp.ref[Scratch], n: int, w: 
         if mode != get_int(work.newton_scalar_mode, k, w):
             unchanged = 0
             put_int(work.newton_scalar_mode, k, w, mode)
-        if (layout.scalar_row_kinds[l] & RowKind.FRICTION) != 0:
+        if (swept_scalar_row(layout, work, l, w).kinds & RowKind.FRICTION) != 0:
             split_scalar_impulse(work, mode, friction, at, w)
         k += 1
     c = int(0)

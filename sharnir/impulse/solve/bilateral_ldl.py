@@ -13,7 +13,10 @@ from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BilateralKind
 from sharnir.impulse.rows.warn import warn_of
-from sharnir.impulse.slots import Setting, StepWarning
+from sharnir.impulse.slots import JOINT_ROWS, Setting, StepWarning, Targets
+from sharnir.impulse.solve.joint_tree import solve_joint_tree
+from sharnir.impulse.solve.joint_tree_factor import factor_joint_tree
+from sharnir.impulse.solve.joint_tree_reduction import make_sparse_row, reduce_row
 from sharnir.impulse.tolerances import (
     CREEP_RATIO,
     DEAD_END_RATIO,
@@ -29,7 +32,7 @@ from sharnir.impulse.tolerances import (
 )
 from sharnir.kernels.columns import get, get_int, item, put, put_int, set_item
 from sharnir.kernels.types import array2, real
-from sharnir.kernels.vector_ops import column_add, column_dot, row_add, row_dot, row_row_dot
+from sharnir.kernels.vector_ops import clear_columns, column_add, column_dot, row_add, row_dot, row_row_dot
 
 
 @wp.func
@@ -79,11 +82,14 @@ def factor_bilateral(ctx: Context, update_history: int, w: int):
     """
     weakest = real(1.0)
     rank = int(0)
+    if ctx.layout.tree_joints > 0:
+        factor_joint_tree(ctx, w)
+        reduce_bilateral_rows(ctx, w)
     b = int(0)
     while b < ctx.layout.bilaterals:
         put_int(ctx.work.rank_before, b, w, rank)
-        start = ctx.layout.bilateral_W_start[b]
-        diagonal = row_row_dot(ctx.work.W, start, start, ctx.layout.bilateral_row_length[b], w) + compliance_of(
+        start = ctx.layout.factor_W_start[b]
+        diagonal = row_row_dot(ctx.work.W, start, start, ctx.layout.factor_row_length[b], w) + compliance_of(
             ctx.layout, ctx.work, b, w
         )
         inverse = real(0.0)
@@ -113,6 +119,20 @@ def factor_bilateral(ctx: Context, update_history: int, w: int):
 
 
 @wp.func
+def reduce_bilateral_rows(ctx: Context, w: int):
+    """The bilateral rows beside the tree of joints, in reduced coordinates."""
+    b = int(0)
+    while b < ctx.layout.bilaterals:
+        start = ctx.layout.factor_W_start[b]
+        clear_columns(ctx.work.W, start, ctx.layout.factor_row_length[b], w)
+        row = make_sparse_row(
+            ctx.layout.bilateral_W_start[b], ctx.layout.bilateral_row_length[b], ctx.layout.bilateral_index_start[b]
+        )
+        reduce_row(ctx, row, ctx.work.W, start - ctx.layout.index[ctx.layout.factor_index_start[b]], w)
+        b += 1
+
+
+@wp.func
 def slow_motor(ctx: Context, b: int, ratio: real, w: int):
     """Lower the target velocity of the motor without bound of row b in front of a dead end, from all of it at
     FOLD_RATIO of the pivot ratio it lately had to next to nothing at CREEP_RATIO (M-103). A motor that turns round
@@ -137,9 +157,9 @@ def eliminate_row(ctx: Context, b: int, rank: int, diagonal: real, w: int):
     while c < rank:
         put(ctx.work.L, at + c, w, real(0.0))
         c += 1
-    length = ctx.layout.bilateral_row_length[b]
-    first = ctx.layout.bilateral_index_start[b]
-    scatter(ctx, ctx.layout.bilateral_W_start[b], length, first, real(1.0), w)
+    length = ctx.layout.factor_row_length[b]
+    first = ctx.layout.factor_index_start[b]
+    scatter(ctx, ctx.layout.factor_W_start[b], length, first, real(1.0), w)
     n = ctx.layout.coupled_row_start[b]
     while n < ctx.layout.coupled_row_start[b + 1]:
         j = ctx.layout.coupled_rows[n]
@@ -147,10 +167,10 @@ def eliminate_row(ctx: Context, b: int, rank: int, diagonal: real, w: int):
         if get_int(ctx.work.rank_before, j + 1, w) > c:
             value = row_dot(
                 ctx.work.W,
-                ctx.layout.bilateral_W_start[j],
-                ctx.layout.bilateral_row_length[j],
+                ctx.layout.factor_W_start[j],
+                ctx.layout.factor_row_length[j],
                 ctx.layout.index,
-                ctx.layout.bilateral_index_start[j],
+                ctx.layout.factor_index_start[j],
                 ctx.work.dense_row,
                 w,
             )
@@ -256,77 +276,97 @@ def solve_ldl(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
 
 
 @wp.func
-def bilateral_velocity_error(layout: wp.ref[Layout], work: wp.ref[Scratch], b: int, z: array2, p: array2, w: int):
-    """Target velocity of bilateral row b minus its velocity W z (and minus γ p of a compliant row)."""
-    kind = layout.bilateral_kind[b]
-    source = layout.bilateral_source[b]
-    target = real(0.0)
-    if kind == BilateralKind.JOINT:
-        target = get(work.joint_target, source, w)
-    elif kind == BilateralKind.BOUND:
-        target = get(work.velocity_lower, source, w)
-    elif kind == BilateralKind.MOTOR:
-        target = get(work.motor_velocity, source, w)
-    else:
-        target = get(work.compliant_velocity, source, w) - get(work.compliant_gamma, source, w) * get(
-            p, layout.bilateral_p[b], w
-        )
-    s = row_dot(
-        work.W,
-        layout.bilateral_W_start[b],
-        layout.bilateral_row_length[b],
-        layout.index,
-        layout.bilateral_index_start[b],
+def bilateral_error(ctx: Context, b: int, targets: int, z: array2, p: array2, w: int):
+    """What the velocity W z of bilateral row b (and γ p of a compliant row) is short of by the `Targets`."""
+    kind = ctx.layout.bilateral_kind[b]
+    source = ctx.layout.bilateral_source[b]
+    error = -row_dot(
+        ctx.work.W,
+        ctx.layout.bilateral_W_start[b],
+        ctx.layout.bilateral_row_length[b],
+        ctx.layout.index,
+        ctx.layout.bilateral_index_start[b],
         z,
         w,
     )
-    return target - s
+    if kind == BilateralKind.COMPLIANT:
+        error = error - get(ctx.work.compliant_gamma, source, w) * get(p, ctx.layout.bilateral_p[b], w)
+        if targets == Targets.VELOCITIES:
+            error = error + get(ctx.work.compliant_velocity, source, w)
+    elif kind == BilateralKind.MOTOR:
+        if targets != Targets.POSITIONS:
+            error = error + get(ctx.work.motor_velocity, source, w)
+    elif targets != Targets.IMPACT:
+        if kind == BilateralKind.JOINT:
+            error = error + get(ctx.work.joint_target, source, w)
+        else:
+            error = error + get(ctx.work.velocity_lower, source, w)
+    return error
 
 
 @wp.func
-def solve_bilateral(layout: wp.ref[Layout], work: wp.ref[Scratch], z: array2, p: array2, positions_only: int, w: int):
-    """Solve all bilateral rows directly for their target velocities: p += Δp, z += W_Bᵀ Δp (M-46). positions_only: 1
-    for split impulses, where only joints and equalities take part, since motors and compliant forces hold no position.
-    """
-    rank = bilateral_rank(layout, work, w)
+def solve_bilateral(ctx: Context, z: array2, p: array2, targets: int, w: int):
+    """Solve all bilateral rows directly for their `Targets`: p += Δp, z += W_Bᵀ Δp (M-46), those of the tree of joints
+    along it, before and after the others (M-115)."""
+    if ctx.layout.tree_joints > 0:
+        solve_joint_tree(ctx, z, p, targets, w)
+    rank = bilateral_rank(ctx.layout, ctx.work, w)
     c = int(0)
     while c < rank:
-        b = get_int(work.active_bilateral, c, w)
-        error = real(0.0)
-        if positions_only == 0 or layout.bilateral_kind[b] < BilateralKind.MOTOR:
-            error = bilateral_velocity_error(layout, work, b, z, p, w)
-        put(work.bilateral_x, c, w, error)
+        b = get_int(ctx.work.active_bilateral, c, w)
+        put(ctx.work.bilateral_x, c, w, bilateral_error(ctx, b, targets, z, p, w))
         c += 1
-    solve_ldl(layout, work, w)
+    solve_ldl(ctx.layout, ctx.work, w)
     c = int(0)
     while c < rank:
-        b = get_int(work.active_bilateral, c, w)
-        value = get(work.bilateral_x, c, w)
+        b = get_int(ctx.work.active_bilateral, c, w)
+        value = get(ctx.work.bilateral_x, c, w)
         row_add(
-            work.W,
-            layout.bilateral_W_start[b],
-            layout.bilateral_row_length[b],
-            layout.index,
-            layout.bilateral_index_start[b],
+            ctx.work.W,
+            ctx.layout.bilateral_W_start[b],
+            ctx.layout.bilateral_row_length[b],
+            ctx.layout.index,
+            ctx.layout.bilateral_index_start[b],
             value,
             z,
             w,
         )
-        put(p, layout.bilateral_p[b], w, get(p, layout.bilateral_p[b], w) + value)
+        put(p, ctx.layout.bilateral_p[b], w, get(p, ctx.layout.bilateral_p[b], w) + value)
         c += 1
+    if ctx.layout.tree_joints > 0 and rank > 0:
+        solve_joint_tree(ctx, z, p, targets, w)
 
 
 @wp.func
-def bilateral_residual(layout: wp.ref[Layout], work: wp.ref[Scratch], z: array2, p: array2, w: int):
+def bilateral_residual(ctx: Context, z: array2, p: array2, w: int):
     """Largest residual of a bilateral row as an impulse: |velocity error| over the row's own diagonal, N s."""
-    worst = real(0.0)
+    worst = tree_residual(ctx, z, w)
     c = int(0)
-    while c < bilateral_rank(layout, work, w):
-        b = get_int(work.active_bilateral, c, w)
-        start = layout.bilateral_W_start[b]
-        diagonal = row_row_dot(work.W, start, start, layout.bilateral_row_length[b], w) + compliance_of(
-            layout, work, b, w
-        )
-        worst = wp.max(worst, wp.abs(bilateral_velocity_error(layout, work, b, z, p, w)) / diagonal)
+    while c < bilateral_rank(ctx.layout, ctx.work, w):
+        b = get_int(ctx.work.active_bilateral, c, w)
+        start = ctx.layout.bilateral_W_start[b]
+        diagonal = row_row_dot(ctx.work.W, start, start, ctx.layout.bilateral_row_length[b], w)
+        diagonal = diagonal + compliance_of(ctx.layout, ctx.work, b, w)
+        error = bilateral_error(ctx, b, int(Targets.VELOCITIES), z, p, w)
+        worst = wp.max(worst, wp.abs(error) / diagonal)
         c += 1
+    return worst
+
+
+@wp.func
+def tree_residual(ctx: Context, z: array2, w: int):
+    """The same of the joints of the tree."""
+    worst = real(0.0)
+    t = int(0)
+    while t < ctx.layout.tree_joints:
+        k = ctx.layout.tree_joint[t]
+        length = ctx.layout.joint_row_length[k]
+        j = int(0)
+        while j < ctx.layout.tree_rows[t]:
+            r = JOINT_ROWS * k + j
+            start = ctx.layout.joint_W_start[k] + j * length
+            s = row_dot(ctx.work.W, start, length, ctx.layout.index, ctx.layout.joint_index_start[k], z, w)
+            worst = wp.max(worst, wp.abs(get(ctx.work.joint_target, r, w) - s) * get(ctx.work.joint_mass, r, w))
+            j += 1
+        t += 1
     return worst

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Context, Iterate, Scratch
+from sharnir.impulse.data import Context, Iterate, Scratch, make_iterate
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, BilateralKind, RowKind
-from sharnir.impulse.rows.contact_frame import contact_count, contact_velocity
+from sharnir.impulse.rows.contact_frame import (
+    apply_contact_impulse,
+    contact_count,
+    contact_velocity,
+    halves_of,
+)
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
-from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_HALVES, SIDES, Half
+from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half, Targets
 from sharnir.impulse.solve.bilateral_ldl import bilateral_rank, compliance_of, scatter, solve_bilateral, solve_ldl
+from sharnir.impulse.solve.joint_tree_reduction import SparseRow, make_sparse_row, reduce_contact_rows, reduce_row
+from sharnir.impulse.solve.pgs_sweep import takes_part
 from sharnir.impulse.tolerances import TOL_DEPENDENT
-from sharnir.kernels.columns import get, get_int, put
-from sharnir.kernels.types import array2, real
-from sharnir.kernels.vector_ops import row_dot, row_row_dot
+from sharnir.kernels.columns import get, get_int, put, put_int
+from sharnir.kernels.types import array2, real, vec3
+from sharnir.kernels.vector_ops import clear, clear_columns, row_add, row_dot, row_row_dot, take_columns
 
 MAX_MOTOR_TRIES = 8  # limits to which motors may yield in a solution, one after the other
 MIN_LIMIT_EXCESS = wp.constant(real(1.0e-9))  # m/s or rad/s, by which motors may drive a limit
@@ -28,40 +35,70 @@ MIN_MOTOR_RATIO2 = wp.constant(
 
 
 @wp.func
-def solve_bilateral_response(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
-    """x ← (W_B W_Bᵀ + Γ)⁻¹ W_B d for the dense scratch row d: impulses of B that cancel what d does to B, but for the
-    sign."""
-    c = int(0)
-    while c < bilateral_rank(layout, work, w):
-        b = get_int(work.active_bilateral, c, w)
-        value = row_dot(
-            work.W,
-            layout.bilateral_W_start[b],
-            layout.bilateral_row_length[b],
-            layout.index,
-            layout.bilateral_index_start[b],
-            work.dense_row,
-            w,
-        )
-        put(work.bilateral_x, c, w, value)
-        c += 1
-    solve_ldl(layout, work, w)
+def scatter_row(ctx: Context, row: SparseRow, w: int):
+    """Add a row of W to the dense scratch row, in reduced coordinates where a tree of joints is eliminated."""
+    if ctx.layout.tree_joints > 0:
+        reduce_row(ctx, row, ctx.work.dense_row, 0, w)
+    else:
+        scatter(ctx, row.start, row.length, row.first, real(1.0), w)
 
 
 @wp.func
-def project_dense_row(ctx: Context, target: int, w: int):
-    """W[target …] ← Ŵ of the row in the dense scratch: dense over the velocity coordinates and one slack per compliant
-    row of B. The scratch is cleared."""
-    solve_bilateral_response(ctx.layout, ctx.work, w)
+def scatter_scalar_row(ctx: Context, l: int, w: int):
+    """Add scalar row l to the dense scratch row."""
+    start = ctx.layout.scalar_W_start[l]
+    scatter_row(ctx, make_sparse_row(start, ctx.layout.scalar_row_length[l], ctx.layout.scalar_index_start[l]), w)
+
+
+@wp.func
+def scatter_contact_row(ctx: Context, c: int, row: int, w: int):
+    """Add one row of a contact, both halves, to the dense scratch row. row: 0 to 5."""
+    at = halves_of(ctx.layout, c, 0)
+    side = int(0)
+    while side < SIDES:
+        length = get_int(ctx.work.contact_halves, at + Half.LENGTH, w)
+        start = get_int(ctx.work.contact_halves, at, w) + row * length
+        first = get_int(ctx.work.contact_halves, at + Half.INDEX_START, w)
+        scatter_row(ctx, make_sparse_row(start, length, first), w)
+        at += Half.SIZE
+        side += 1
+
+
+@wp.func
+def solve_bilateral_response(ctx: Context, w: int):
+    """x ← (W_B W_Bᵀ + Γ)⁻¹ W_B d for the dense scratch row d: impulses of B, without the tree of joints, that cancel
+    what d does to B, but for the sign."""
+    c = int(0)
+    while c < bilateral_rank(ctx.layout, ctx.work, w):
+        b = get_int(ctx.work.active_bilateral, c, w)
+        value = row_dot(
+            ctx.work.W,
+            ctx.layout.factor_W_start[b],
+            ctx.layout.factor_row_length[b],
+            ctx.layout.index,
+            ctx.layout.factor_index_start[b],
+            ctx.work.dense_row,
+            w,
+        )
+        put(ctx.work.bilateral_x, c, w, value)
+        c += 1
+    solve_ldl(ctx.layout, ctx.work, w)
+
+
+@wp.func
+def project_dense_row(ctx: Context, w: int):
+    """Project the row in the dense scratch, in place: dense over the reduced coordinates of its component."""
+    if bilateral_rank(ctx.layout, ctx.work, w) > 0:
+        solve_bilateral_response(ctx, w)
     c = int(0)
     while c < bilateral_rank(ctx.layout, ctx.work, w):
         b = get_int(ctx.work.active_bilateral, c, w)
         value = get(ctx.work.bilateral_x, c, w)
         scatter(
             ctx,
-            ctx.layout.bilateral_W_start[b],
-            ctx.layout.bilateral_row_length[b],
-            ctx.layout.bilateral_index_start[b],
+            ctx.layout.factor_W_start[b],
+            ctx.layout.factor_row_length[b],
+            ctx.layout.factor_index_start[b],
             -value,
             w,
         )
@@ -73,11 +110,6 @@ def project_dense_row(ctx: Context, target: int, w: int):
                 -value * wp.sqrt(compliance_of(ctx.layout, ctx.work, b, w)),
             )
         c += 1
-    d = int(0)
-    while d < ctx.layout.z_size:
-        put(ctx.work.W, target + d, w, get(ctx.work.dense_row, d, w))
-        put(ctx.work.dense_row, d, w, real(0.0))
-        d += 1
 
 
 @wp.func
@@ -86,58 +118,86 @@ def project_rows(ctx: Context, w: int):
     effective masses (M-48). A projected row with next to nothing left of its diagonal gets 0 and does not act."""
     l = int(0)
     while l < ctx.layout.scalars:
-        if get(ctx.work.scalar_K, l, w) > real(0.0) and ctx.layout.scalar_bounded_kinds[l] != 0:
-            target = ctx.layout.scalar_projected_start + l * ctx.layout.z_size
-            scatter(
-                ctx,
-                ctx.layout.scalar_W_start[l],
-                ctx.layout.scalar_row_length[l],
-                ctx.layout.scalar_index_start[l],
-                real(1.0),
-                w,
-            )
-            project_dense_row(ctx, target, w)
-            K = row_row_dot(ctx.work.W, target, target, ctx.layout.z_size, w)
+        K = real(0.0)
+        if takes_part(ctx.layout, ctx.work, l, 1, w):
+            scatter_scalar_row(ctx, l, w)
+            project_dense_row(ctx, w)
+            first = ctx.layout.scalar_component_first[l]
+            size = ctx.layout.scalar_component_size[l]
+            start = ctx.layout.scalar_projected_start + l * ctx.layout.reduced_size + first
+            take_columns(ctx.work.dense_row, first, ctx.work.W, start, size, w)
+            K = row_row_dot(ctx.work.W, start, start, size, w)
             if K <= TOL_DEPENDENT * get(ctx.work.scalar_K, l, w):
                 K = real(0.0)
-            put(ctx.work.scalar_K_projected, l, w, K)
+        put(ctx.work.scalar_K_projected, l, w, K)
         l += 1
     c = int(0)
     while c < contact_count(ctx.work, w):
+        place_projected_rows(ctx.layout, ctx.work, c, w)
+        count = get_int(ctx.work.contact_row_count, c, w)
         j = int(0)
-        while j < get_int(ctx.work.contact_row_count, c, w):
-            scatter_contact_row(ctx, c, j, real(1.0), w)
-            project_dense_row(
-                ctx, ctx.layout.contact_projected_start + (CONTACT_IMPULSES * c + j) * ctx.layout.z_size, w
-            )
+        if ctx.layout.tree_joints > 0 and bilateral_rank(ctx.layout, ctx.work, w) == 0:
+            clear_projected_rows(ctx.layout, ctx.work, c, w)
+            reduce_contact_rows(ctx, halves_of(ctx.layout, c, 0), halves_of(ctx.layout, c, 1), count, w)
+            j = count
+        while j < count:
+            scatter_contact_row(ctx, c, j, w)
+            project_dense_row(ctx, w)
+            at = halves_of(ctx.layout, c, 1)
+            side = int(0)
+            while side < SIDES:
+                length = get_int(ctx.work.contact_halves, at + Half.LENGTH, w)
+                start = get_int(ctx.work.contact_halves, at, w) + j * length
+                first = ctx.layout.index[get_int(ctx.work.contact_halves, at + Half.INDEX_START, w)]
+                take_columns(ctx.work.dense_row, first, ctx.work.W, start, length, w)
+                at += Half.SIZE
+                side += 1
             j += 1
         compute_contact_mass(ctx.layout, ctx.state, ctx.work, c, 1, w)
         c += 1
 
 
 @wp.func
-def scatter_contact_row(ctx: Context, c: int, row: int, factor: real, w: int):
-    """Add one row of a contact, both halves, times `factor` to the dense scratch row. row: 0 to 5."""
-    at = CONTACT_HALVES * c
+def place_projected_rows(layout: wp.ref[Layout], work: wp.ref[Scratch], c: int, w: int):
+    """Halves of the projected rows of contact c: dense over the components of its two bodies; none on the second side
+    where that is the same component, or the world."""
+    at = halves_of(layout, c, 1)
+    start = layout.contact_projected_start + CONTACT_IMPULSES * layout.reduced_size * c
+    seen = int(-1)
     side = int(0)
     while side < SIDES:
-        length = get_int(ctx.work.contact_halves, at + Half.LENGTH, w)
-        start = get_int(ctx.work.contact_halves, at, w) + row * length
-        scatter(ctx, start, length, get_int(ctx.work.contact_halves, at + Half.INDEX_START, w), factor, w)
+        link = get_int(work.contact_trees, SIDES * c + side, w)
+        first = int(0)
+        length = int(0)
+        if link >= 0:
+            if layout.link_component_first[link] != seen:
+                first = layout.link_component_first[link]
+                length = layout.link_component_size[link]
+                seen = first
+        put_int(work.contact_halves, at, w, start)
+        put_int(work.contact_halves, at + Half.LENGTH, w, length)
+        put_int(work.contact_halves, at + Half.INDEX_START, w, layout.identity_index_start + first)
+        start += get_int(work.contact_row_count, c, w) * length
         at += Half.SIZE
         side += 1
 
 
 @wp.func
+def clear_projected_rows(layout: wp.ref[Layout], work: wp.ref[Scratch], c: int, w: int):
+    """Zero the projected rows of contact c, which follow each other."""
+    at = halves_of(layout, c, 1)
+    length = get_int(work.contact_halves, at + Half.LENGTH, w)
+    length = length + get_int(work.contact_halves, at + Half.SIZE + Half.LENGTH, w)
+    clear_columns(work.W, get_int(work.contact_halves, at, w), get_int(work.contact_row_count, c, w) * length, w)
+
+
+@wp.func
 def set_velocity_offsets(ctx: Context, z: array2, w: int):
-    """Set the velocity of every projected row beyond Ŵ·z, once B has its target velocities; slacks of z start at 0."""
-    d = ctx.layout.dofs
-    while d < ctx.layout.z_size:
-        put(z, d, w, real(0.0))
-        d += 1
+    """Set the velocity of every projected row once B has its target velocities, at the whitened velocities z: where the
+    reduced velocities of sweeps are 0."""
     l = int(0)
     while l < ctx.layout.scalars:
-        if get(ctx.work.scalar_K, l, w) > real(0.0) and ctx.layout.scalar_bounded_kinds[l] != 0:
+        if get(ctx.work.scalar_K_projected, l, w) > real(0.0):
             velocity = row_dot(
                 ctx.work.W,
                 ctx.layout.scalar_W_start[l],
@@ -147,26 +207,14 @@ def set_velocity_offsets(ctx: Context, z: array2, w: int):
                 z,
                 w,
             )
-            projected = row_dot(
-                ctx.work.W,
-                ctx.layout.scalar_projected_start + l * ctx.layout.z_size,
-                ctx.layout.z_size,
-                ctx.layout.index,
-                ctx.layout.identity_index_start,
-                z,
-                w,
-            )
-            put(ctx.work.projected_velocity_offset, l, w, velocity - projected)
+            put(ctx.work.projected_velocity_offset, l, w, velocity)
         l += 1
     c = int(0)
     while c < contact_count(ctx.work, w):
         row = int(0)
         while row < get_int(ctx.work.contact_row_count, c, w):
             at = ctx.layout.scalars + CONTACT_IMPULSES * c + row
-            put(ctx.work.projected_velocity_offset, at, w, real(0.0))
-            put(ctx.work.projected_velocity_offset, at + 1, w, real(0.0))
-            put(ctx.work.projected_velocity_offset, at + 2, w, real(0.0))
-            offset = contact_velocity(ctx, c, row, 0, z, w) - contact_velocity(ctx, c, row, 1, z, w)
+            offset = contact_velocity(ctx, c, row, 0, z, w)
             put(ctx.work.projected_velocity_offset, at, w, offset[0])
             put(ctx.work.projected_velocity_offset, at + 1, w, offset[1])
             put(ctx.work.projected_velocity_offset, at + 2, w, offset[2])
@@ -179,19 +227,9 @@ def lower_motor_targets(ctx: Context, l: int, change: real, w: int):
     """Change the target velocities of motors without bound so that the velocity of scalar row l changes by `change`
     (m/s or rad/s), by as little as possible: Δs̄ = x change/|x|², x the change of the row's velocity per change of each
     target (M-101). Returns 1 if motors move the row."""
-    scatter(
-        ctx,
-        ctx.layout.scalar_W_start[l],
-        ctx.layout.scalar_row_length[l],
-        ctx.layout.scalar_index_start[l],
-        real(1.0),
-        w,
-    )
-    solve_bilateral_response(ctx.layout, ctx.work, w)
-    d = int(0)
-    while d < ctx.layout.z_size:
-        put(ctx.work.dense_row, d, w, real(0.0))
-        d += 1
+    scatter_scalar_row(ctx, l, w)
+    solve_bilateral_response(ctx, w)
+    clear(ctx.work.dense_row, ctx.layout.reduced_size, w)
     size2 = real(0.0)
     c = int(0)
     while c < bilateral_rank(ctx.layout, ctx.work, w):
@@ -243,50 +281,50 @@ def yield_motors_to_limits(ctx: Context, x: wp.ref[Iterate], w: int):
         if at < 0:
             tries = MAX_MOTOR_TRIES
         elif lower_motor_targets(ctx, at, driven_excess(ctx, at, x.z, w), w) == 1:
-            solve_bilateral(ctx.layout, ctx.work, x.z, x.p, 0, w)
+            solve_bilateral(ctx, x.z, x.p, int(Targets.VELOCITIES), w)
         else:
             tries = MAX_MOTOR_TRIES
 
 
 @wp.func
-def update_bilateral_impulses(ctx: Context, p: array2, w: int):
-    """Add to p_B the response of the bilateral rows to the change of the swept impulses since p_initial: (W_B W_Bᵀ + Γ)
-    Δp_B = −W_B Σ W_uᵀ Δp_u (M-48)."""
+def apply_swept_impulses(ctx: Context, z: array2, p: array2, targets: int, w: int):
+    """After sweeps over projected rows: z += W_uᵀ Δp_u, Δp_u the change of the swept impulses since p_initial (since 0
+    of pseudo-impulses), and the bilateral rows solved again: their response (M-48)."""
+    since = wp.where(targets == Targets.POSITIONS, real(0.0), real(1.0))
     l = int(0)
     while l < ctx.layout.scalars:
         bounded_kinds = ctx.layout.scalar_bounded_kinds[l]
-        if get(ctx.work.scalar_K, l, w) > real(0.0) and bounded_kinds != 0:
+        if get(ctx.work.scalar_K_projected, l, w) > real(0.0):
             change = real(0.0)
             j = int(0)
             while j < SCALAR_IMPULSES:
                 if (bounded_kinds & (1 << j)) != 0:
                     at = ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + j
-                    change = change + get(p, at, w) - get(ctx.work.p_initial, at, w)
+                    change = change + get(p, at, w) - since * get(ctx.work.p_initial, at, w)
                 j += 1
-            scatter(
-                ctx,
+            row_add(
+                ctx.work.W,
                 ctx.layout.scalar_W_start[l],
                 ctx.layout.scalar_row_length[l],
+                ctx.layout.index,
                 ctx.layout.scalar_index_start[l],
                 change,
+                z,
                 w,
             )
         l += 1
-    k = int(0)
-    while k < contact_count(ctx.work, w):
-        row = int(0)
-        while row < get_int(ctx.work.contact_row_count, k, w):
-            at = ctx.layout.contact_p_start + CONTACT_IMPULSES * k + row
-            scatter_contact_row(ctx, k, row, get(p, at, w) - get(ctx.work.p_initial, at, w), w)
-            row += 1
-        k += 1
-    solve_bilateral_response(ctx.layout, ctx.work, w)
+    x = make_iterate(z, p, 0)
     c = int(0)
-    while c < bilateral_rank(ctx.layout, ctx.work, w):
-        at = ctx.layout.bilateral_p[get_int(ctx.work.active_bilateral, c, w)]
-        put(p, at, w, get(p, at, w) - get(ctx.work.bilateral_x, c, w))
+    while c < contact_count(ctx.work, w):
+        row = int(0)
+        while row < get_int(ctx.work.contact_row_count, c, w):
+            at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c + row
+            change3 = vec3(
+                get(p, at, w) - since * get(ctx.work.p_initial, at, w),
+                get(p, at + 1, w) - since * get(ctx.work.p_initial, at + 1, w),
+                get(p, at + 2, w) - since * get(ctx.work.p_initial, at + 2, w),
+            )
+            apply_contact_impulse(ctx, c, row, change3, x, w)
+            row += BLOCK_ROWS
         c += 1
-    d = int(0)
-    while d < ctx.layout.z_size:
-        put(ctx.work.dense_row, d, w, real(0.0))
-        d += 1
+    solve_bilateral(ctx, z, p, targets, w)

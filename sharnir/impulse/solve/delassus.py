@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import warp as wp
 
-from sharnir.impulse.data import Context, Scratch, make_iterate
+from sharnir.impulse.data import Context, Iterate, Scratch
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, FURTHER_SCALAR_IMPULSES, SCALAR_IMPULSES
-from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_count, multiply_contact_rows
+from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_count, contact_velocity, halves_of
 from sharnir.impulse.slots import BLOCK_ROWS, CONTACT_HALVES, SIDES, ContactMass, DelassusState, Half, Mu, Status
 from sharnir.impulse.solve.coulomb_cone import solve_cone_dense
 from sharnir.impulse.solve.islands.partition import MASS_RATIO
-from sharnir.impulse.solve.pgs_sweep import list_active_scalars, scalar_row_of, update_scalar
+from sharnir.impulse.solve.pgs_sweep import list_active_scalars, scalar_row_of, scalar_velocity_of, update_scalar
 from sharnir.kernels.columns import get, get3, get_int, ints2, put, put_int
 from sharnir.kernels.dense import add_column, dot_interleaved, scatter_interleaved
 from sharnir.kernels.types import C_REAL, SIMD4_NATIVE, array2, real
-from sharnir.kernels.vector_ops import indices, row_add, row_dot, slot_native
+from sharnir.kernels.vector_ops import indices, row_add, slot_native
 
 TOL_SELF_STRESS = wp.constant(real(1.0e-5))  # of Σ A_ii Δp_i² (M-83): a change of less energy is self-stress
 
@@ -49,7 +49,7 @@ def ensure_delassus(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
     """Build the Delassus matrix if it is stale and usable, and return whether it is ready. It is not usable where there
     are no contacts, more than MAX_DELASSUS_ROWS rows, or contacts with torsional or rolling friction (six rows)."""
     if get_int(work.status, Status.DELASSUS, w) == DelassusState.STALE:
-        list_active_scalars(layout, work, 0, w)
+        list_active_scalars(layout, work, get_int(work.status, Status.IS_DIRECT, w), w)
         contacts = contact_count(work, w)
         rows = row_count(work, w)
         readiness = int(DelassusState.READY)
@@ -69,12 +69,18 @@ def ensure_delassus(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
 
 
 @wp.func
+def swept_scalar_row(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, w: int):
+    """Scalar row l as it is swept in this step: projected where bilateral rows are solved directly."""
+    return scalar_row_of(layout, work, l, get_int(work.status, Status.IS_DIRECT, w), w)
+
+
+@wp.func
 def scatter_contact_interleaved(layout: wp.ref[Layout], work: wp.ref[Scratch], c: int, sign: real, w: int):
     """Write the three rows of contact c, interleaved, into the dense scratch, times `sign`; sign 0 clears the
     entries."""
     side = int(0)
     while side < SIDES:
-        at = CONTACT_HALVES * c + Half.SIZE * side
+        at = halves_of(layout, c, get_int(work.status, Status.IS_DIRECT, w)) + Half.SIZE * side
         start = get_int(work.contact_halves, at, w)
         length = get_int(work.contact_halves, at + Half.LENGTH, w)
         first = get_int(work.contact_halves, at + Half.INDEX_START, w)
@@ -86,32 +92,16 @@ def scatter_contact_interleaved(layout: wp.ref[Layout], work: wp.ref[Scratch], c
 def scatter_scalar_interleaved(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, sign: real, w: int):
     """Write scalar row l into the first lane of the interleaved dense scratch, times `sign`; sign 0 clears the
     entries."""
-    scatter_interleaved(
-        work.W,
-        layout.scalar_W_start[l],
-        layout.scalar_row_length[l],
-        1,
-        layout.index,
-        layout.scalar_index_start[l],
-        sign,
-        work.dense_row,
-        w,
-    )
+    row = swept_scalar_row(layout, work, l, w)
+    scatter_interleaved(work.W, row.start, row.length, 1, layout.index, row.first, sign, work.dense_row, w)
 
 
 @wp.func
 def dot_scalar_interleaved(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, w: int):
     """Dot products of scalar row l with the rows in the interleaved dense scratch: three entries of A, of which only
     the first counts where the scratch holds a scalar row."""
-    return dot_interleaved(
-        work.W,
-        layout.scalar_W_start[l],
-        layout.scalar_row_length[l],
-        layout.index,
-        layout.scalar_index_start[l],
-        work.dense_row,
-        w,
-    )
+    row = swept_scalar_row(layout, work, l, w)
+    return dot_interleaved(work.W, row.start, row.length, layout.index, row.first, work.dense_row, w)
 
 
 @wp.func_native(f"""
@@ -122,7 +112,7 @@ def dot_scalar_interleaved(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int
             for (int j = 0; j < {BLOCK_ROWS}; ++j) {{
                 {C_REAL} sum = 0;
                 for (int side = 0; side < {SIDES}; ++side) {{
-                    const int* half = halves.data + (long long)({CONTACT_HALVES}*b + {Half.SIZE}*side)*n + w;
+                    const int* half = halves.data + (long long)(first + {CONTACT_HALVES}*b + {Half.SIZE}*side)*n + w;
                     const int length = {slot_native("half", Half.LENGTH)};
                     for (int k = 0; k < length; ++k)
                         sum += W.data[(long long)({slot_native("half", Half.W_START)} + i*length + k)*n + w]
@@ -136,7 +126,7 @@ def dot_scalar_interleaved(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int
     for (int b = 0; b <= c; ++b) {{
         four x = 0, y = 0, z = 0;
         for (int side = 0; side < {SIDES}; ++side) {{
-            const int* half = halves.data + {CONTACT_HALVES}*b + {Half.SIZE}*side;
+            const int* half = halves.data + first + {CONTACT_HALVES}*b + {Half.SIZE}*side;
             const int length = half[{Half.LENGTH}];
             const {C_REAL}* row = W.data + half[{Half.W_START}];
             const int* at = index.data + half[{Half.INDEX_START}];
@@ -156,9 +146,12 @@ def dot_scalar_interleaved(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int
     }}
 #endif
 """)
-def put_contact_delassus(W: array2, halves: ints2, index: indices, D: array2, c: int, A: array2, stride: int, w: int):
+def put_contact_delassus(
+    W: array2, halves: ints2, first: int, index: indices, D: array2, c: int, A: array2, stride: int, w: int
+):
     """Fill the 3 × 3 blocks of A = W Wᵀ between contact c and contacts 0 … c, on both sides of the diagonal. halves:
-    `Scratch.contact_halves`; D[4 k + j]: row j of contact c at coordinate k; stride: padded column length of A."""
+    `Scratch.contact_halves`, those of the contacts from `first` on; D[4 k + j]: row j of contact c at coordinate k;
+    stride: padded column length of A."""
     ...
 
 
@@ -169,7 +162,10 @@ def build_delassus(layout: wp.ref[Layout], work: wp.ref[Scratch], contacts: int,
     c = int(0)
     while c < contacts:
         scatter_contact_interleaved(layout, work, c, real(1.0), w)
-        put_contact_delassus(work.W, work.contact_halves, layout.index, work.dense_row, c, work.delassus, n, w)
+        first_half = halves_of(layout, 0, get_int(work.status, Status.IS_DIRECT, w))
+        put_contact_delassus(
+            work.W, work.contact_halves, first_half, layout.index, work.dense_row, c, work.delassus, n, w
+        )
         k = int(0)
         while k < active_scalar_count(work, w):
             l = get_int(work.active_scalars, 1 + k, w)
@@ -205,39 +201,33 @@ def build_scalar_delassus(layout: wp.ref[Layout], work: wp.ref[Scratch], contact
 
 
 @wp.func
-def gather_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
+def gather_delassus_rows(ctx: Context, x: wp.ref[Iterate], w: int):
     """Gather row velocities W z and impulses of all rows, and remember the impulses; returns the number of impulses.
     Padding of the velocities is set to zero."""
     contacts = contact_count(ctx.work, w)
     c = int(0)
     while c < contacts:
-        s = multiply_contact_rows(ctx, c, 0, 0, z, w)
+        s = contact_velocity(ctx, c, 0, x.direct, x.z, w)
         at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
         k = int(0)
         while k < BLOCK_ROWS:
             put(ctx.work.row_velocity, BLOCK_ROWS * c + k, w, s[k])
-            put(ctx.work.row_impulse, BLOCK_ROWS * c + k, w, get(p, at + k, w))
-            put(ctx.work.row_impulse_initial, BLOCK_ROWS * c + k, w, get(p, at + k, w))
+            put(ctx.work.row_impulse, BLOCK_ROWS * c + k, w, get(x.p, at + k, w))
+            put(ctx.work.row_impulse_initial, BLOCK_ROWS * c + k, w, get(x.p, at + k, w))
             k += 1
         c += 1
     k = int(0)
     while k < active_scalar_count(ctx.work, w):
         l = get_int(ctx.work.active_scalars, 1 + k, w)
-        velocity = row_dot(
-            ctx.work.W,
-            ctx.layout.scalar_W_start[l],
-            ctx.layout.scalar_row_length[l],
-            ctx.layout.index,
-            ctx.layout.scalar_index_start[l],
-            z,
-            w,
-        )
+        row = scalar_row_of(ctx.layout, ctx.work, l, x.direct, w)
+        velocity = scalar_velocity_of(ctx.layout, ctx.work, row, x.z, w)
         put(ctx.work.row_velocity, BLOCK_ROWS * contacts + k, w, velocity)
         at = BLOCK_ROWS * contacts + SCALAR_IMPULSES * k
         j = int(0)
         while j < SCALAR_IMPULSES:
-            put(ctx.work.row_impulse, at + j, w, get(p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + j, w))
-            put(ctx.work.row_impulse_initial, at + j, w, get(p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + j, w))
+            p = get(x.p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + j, w)
+            put(ctx.work.row_impulse, at + j, w, p)
+            put(ctx.work.row_impulse_initial, at + j, w, p)
             j += 1
         k += 1
     k = row_count(ctx.work, w)
@@ -248,17 +238,16 @@ def gather_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
 
 
 @wp.func
-def scatter_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
+def scatter_delassus_rows(ctx: Context, x: wp.ref[Iterate], w: int):
     """Scatter the impulses of all rows back to p, and add Wᵀ of their change since `gather_delassus_rows` to z."""
     contacts = contact_count(ctx.work, w)
-    x = make_iterate(z, p, 0)
     c = int(0)
     while c < contacts:
         impulse = get3(ctx.work.row_impulse, c, w)
         at = ctx.layout.contact_p_start + CONTACT_IMPULSES * c
-        put(p, at, w, impulse[0])
-        put(p, at + 1, w, impulse[1])
-        put(p, at + 2, w, impulse[2])
+        put(x.p, at, w, impulse[0])
+        put(x.p, at + 1, w, impulse[1])
+        put(x.p, at + 2, w, impulse[2])
         added = impulse - get3(ctx.work.row_impulse_initial, c, w)
         apply_contact_impulse(ctx, c, 0, added, x, w)
         c += 1
@@ -271,18 +260,10 @@ def scatter_delassus_rows(ctx: Context, z: array2, p: array2, w: int):
         while j < SCALAR_IMPULSES:
             new = get(ctx.work.row_impulse, at + j, w)
             change = change + (new - get(ctx.work.row_impulse_initial, at + j, w))
-            put(p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + j, w, new)
+            put(x.p, ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + j, w, new)
             j += 1
-        row_add(
-            ctx.work.W,
-            ctx.layout.scalar_W_start[l],
-            ctx.layout.scalar_row_length[l],
-            ctx.layout.index,
-            ctx.layout.scalar_index_start[l],
-            change,
-            z,
-            w,
-        )
+        row = scalar_row_of(ctx.layout, ctx.work, l, x.direct, w)
+        row_add(ctx.work.W, row.start, row.length, ctx.layout.index, row.first, change, x.z, w)
         k += 1
 
 
@@ -299,7 +280,7 @@ def sweep_delassus(ctx: Context, w: int):
         row = BLOCK_ROWS * contacts + k
         s = get(ctx.work.row_velocity, row, w)
         at = BLOCK_ROWS * contacts + SCALAR_IMPULSES * k
-        total, change = update_scalar(ctx, scalar_row_of(ctx.layout, ctx.work, l, 0, w), s, ctx.work.row_impulse, at, w)
+        total, change = update_scalar(ctx, swept_scalar_row(ctx.layout, ctx.work, l, w), s, ctx.work.row_impulse, at, w)
         worst = wp.max(worst, change)
         if change > real(0.0):
             add_column(ctx.work.delassus, row * n, n, total, ctx.work.row_velocity, w)

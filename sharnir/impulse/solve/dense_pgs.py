@@ -124,15 +124,15 @@ iterate_pgs_dense = make_pgs_loop("iterate_pgs_dense", Iterate, _sweep, _accept_
 def run_pgs_dense(ctx: Context, x: wp.ref[Iterate], sweeps_before: int, end: wp.float64, w: int):
     """Sweep on the dense Delassus matrix; Newton steps begin after the first sweep. Returns the number of
     sweeps, the last change, N s, and the `StopReason`, UNFINISHED where islands are to be solved by convex Newton."""
-    impulses = gather_delassus_rows(ctx, x.z, x.p, w)
+    impulses = gather_delassus_rows(ctx, x, w)
     max_sweeps = int(ctx.state.settings[Setting.MAX_SWEEPS, 0])
     loop = begin_sweeps(ctx, sweeps_before, max_sweeps, ProgressRule.DENSE, w)
     if wp.static(DOUBLE):
-        if ctx.layout.island_newton == 1 and loop.accelerate == 1 and newton_applies(ctx.layout, ctx.work, w):
+        if ctx.layout.dense_newton == 1 and loop.accelerate == 1 and newton_applies(ctx.layout, ctx.work, w):
             loop.newton_at = sweeps_before + DENSE_NEWTON_AFTER
     if loop.accelerate == 1:
         clear(ctx.work.row_impulse_direction, impulses, w)
         clear(ctx.work.row_velocity_direction, row_count(ctx.work, w), w)
     iterate_pgs_dense(ctx, x, loop, end, w)
-    scatter_delassus_rows(ctx, x.z, x.p, w)
+    scatter_delassus_rows(ctx, x, w)
     return loop.n, loop.worst, stop_reason_of(ctx.state, loop)

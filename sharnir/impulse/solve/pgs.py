@@ -17,8 +17,7 @@ from sharnir.impulse.solve.pgs_loop import (
     make_pgs_loop,
     stop_reason_of,
 )
-from sharnir.impulse.solve.pgs_sweep import list_active_scalars, sweep
-from sharnir.kernels.columns import get
+from sharnir.impulse.solve.pgs_sweep import list_active_scalars, sweep, takes_part
 from sharnir.kernels.types import DOUBLE, real
 from sharnir.kernels.vector_ops import clear, column_distance2, copy, extrapolate
 
@@ -33,7 +32,7 @@ def has_nothing_to_sweep(layout: wp.ref[Layout], work: wp.ref[Scratch], direct: 
         rows = rows + layout.joints
     l = int(0)
     while l < layout.scalars and rows == 0:
-        if get(work.scalar_K, l, w) > real(0.0) and (direct == 0 or layout.scalar_bounded_kinds[l] != 0):
+        if takes_part(layout, work, l, direct, w):
             rows = 1
         l += 1
     return rows == 0

@@ -63,6 +63,19 @@ def sweep_joint(ctx: Context, k: int, iterate: wp.ref[Iterate], w: int):
     return worst
 
 
+@wp.func
+def takes_part(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, direct: int, w: int):
+    """Whether scalar row l is swept. direct: 1 if bilateral rows are solved directly; then its bounded kinds are,
+    unless that is a limit out of reach."""
+    kinds = layout.scalar_bounded_kinds[l]
+    if direct == 0:
+        kinds = layout.scalar_row_kinds[l]
+    elif kinds == RowKind.BOUND:
+        if get_int(work.bound_idle, l, w) == 1:
+            kinds = 0
+    return kinds != 0 and get(work.scalar_K, l, w) > real(0.0)
+
+
 @wp.struct
 class ScalarRow:
     """A scalar row as sweeps see it: as it is, or projected where bilateral rows are solved directly."""
@@ -90,12 +103,11 @@ def scalar_row_of(layout: wp.ref[Layout], work: wp.ref[Scratch], l: int, direct:
     row.offset = real(0.0)
     if direct == 1:
         row.kinds = layout.scalar_bounded_kinds[l]
-        row.start = layout.scalar_projected_start + l * layout.z_size
-        row.length = layout.z_size
-        row.first = layout.identity_index_start
-        if row.K > real(0.0) and row.kinds != 0:
-            row.K = get(work.scalar_K_projected, l, w)
-            row.offset = get(work.projected_velocity_offset, l, w)
+        row.start = layout.scalar_projected_start + l * layout.reduced_size + layout.scalar_component_first[l]
+        row.length = layout.scalar_component_size[l]
+        row.first = layout.identity_index_start + layout.scalar_component_first[l]
+        row.K = get(work.scalar_K_projected, l, w)
+        row.offset = get(work.projected_velocity_offset, l, w)
     return row
 
 
@@ -300,7 +312,7 @@ def list_active_scalars(layout: wp.ref[Layout], work: wp.ref[Scratch], direct: i
         l = layout.joint_scalar_start[layout.joints]
     n = int(0)
     while l < layout.scalars:
-        if get(work.scalar_K, l, w) > real(0.0):
+        if takes_part(layout, work, l, direct, w):
             n += 1
             put_int(work.active_scalars, n, w, l)
         l += 1

@@ -8,12 +8,22 @@ import warp as wp
 from sharnir.impulse.data import Context, Iterate, Scratch, State, make_iterate
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.slots import BLOCK_ROWS, Method, PrevStep, ReportItem, Setting, SolveStage, Status, StopReason
+from sharnir.impulse.slots import (
+    BLOCK_ROWS,
+    Method,
+    PrevStep,
+    ReportItem,
+    Setting,
+    SolveStage,
+    Status,
+    StopReason,
+    Targets,
+)
 from sharnir.impulse.solve.active_pgs import run_pgs_active
 from sharnir.impulse.solve.bilateral_ldl import bilateral_residual, solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import (
+    apply_swept_impulses,
     set_velocity_offsets,
-    update_bilateral_impulses,
     yield_motors_to_limits,
 )
 from sharnir.impulse.solve.contact_work import bound_added_energy
@@ -25,7 +35,7 @@ from sharnir.impulse.solve.pgs_loop import QUIET_SWEEPS
 from sharnir.kernels.columns import get_int, item, set_item
 from sharnir.kernels.lanes import uses_lanes
 from sharnir.kernels.types import read_ticks, real
-from sharnir.kernels.vector_ops import copy
+from sharnir.kernels.vector_ops import clear, copy
 
 
 @wp.func
@@ -58,17 +68,19 @@ def solve_rows(ctx: Context, bound_energy: int, end: wp.float64, w: int):
     direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
     x = make_iterate(ctx.here.z, ctx.work.p, direct)
     if direct == 1:
-        solve_bilateral(ctx.layout, ctx.work, x.z, x.p, 0, w)
-        if has_nothing_to_sweep(ctx.layout, ctx.work, 1, w):
-            return 1, bilateral_residual(ctx.layout, ctx.work, x.z, x.p, w), int(StopReason.CONVERGED)
+        solve_bilateral(ctx, x.z, x.p, int(Targets.VELOCITIES), w)
         yield_motors_to_limits(ctx, x, w)
+        if has_nothing_to_sweep(ctx.layout, ctx.work, 1, w):
+            return 1, bilateral_residual(ctx, x.z, x.p, w), int(StopReason.CONVERGED)
         copy(x.p, ctx.work.p_initial, impulse_count(ctx.layout, ctx.work, w), w)
         set_velocity_offsets(ctx, x.z, w)
+        x.z = ctx.work.z_reduced
+        clear(x.z, ctx.layout.z_size, w)
     n, worst, reason = sweep_rows(ctx, x, end, w)
     if bound_energy == 1 and reason != StopReason.CONVERGED:
         bound_added_energy(ctx, x, 0, w)
     if direct == 1:
-        update_bilateral_impulses(ctx, x.p, w)
+        apply_swept_impulses(ctx, ctx.here.z, x.p, int(Targets.VELOCITIES), w)
     return n + direct, worst, reason
 
 
@@ -82,7 +94,7 @@ def sweep_rows(ctx: Context, x: wp.ref[Iterate], end: wp.float64, w: int):
         and BLOCK_ROWS * contact_count(ctx.work, w) <= MAX_DELASSUS_ROWS
         and int(ctx.state.settings[Setting.METHOD, 0]) == Method.PREDICTIVE
     )
-    dense = dense and x.direct == 0 and uses_lanes() == 0
+    dense = dense and uses_lanes() == 0 and (x.direct == 1 or ctx.layout.joints == 0)
     n = int(0)
     worst = real(0.0)
     reason = int(StopReason.UNFINISHED)

@@ -13,7 +13,6 @@ from sharnir.impulse.rows.restitution import whiten_momenta_before
 from sharnir.impulse.slots import DelassusState, PrevStep, Setting, Status, StatusReal
 from sharnir.impulse.solve.bilateral_ldl import factor_bilateral
 from sharnir.impulse.solve.bilateral_projection import project_rows
-from sharnir.impulse.solve.strategy import has_nothing_to_sweep
 from sharnir.kernels.columns import get, get_int, item, item_int, put, put_int
 from sharnir.kernels.types import real
 from sharnir.kernels.vector_ops import load_state
@@ -88,12 +87,12 @@ def factor_row_blocks(ctx: Context, options: RowOptions, w: int):
     else:
         drop_unilateral_rows(ctx.layout, ctx.work, w)
     weakest = real(1.0)
-    if ctx.layout.bilaterals > 0 and options.limit_rule == LimitRule.PREDICTED:
+    if ctx.layout.has_bilateral == 1 and options.limit_rule == LimitRule.PREDICTED:
         weakest = factor_bilateral(ctx, options.update_history, w)
     direct = get_int(ctx.work.status, Status.IS_DIRECT, w)
     if direct == 0:
         factor_joints(ctx.loops, ctx.layout, ctx.work, ctx.state.settings[Setting.MIN_ROW_K, 0], w)
-    elif not has_nothing_to_sweep(ctx.layout, ctx.work, direct, w):
+    else:
         project_rows(ctx, w)
     return weakest
 
@@ -114,7 +113,7 @@ def drop_unilateral_rows(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
 def use_direct(layout: wp.ref[Layout], state: wp.ref[State], w: int):
     """1 if there are bilateral rows, they are to be solved directly, and there is room to project all contacts."""
     direct = int(0)
-    if layout.bilaterals > 0 and state.settings[Setting.BILATERAL_DIRECT, 0] > real(0.0):
+    if layout.has_bilateral == 1 and state.settings[Setting.BILATERAL_DIRECT, 0] > real(0.0):
         direct = 1
         if layout.max_contacts > 0:
             if item_int(state.contacts.count, ContactCount.STORED, w) > layout.max_projected_contacts:

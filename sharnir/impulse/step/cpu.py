@@ -11,7 +11,7 @@ from sharnir.dynamics.kinematics import poses
 from sharnir.dynamics.momenta import tangent_momenta, whitened_velocity
 from sharnir.enums import ExternalForces
 from sharnir.impulse.data import Context, LimitRule, State, StepContext, make_row_options
-from sharnir.impulse.rows.assembly import assemble_scalars, measure_loop_coordinates
+from sharnir.impulse.rows.assembly import assemble_scalars, measure_loop_coordinates, whiten_joints
 from sharnir.impulse.slots import REPORT_SIZE, LaunchItem, LinkLoad, PrevStep, ReportItem, Setting, WorldLoad
 from sharnir.impulse.step.commit import ScalarVelocity, commit_velocities
 from sharnir.impulse.step.published import published_step
@@ -135,6 +135,7 @@ def initialise_kernel(ctx: StepContext):
     inward_implicit(ctx.tree, ctx.here, ctx.state.tau, ctx.state.v, ExternalForces.NONE, 0, w)
     whitened_velocity(ctx.tree, ctx.here, ctx.state.v, ctx.here.z, w)
     tangent_momenta(ctx.tree, ctx.here, w)
+    whiten_joints(ctx, 0, w)
     assemble_scalars(ctx, make_row_options(real(1.0), real(1.0), real(1.0), LimitRule.PREDICTED), w)
     put_int(ctx.work.contact_count, 0, w, 0)
     clear(ctx.work.p, ctx.layout.contact_p_start, w)

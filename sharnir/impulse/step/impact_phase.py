@@ -6,21 +6,23 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.impulse.data import Context, make_iterate
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, RowKind, ScalarImpulse
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_count
 from sharnir.impulse.rows.restitution import may_have_impacts, set_impact_rows, warm_start_resting
-from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, ReportItem, Setting, Status, StatusReal
+from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, ReportItem, Setting, Status, StatusReal, Targets
+from sharnir.impulse.solve.bilateral_ldl import solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import set_velocity_offsets
 from sharnir.impulse.solve.contact_work import bound_added_energy, contact_impulse_of
 from sharnir.impulse.solve.impacts.impact_mix import are_all_elastic, blend_impacts
-from sharnir.impulse.solve.impacts.reflections import hold_bilateral, impact_power, list_impacts, reflect
+from sharnir.impulse.solve.impacts.reflections import impact_power, list_impacts, reflect
 from sharnir.impulse.solve.impacts.resting_impulses import settle_resting
+from sharnir.impulse.solve.joint_tree_reduction import reduce_velocity
 from sharnir.impulse.solve.pgs import impulse_count
 from sharnir.impulse.solve.pgs_sweep import apply_model_impulses, sweep_joint
 from sharnir.impulse.step.residuals import predict_joint_targets
 from sharnir.kernels.columns import get, get_int, put, put_int, set_item
-from sharnir.kernels.types import real
-from sharnir.kernels.vector_ops import clear, copy
+from sharnir.kernels.types import array2, real
+from sharnir.kernels.vector_ops import clear, copy, row_dot
 
 JOINT_REST_SWEEPS = 100  # over loop joints, so that they rest before impacts
 
@@ -43,14 +45,35 @@ def load_velocity_at_impact(ctx: Context, w: int):
 
 
 @wp.func
+def hold_bilateral(ctx: Context, z: array2, p: array2, w: int):
+    """Give the bilateral rows the velocities that they have in an impact: joints and couplings rest, motors without
+    bound keep theirs, compliant forces only resist the change. p: scratch for impulses."""
+    clear(p, ctx.layout.contact_p_start, w)
+    l = int(0)
+    while l < ctx.layout.scalars:
+        kinds = ctx.layout.scalar_row_kinds[l] & ~ctx.layout.scalar_bounded_kinds[l]
+        if (kinds & RowKind.COMPLIANT) != 0:
+            start = ctx.layout.scalar_W_start[l]
+            length = ctx.layout.scalar_row_length[l]
+            s = row_dot(ctx.work.W, start, length, ctx.layout.index, ctx.layout.scalar_index_start[l], z, w)
+            at = ctx.layout.scalar_p_start + SCALAR_IMPULSES * l + ScalarImpulse.COMPLIANT
+            put(p, at, w, -s / get(ctx.work.compliant_gamma, l, w))  # so that it is where it wants to be
+        l += 1
+    solve_bilateral(ctx, z, p, int(Targets.IMPACT), w)
+
+
+@wp.func
 def prepare_impacts(ctx: Context, direct: int, dt: real, w: int):
     """Velocities at the time of q with joints at rest and the forces of resting contacts, and `impact` of all
     contacts."""
     x = make_iterate(ctx.work.z_impact, ctx.work.p_inelastic, direct)
     kick = make_iterate(ctx.work.z_kick, ctx.work.p_inelastic, direct)
     if direct == 1:
-        hold_bilateral(ctx, ctx.work.z_impact, w)
+        hold_bilateral(ctx, ctx.work.z_impact, ctx.work.p_inelastic, w)
         set_velocity_offsets(ctx, ctx.work.z_impact, w)
+        clear(ctx.work.z_impact, ctx.layout.z_size, w)
+        if ctx.layout.tree_joints > 0:
+            reduce_velocity(ctx, ctx.work.z_kick, w)
     elif ctx.layout.joints > 0:
         clear(ctx.work.joint_target, JOINT_ROWS * ctx.layout.joints, w)
         clear(x.p, ctx.layout.contact_p_start, w)

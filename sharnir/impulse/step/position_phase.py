@@ -13,10 +13,10 @@ from sharnir.impulse.data import Context, Iterate, Scratch, State, make_iterate
 from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.rows.assembly import measure_joint_gaps
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.slots import JOINT_ROWS, Method, PrevStep, ReportItem, Setting, Status
+from sharnir.impulse.slots import JOINT_ROWS, Method, PrevStep, ReportItem, Setting, Status, Targets
 from sharnir.impulse.solve.active_contacts import deactivate_trees
 from sharnir.impulse.solve.bilateral_ldl import solve_bilateral
-from sharnir.impulse.solve.bilateral_projection import set_velocity_offsets
+from sharnir.impulse.solve.bilateral_projection import apply_swept_impulses, set_velocity_offsets
 from sharnir.impulse.solve.gpu.lane_rows import LaneIterate, assign_lane_rows
 from sharnir.impulse.solve.gpu.split_impulse import iterate_split_impulses_registers
 from sharnir.impulse.solve.gpu.sweep import store_z_registers
@@ -30,7 +30,6 @@ from sharnir.kernels.types import NO_DEADLINE, SPATIAL, VEC3, array2, identity33
 from sharnir.kernels.vector_ops import clear
 
 MAX_LIMIT_TRIES = 3  # times a correction is shortened so that it ends within limits: one is enough but for curvature
-POSITIONS_ONLY = 1  # of `solve_bilateral`: motors and compliant forces take no part
 
 
 @wp.func
@@ -110,12 +109,16 @@ def run_split_impulses_serial(ctx: Context, x: wp.ref[Iterate], dt: real, deadli
     deactivate_trees(ctx.layout, ctx.work, w)
     loop = begin_split_impulses(ctx.state, contact_count(ctx.work, w), dt, w)
     if x.direct == 1:
-        solve_bilateral(ctx.layout, ctx.work, x.z, x.p, POSITIONS_ONLY, w)
+        solve_bilateral(ctx, x.z, x.p, int(Targets.POSITIONS), w)
         if has_nothing_to_sweep(ctx.layout, ctx.work, x.direct, w):
             loop.worst = real(0.0)
         else:
             set_velocity_offsets(ctx, x.z, w)
+            x.z = ctx.work.z_reduced
+            clear(x.z, ctx.layout.z_size, w)
     iterate_split_impulses(ctx, x, loop, deadline, w)
+    if x.direct == 1 and loop.n > 0:
+        apply_swept_impulses(ctx, ctx.here.z, x.p, int(Targets.POSITIONS), w)
     return loop.n
 
 

@@ -11,7 +11,7 @@ import warp as wp
 
 from sharnir.impulse.data import Context, Iterate, Scratch
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES, BilateralKind
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.rows.contact_frame import (
     apply_contact_impulse,
     apply_normal_impulse,
@@ -22,7 +22,6 @@ from sharnir.impulse.rows.contact_frame import (
 from sharnir.impulse.rows.restitution import impact_target
 from sharnir.impulse.rows.warn import warn_of
 from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, ContactMass, Impact, Mu, StepWarning
-from sharnir.impulse.solve.bilateral_ldl import bilateral_rank, solve_ldl
 from sharnir.impulse.solve.contact_block import torsional_rolling_impulse
 from sharnir.impulse.solve.coulomb_cone import solve_cone
 from sharnir.impulse.solve.pgs import impulse_count
@@ -30,51 +29,11 @@ from sharnir.impulse.solve.pgs_sweep import sweep_joint
 from sharnir.impulse.tolerances import TOL_IMPACT_ENERGY, TOL_IMPACT_SPEED
 from sharnir.kernels.columns import get, get_int, put, put_int
 from sharnir.kernels.types import array2, max_abs3, real, vec3
-from sharnir.kernels.vector_ops import clear, copy, row_add, row_dot
+from sharnir.kernels.vector_ops import clear, copy, row_dot
 
 MAX_REFLECTIONS = 64  # in a step; beyond, impacts are inelastic
 MAX_IMPACT_SWEEPS = 100  # for one inelastic impact
 FRICTION_SWEEPS = 3  # over tangents after an expansion
-
-
-@wp.func
-def hold_bilateral(ctx: Context, z: array2, w: int):
-    """Give the bilateral rows the velocities that they have in an impact: joints and couplings rest, motors without
-    bound keep theirs; springs have no time to act."""
-    rank = bilateral_rank(ctx.layout, ctx.work, w)
-    c = int(0)
-    while c < rank:
-        b = get_int(ctx.work.active_bilateral, c, w)
-        error = real(0.0)
-        if ctx.layout.bilateral_kind[b] != BilateralKind.COMPLIANT:
-            error = -row_dot(
-                ctx.work.W,
-                ctx.layout.bilateral_W_start[b],
-                ctx.layout.bilateral_row_length[b],
-                ctx.layout.index,
-                ctx.layout.bilateral_index_start[b],
-                z,
-                w,
-            )
-            if ctx.layout.bilateral_kind[b] == BilateralKind.MOTOR:
-                error = error + get(ctx.work.motor_velocity, ctx.layout.bilateral_source[b], w)
-        put(ctx.work.bilateral_x, c, w, error)
-        c += 1
-    solve_ldl(ctx.layout, ctx.work, w)
-    c = int(0)
-    while c < rank:
-        b = get_int(ctx.work.active_bilateral, c, w)
-        row_add(
-            ctx.work.W,
-            ctx.layout.bilateral_W_start[b],
-            ctx.layout.bilateral_row_length[b],
-            ctx.layout.index,
-            ctx.layout.bilateral_index_start[b],
-            get(ctx.work.bilateral_x, c, w),
-            z,
-            w,
-        )
-        c += 1
 
 
 @wp.func

@@ -74,4 +74,5 @@ def test_every_bilateral_row_is_there_once_joints_first_motors_last(seed):
     assert last == [BilateralKind.BOUND, BilateralKind.BOUND, BilateralKind.MOTOR] == kinds[-3:]
     assert laid_out(rows, "scalar_bounded_kinds") == [0, 0, 0, 0, RowKind.BOUND]
     slack = [s for s in laid_out(rows, "bilateral_slack") if s >= 0]
-    assert slack == [rows.nv] and rows.ctx.layout.z_size == rows.nv + 1
+    layout = rows.ctx.layout
+    assert slack == [rows.nv] and layout.z_size == layout.reduced_size == rows.nv + 1

@@ -7,7 +7,7 @@ import pytest
 import warp as wp
 from engine_parts import FAST_COMPILE, WORLD, Rows, column, put, read, run, zeros
 
-from sharnir.impulse.data import StepContext
+from sharnir.impulse.data import StepContext, make_iterate
 from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.slots import ContactMode, ScalarMode
 from sharnir.impulse.solve.active_set_newton import NEWTON_REGULARISATION, newton_applies, newton_step
@@ -29,7 +29,8 @@ SCALARS = [
 @wp.kernel
 def sweep_kernel(ctx: StepContext, z: array2, sweeps: int, change: array2):
     ensure_delassus(ctx.layout, ctx.work, 0)
-    gather_delassus_rows(ctx, z, ctx.work.p, 0)
+    x = make_iterate(z, ctx.work.p, 0)
+    gather_delassus_rows(ctx, x, 0)
     for _ in range(sweeps):
         change[0, 0] = sweep_delassus(ctx, 0)
 

@@ -10,6 +10,7 @@ from engine_parts import FAST_COMPILE, Rows, column, put, read, run, zeros
 from sharnir.impulse.data import StepContext
 from sharnir.impulse.layout.bilateral import find_coupled_rows, find_elimination_order
 from sharnir.impulse.row_kinds import RowKind
+from sharnir.impulse.slots import Targets
 from sharnir.impulse.solve.bilateral_ldl import (
     bilateral_rank,
     bilateral_residual,
@@ -28,11 +29,11 @@ TWICE = [*SCALARS, ((18, 2), RowKind.BOUND)]
 
 
 @wp.kernel
-def solve_kernel(ctx: StepContext, z: array2, positions_only: int, out: array2):
+def solve_kernel(ctx: StepContext, z: array2, targets: int, out: array2):
     factor_bilateral(ctx, 1, 0)
     out[0, 0] = real(bilateral_rank(ctx.layout, ctx.work, 0))
-    solve_bilateral(ctx.layout, ctx.work, z, ctx.work.p, positions_only, 0)
-    out[1, 0] = bilateral_residual(ctx.layout, ctx.work, z, ctx.work.p, 0)
+    solve_bilateral(ctx, z, ctx.work.p, targets, 0)
+    out[1, 0] = bilateral_residual(ctx, z, ctx.work.p, 0)
 
 
 @wp.kernel
@@ -80,7 +81,7 @@ def test_the_direct_solution_is_numpys(seed):
     W, compliance, targets, places = dense(rows)
     z0, p0 = np.random.default_rng(90 + seed).normal(size=rows.nv), read(rows.ctx.work.p)
     z = column(z0)
-    run(solve_kernel, rows.ctx, z, 0, out)
+    run(solve_kernel, rows.ctx, z, int(Targets.VELOCITIES), out)
     change = np.linalg.solve(W @ W.T + np.diag(compliance), targets - W @ z0 - compliance * p0[places])
     assert read(out)[0] == len(W)
     np.testing.assert_allclose(read(rows.ctx.work.p)[places], p0[places] + change, rtol=1e-9, atol=1e-9)
@@ -96,7 +97,7 @@ def test_a_redundant_row_gets_no_impulse_and_the_velocities_are_those_of_least_s
     targets[4] = 0.7 * targets[0] - 1.2 * targets[2]  # consistent targets
     put(rows.ctx.work.joint_target, targets[:5])
     z = column(z0)
-    run(solve_kernel, rows.ctx, z, 0, out)
+    run(solve_kernel, rows.ctx, z, int(Targets.VELOCITIES), out)
     A = W @ W.T + np.diag(compliance)
     change = np.linalg.lstsq(A, targets - W @ z0 - compliance * p0[places], rcond=1e-10)[0]
     assert read(out)[0] == np.linalg.matrix_rank(A, tol=1e-9) == len(W) - 1
@@ -115,21 +116,31 @@ def test_a_coupling_implied_by_another_one_gets_no_impulse():
     put(rows.ctx.work.compliant_gamma, [0, 0.8, 0, 0])
     put(rows.ctx.work.velocity_lower, [0.3, 0, 0, -0.6])
     z = column(rng.normal(size=rows.nv))
-    run(solve_kernel, rows.ctx, z, 0, out)
+    run(solve_kernel, rows.ctx, z, int(Targets.VELOCITIES), out)
     impulses = rows.scalar_impulses(read(rows.ctx.work.p))[[0, 3], 0]
     assert sorted(impulses != 0) == [False, True] and read(out)[0] == 11 + 3
     np.testing.assert_allclose([rows.scalar(0) @ read(z), rows.scalar(3) @ read(z)], [0.3, -0.6], atol=1e-10)
 
 
-def test_position_solve_leaves_motors_and_compliant_rows_at_their_velocity():
-    """Only joints and equalities hold positions; the other rows keep the velocity they have."""
+def test_motors_and_compliant_forces_have_no_position_targets_but_resist_what_others_do():
     rows, out = problem(0, redundant=False), zeros(2)
-    W, compliance, targets, _ = dense(rows)
-    z0 = np.random.default_rng(1).normal(size=rows.nv)
+    W, compliance, targets, places = dense(rows)
+    z0, p0 = np.random.default_rng(1).normal(size=rows.nv), read(rows.ctx.work.p)
     z = column(z0)
-    run(solve_kernel, rows.ctx, z, 1, out)
-    targets[-2:] = (W @ z0)[-2:]
-    change = np.linalg.solve(W @ W.T + np.diag(compliance), targets - W @ z0)
+    run(solve_kernel, rows.ctx, z, int(Targets.POSITIONS), out)
+    targets[-2:] = 0
+    change = np.linalg.solve(W @ W.T + np.diag(compliance), targets - W @ z0 - compliance * p0[places])
+    np.testing.assert_allclose(read(z), z0 + W.T @ change, atol=1e-9)
+
+
+def test_in_an_impact_joints_rest_and_motors_keep_their_velocity():
+    rows, out = problem(0, redundant=False), zeros(2)
+    W, compliance, targets, places = dense(rows)
+    z0, p0 = np.random.default_rng(1).normal(size=rows.nv), read(rows.ctx.work.p)
+    z = column(z0)
+    run(solve_kernel, rows.ctx, z, int(Targets.IMPACT), out)
+    targets[:-1] = 0
+    change = np.linalg.solve(W @ W.T + np.diag(compliance), targets - W @ z0 - compliance * p0[places])
     np.testing.assert_allclose(read(z), z0 + W.T @ change, atol=1e-9)
 
 

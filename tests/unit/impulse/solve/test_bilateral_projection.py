@@ -9,9 +9,9 @@ from engine_parts import FAST_COMPILE, INVERSE, WORLD, Rows, column, cone_residu
 
 from sharnir.impulse.data import StepContext, make_iterate
 from sharnir.impulse.row_kinds import RowKind
-from sharnir.impulse.slots import ContactMass
+from sharnir.impulse.slots import ContactMass, Targets
 from sharnir.impulse.solve.bilateral_ldl import factor_bilateral, solve_bilateral
-from sharnir.impulse.solve.bilateral_projection import project_rows, set_velocity_offsets, update_bilateral_impulses
+from sharnir.impulse.solve.bilateral_projection import apply_swept_impulses, project_rows, set_velocity_offsets
 from sharnir.impulse.solve.pgs_sweep import list_active_scalars, sweep
 from sharnir.kernels.types import array2
 from sharnir.kernels.vector_ops import copy
@@ -35,15 +35,15 @@ def project_kernel(ctx: StepContext):
 
 @wp.kernel
 def sweeps_kernel(ctx: StepContext, z: array2, sweeps: int):
-    """Solve B, sweep the other rows projected, then add the response of B."""
-    solve_bilateral(ctx.layout, ctx.work, z, ctx.work.p, 0, 0)
+    """Solve B, sweep the other rows projected, then apply their impulses and the response of B."""
+    solve_bilateral(ctx, z, ctx.work.p, int(Targets.VELOCITIES), 0)
     copy(ctx.work.p, ctx.work.p_initial, ctx.layout.impulses, 0)
     set_velocity_offsets(ctx, z, 0)
     list_active_scalars(ctx.layout, ctx.work, 1, 0)
     for _ in range(sweeps):
-        x = make_iterate(z, ctx.work.p, 1)
+        x = make_iterate(ctx.work.z_reduced, ctx.work.p, 1)
         sweep(ctx, x, 0)
-    update_bilateral_impulses(ctx, ctx.work.p, 0)
+    apply_swept_impulses(ctx, z, ctx.work.p, int(Targets.VELOCITIES), 0)
 
 
 def problem(seed: int, torsional: bool = False) -> Rows:
@@ -81,8 +81,7 @@ def test_projected_rows_are_those_of_the_formula_and_do_not_move_bilateral_rows(
     width, rank = layout.z_size, rows.nv
     assert width == rank + 1  # a slack of the compliant row
     scalars = np.array([W[layout.scalar_projected_start + l * width :][:width] for l in (1, 2)])
-    contacts = np.array([W[layout.contact_projected_start + (6 * c + j) * width :][:width]
-                         for c in range(2) for j in range(rows.width)])  # fmt: skip
+    contacts = np.concatenate([rows.projected_contact(c) for c in range(2)])
     expected = projected(rows, np.concatenate([rows.all_scalars()[1:3], rows.all_contacts()]))
     found = np.concatenate([scalars, contacts])
     np.testing.assert_allclose(found[:, :rank], expected, atol=1e-11)

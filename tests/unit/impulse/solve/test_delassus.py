@@ -19,7 +19,7 @@ from engine_parts import (
     zeros,
 )
 
-from sharnir.impulse.data import StepContext
+from sharnir.impulse.data import StepContext, make_iterate
 from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.solve.delassus import (
     change_is_self_stress,
@@ -42,10 +42,12 @@ def build_kernel(ctx: StepContext, out: array2):
 
 @wp.kernel
 def sweep_kernel(ctx: StepContext, z: array2, sweeps: int, out: array2):
-    out[0, 0] = real(gather_delassus_rows(ctx, z, ctx.work.p, 0))
+    x = make_iterate(z, ctx.work.p, 0)
+    out[0, 0] = real(gather_delassus_rows(ctx, x, 0))
     for _ in range(sweeps):
         out[1, 0] = sweep_delassus(ctx, 0)
-    scatter_delassus_rows(ctx, z, ctx.work.p, 0)
+    x = make_iterate(z, ctx.work.p, 0)
+    scatter_delassus_rows(ctx, x, 0)
 
 
 @wp.kernel

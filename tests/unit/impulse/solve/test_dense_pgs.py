@@ -47,7 +47,7 @@ def solve_kernel(ctx: StepContext, z: array2, sweeps_before: int, end: wp.float6
 def solved(rows: Rows, z0: np.ndarray, newton: int = 1, before: int = 0, end: float = NO_DEADLINE, most: int = 20000):
     """z, number of sweeps, last change and reason; impulses are in `work.p`."""
     z, out = column(z0), zeros(4)
-    rows.ctx.layout.island_newton = newton
+    rows.ctx.layout.dense_newton = newton
     put(rows.ctx.state.settings, [most], Setting.MAX_SWEEPS)
     put(rows.ctx.state.settings, [1.0], Setting.ACCELERATE)
     put(rows.ctx.state.settings, [1e9], Setting.REPLAY_CUT)
