@@ -8,6 +8,7 @@ import warp as wp
 
 from sharnir.collision.buffers import allocate_collision_scratch, allocate_contacts
 from sharnir.impulse.data import MAX_ISLAND_DOFS, Scratch, State
+from sharnir.impulse.layout.joint_tree import TreeBlock
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES, LANES_4, LANES_8, SCALAR_IMPULSES
 from sharnir.impulse.slots import (
@@ -33,7 +34,6 @@ from sharnir.impulse.slots import (
     Setting,
     Status,
     StatusReal,
-    TreeBlock,
     WorldLoad,
 )
 from sharnir.kernels.columns import LANES, allocate_columns, allocate_contiguous
@@ -67,7 +67,7 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
         "momentum_chord": 3 * model.nv + 1,  # values, first and second differences, order (rows.extrapolation)
         "residual_carry": model.nv,
         "joint_chord": 3 * JOINT_ROWS * layout.joints + 1,
-        "pivot_ratio": layout.bilaterals,
+        "pivot_ratio": layout.pivot_ratios,
         **dict.fromkeys(("actuator_activation", "actuator_force", "actuator_force_end"), actuators),
         "actuator_rates": ActuatorRate.SIZE * actuators,
         "link_load": LinkLoad.SIZE * model.nb + WorldLoad.SIZE,

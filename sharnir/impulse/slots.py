@@ -158,17 +158,6 @@ class Targets(IntEnum):
     IMPACT = 2  # joints rest, motors keep their velocities, compliant forces have no targets
 
 
-class TreeBlock(IntEnum):
-    """Blocks of a link in `Scratch.tree_factor`, 6 × 6 each, row by row (M-115)."""
-
-    H = 0  # of the body with what its children leave; once factored G⁻¹
-    D = 36  # rows of its joint on the body, whitened by G, orthogonal to each other
-    L = 72  # unit lower factor that made them so, inverse pivots on the diagonal
-    A = 108  # the rows on the parent, by the same factor
-    V = 144  # coordinates that the joint leaves free, whitened by G
-    SIZE = 180
-
-
 class Again(IntEnum):
     """Whether a step is made again, with more inertia of light links."""
 

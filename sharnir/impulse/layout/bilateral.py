@@ -70,15 +70,14 @@ def lay_out_bilateral(
         rows, bounded = [], [scalar.row_kinds for scalar in builder.rows]
     compliant = {r.source for r in rows if r.kind == BilateralKind.COMPLIANT}
     tree = find_joint_tree(model, builder.rows, at["joint_scalar_start"], compliant)
-    rows = [r for r in rows if not tree.holds(r, JOINT_ROWS)]
+    ordered = in_order(rows, [r.entries for r in rows])
+    place = {r.p: b for b, r in enumerate(ordered)}
+    rows = [r for r in ordered if not tree.holds(r, JOINT_ROWS)]
     slack = add_slacks(model, tree, rows)
     entries = [r.entries for r in rows]
     if tree.joints:  # along the tree rows become dense within their component
         spans = [tree.component[link_of(model, r.entries[0])] for r in rows]
         entries = [list(range(tree.first[k], tree.first[k] + tree.size[k])) for k in spans]
-    order = find_elimination_order(entries)
-    order.sort(key=lambda b: ELIMINATED_LATER.get(rows[b].kind, 0))
-    rows, entries, slack = ([x[b] for b in order] for x in (rows, entries, slack))
     coupled = find_coupled_rows(entries)
     first_column = [min([b, *coupled[b]]) for b in range(len(rows))]
     width = max(model.nv, sum(tree.size))
@@ -107,6 +106,7 @@ def lay_out_bilateral(
         "bilateral_free_K": [r.free_K for r in rows],
         "bilateral_row_length": [len(r.entries) for r in rows],
         "bilateral_slack": slack,
+        "bilateral_ratio": [place[r.p] for r in rows],
         "envelope_first_column": first_column,
         "envelope_row_start": np.cumsum([0, *sizes])[:-1],
         "coupled_row_start": np.cumsum([0, *(len(n) for n in coupled)]),
@@ -114,6 +114,7 @@ def lay_out_bilateral(
         "scalar_bounded_kinds": bounded,
         "facts": {
             "bilaterals": len(rows),
+            "pivot_ratios": len(ordered),
             "tree_joints": len(tree.joints),
             "has_bilateral": int(len(rows) + len(tree.joints) > 0),
             "z_size": width,
@@ -122,6 +123,12 @@ def lay_out_bilateral(
             "L_size": sum(sizes),
         },
     }
+
+
+def in_order(rows: list[BilateralRow], entries: list[list[int]]) -> list[BilateralRow]:
+    """Rows in their order of elimination. entries: coordinates of each."""
+    out = [rows[b] for b in find_elimination_order(entries)]
+    return sorted(out, key=lambda r: ELIMINATED_LATER.get(r.kind, 0))
 
 
 def add_slacks(model: Model, tree: JointTree, rows: list[BilateralRow]) -> list[int]:

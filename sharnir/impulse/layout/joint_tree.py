@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,17 @@ from sharnir.model.joint_rows import CONSTRAINT_COUNT
 if TYPE_CHECKING:
     from sharnir.impulse.layout.bilateral import BilateralRow
     from sharnir.model.model import Model
+
+
+class TreeBlock(IntEnum):
+    """Blocks of a link in `Scratch.tree_factor`, 6 × 6 each, row by row (M-115)."""
+
+    H = 0  # of the body with what its children leave; once factored G⁻¹
+    D = 36  # rows of its joint on the body, whitened by G, orthogonal to each other
+    L = 72  # unit lower factor that made them so, inverse pivots on the diagonal
+    A = 108  # the rows on the parent, by the same factor
+    V = 144  # coordinates that the joint leaves free, whitened by G
+    SIZE = 180
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,8 @@ class Layout:
     # [bilateral] |W|² a joint's row would have between free bodies, 1/kg; else 0
     bilateral_free_K: wp.array(dtype=real)
     bilateral_slack: ints  # [bilateral] reduced coordinate of a compliant row's slack, else −1
+    pivot_ratios: int  # length of `State.pivot_ratio`: of all bilateral rows, those of the tree not in use
+    bilateral_ratio: ints  # [bilateral] its place there
     factor_W_start: ints  # [bilateral] where the row starts in W as it is factored: in reduced coordinates
     factor_index_start: ints  # [bilateral] in `index`
     factor_row_length: ints  # [bilateral] entries

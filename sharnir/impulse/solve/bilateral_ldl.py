@@ -14,9 +14,9 @@ from sharnir.impulse.layout.layout import Layout
 from sharnir.impulse.row_kinds import BilateralKind
 from sharnir.impulse.rows.warn import warn_of
 from sharnir.impulse.slots import JOINT_ROWS, Setting, StepWarning, Targets
-from sharnir.impulse.solve.joint_tree import solve_joint_tree
-from sharnir.impulse.solve.joint_tree_factor import factor_joint_tree
-from sharnir.impulse.solve.joint_tree_reduction import make_sparse_row, reduce_row
+from sharnir.impulse.solve.joint_tree.factor import factor_joint_tree
+from sharnir.impulse.solve.joint_tree.reduction import make_sparse_row, reduce_row
+from sharnir.impulse.solve.joint_tree.solution import solve_joint_tree
 from sharnir.impulse.tolerances import (
     CREEP_RATIO,
     DEAD_END_RATIO,
@@ -109,7 +109,7 @@ def factor_bilateral(ctx: Context, update_history: int, w: int):
         elif ctx.layout.bilateral_kind[b] == BilateralKind.MOTOR:
             put(ctx.work.motor_bound, ctx.layout.bilateral_source[b], w, real(0.0))
         if ctx.layout.bilateral_kind[b] == BilateralKind.JOINT:
-            pivot_ratio = item(ctx.state.pivot_ratio, b, w)
+            pivot_ratio = item(ctx.state.pivot_ratio, ctx.layout.bilateral_ratio[b], w)
             immobile = diagonal <= MIN_PIVOT_RATIO * ctx.layout.bilateral_free_K[b]
             dropped = pivot_ratio < real(0.0) and (immobile or pivot_ratio < -TOL_MISALIGNED)
             put(ctx.work.joint_row_dropped, ctx.layout.bilateral_source[b], w, wp.where(dropped, real(1.0), real(0.0)))
@@ -137,7 +137,7 @@ def slow_motor(ctx: Context, b: int, ratio: real, w: int):
     """Lower the target velocity of the motor without bound of row b in front of a dead end, from all of it at
     FOLD_RATIO of the pivot ratio it lately had to next to nothing at CREEP_RATIO (M-103). A motor that turns round
     leaves with a step at its full speed, which takes it out of where it creeps. ratio: its present pivot ratio."""
-    remembered = item(ctx.state.pivot_ratio, b, w)
+    remembered = item(ctx.state.pivot_ratio, ctx.layout.bilateral_ratio[b], w)
     l = ctx.layout.bilateral_source[b]
     target = get(ctx.work.motor_velocity, l, w)
     turns_round = target * item(ctx.state.scalar_velocity, l, w) < real(-0.5) * MIN_MOTOR_SHARE * target * target
@@ -207,10 +207,10 @@ def track_pivot_ratio(ctx: Context, b: int, diagonal: real, pivot: real, update_
     if free_diagonal > real(0.0):
         ratio = wp.max(pivot, real(0.0)) / free_diagonal
         if update_history == 1:
-            previous = item(ctx.state.pivot_ratio, b, w)
+            previous = item(ctx.state.pivot_ratio, ctx.layout.bilateral_ratio[b], w)
             if previous <= real(0.0) or ratio >= FOLD_RATIO * previous:  # near a fold nothing is forgotten
-                set_item(ctx.state.pivot_ratio, b, w, filter_pivot_ratio(ratio, previous))
-        remembered = item(ctx.state.pivot_ratio, b, w)
+                set_item(ctx.state.pivot_ratio, ctx.layout.bilateral_ratio[b], w, filter_pivot_ratio(ratio, previous))
+        remembered = item(ctx.state.pivot_ratio, ctx.layout.bilateral_ratio[b], w)
         if remembered > MIN_PIVOT_RATIO and ctx.layout.bilateral_kind[b] == BilateralKind.JOINT:
             relative = ratio / remembered
     return relative
@@ -229,10 +229,10 @@ def inverse_pivot(layout: wp.ref[Layout], state: wp.ref[State], b: int, diagonal
     min_pivot = TOL_DEPENDENT * diagonal
     regularisation = real(0.0)
     if layout.bilateral_kind[b] == BilateralKind.MOTOR:
-        pivot_ratio = wp.max(item(state.pivot_ratio, b, w), real(0.0))
+        pivot_ratio = wp.max(item(state.pivot_ratio, layout.bilateral_ratio[b], w), real(0.0))
         min_pivot = wp.max(min_pivot, DEAD_END_RATIO * pivot_ratio * diagonal)
     elif layout.bilateral_free_K[b] > real(0.0):
-        pivot_ratio = wp.max(item(state.pivot_ratio, b, w), real(0.0))
+        pivot_ratio = wp.max(item(state.pivot_ratio, layout.bilateral_ratio[b], w), real(0.0))
         regularisation = real(layout.is_maximal) * PIVOT_DAMPING * pivot_ratio * layout.bilateral_free_K[b]
     inverse = real(0.0)
     if pivot > min_pivot and pivot_ratio > MIN_PIVOT_RATIO:

@@ -20,7 +20,7 @@ from sharnir.impulse.rows.contact_frame import (
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
 from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half, Targets
 from sharnir.impulse.solve.bilateral_ldl import bilateral_rank, compliance_of, scatter, solve_bilateral, solve_ldl
-from sharnir.impulse.solve.joint_tree_reduction import SparseRow, make_sparse_row, reduce_contact_rows, reduce_row
+from sharnir.impulse.solve.joint_tree.reduction import SparseRow, make_sparse_row, reduce_contact_rows, reduce_row
 from sharnir.impulse.solve.pgs_sweep import takes_part
 from sharnir.impulse.tolerances import TOL_DEPENDENT
 from sharnir.kernels.columns import get, get_int, put, put_int

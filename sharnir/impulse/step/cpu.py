@@ -157,7 +157,7 @@ def initialise_kernel(ctx: StepContext):
         set_item(ctx.state.link_load, i, w, real(0.0))
         i += 1
     d = int(0)
-    while d < ctx.layout.bilaterals:
+    while d < ctx.layout.pivot_ratios:
         set_item(ctx.state.pivot_ratio, d, w, real(0.0))
         d += 1
     commit_velocities(ctx, real(0.0), real(0.0), ScalarVelocity.ROW, w)

@@ -16,7 +16,7 @@ from sharnir.impulse.solve.contact_work import bound_added_energy, contact_impul
 from sharnir.impulse.solve.impacts.impact_mix import are_all_elastic, blend_impacts
 from sharnir.impulse.solve.impacts.reflections import impact_power, list_impacts, reflect
 from sharnir.impulse.solve.impacts.resting_impulses import settle_resting
-from sharnir.impulse.solve.joint_tree_reduction import reduce_velocity
+from sharnir.impulse.solve.joint_tree.reduction import reduce_velocity
 from sharnir.impulse.solve.pgs import impulse_count
 from sharnir.impulse.solve.pgs_sweep import apply_model_impulses, sweep_joint
 from sharnir.impulse.step.residuals import predict_joint_targets

@@ -15,7 +15,7 @@ from sharnir.impulse.solve.bilateral_ldl import factor_bilateral, solve_bilatera
 from sharnir.impulse.solve.bilateral_projection import apply_swept_impulses, project_rows, set_velocity_offsets
 from sharnir.impulse.solve.delassus import ensure_delassus
 from sharnir.impulse.solve.dense_pgs import run_pgs_dense
-from sharnir.impulse.solve.joint_tree_reduction import reduce_velocity
+from sharnir.impulse.solve.joint_tree.reduction import reduce_velocity
 from sharnir.impulse.solve.pgs_sweep import list_active_scalars, sweep
 from sharnir.kernels.types import array2
 from sharnir.kernels.vector_ops import copy

@@ -6,7 +6,7 @@ import warp as wp
 
 from sharnir.impulse.data import Context
 from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half
-from sharnir.impulse.solve.joint_tree_factor import tree_native
+from sharnir.impulse.solve.joint_tree.factor import tree_native
 from sharnir.kernels.columns import ints2
 from sharnir.kernels.types import array2
 from sharnir.kernels.vector_ops import indices, slot_native

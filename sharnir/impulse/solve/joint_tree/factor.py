@@ -9,7 +9,8 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.impulse.data import Context
-from sharnir.impulse.slots import Setting, TreeBlock
+from sharnir.impulse.layout.joint_tree import TreeBlock
+from sharnir.impulse.slots import JOINT_ROWS, Setting
 from sharnir.kernels.columns import USES_LANES
 from sharnir.kernels.types import C_REAL, DOUBLE, array2, real
 from sharnir.kernels.vector_ops import LANE_INDEX_NATIVE, indices
@@ -171,6 +172,7 @@ _FACTOR_NATIVE = """
             store6(D[j], block + (AT_D + 6*j)*n);
             for (int i = 0; i < j; ++i) block[(AT_L + 6*j + i)*n] = L[j][i];
             block[(AT_L + 7*j)*n] = inverse[j];
+            if (j < mj) dropped.data[(long long)(JOINT_ROWS*k + j)*n + w] = inverse[j] > 0 ? 0 : 1;
         }
         if (up >= 0) {
             REAL* const H_up = all + (long long)(AT_SIZE*up + AT_H)*n;
@@ -195,11 +197,11 @@ def tree_native(code: str) -> str:
     return (_BEGIN_NATIVE + code + _END_NATIVE).replace("REAL", C_REAL)
 
 
-@wp.func_native(tree_native(_FACTOR_NATIVE))
+@wp.func_native(tree_native(_FACTOR_NATIVE.replace("JOINT_ROWS", str(JOINT_ROWS))))
 def factor_tree_native(
     count: int, links: int, joint: indices, child: indices, parent: indices, has_children: indices, rows: indices,
     scalar_start: indices, scalars: indices, of_link: indices, joint_W: indices, scalar_W: indices, W: array2,
-    gamma: array2, tolerance: real, least: real, factor: array2, w: int,
+    gamma: array2, tolerance: real, least: real, factor: array2, dropped: array2, w: int,
 ): ...  # fmt: skip
 
 
@@ -210,5 +212,6 @@ def factor_joint_tree(ctx: Context, w: int):
         ctx.layout.tree_joints, ctx.layout.links, ctx.layout.tree_joint, ctx.layout.tree_child, ctx.layout.tree_parent,
         ctx.layout.tree_has_children, ctx.layout.tree_rows, ctx.layout.tree_scalar_start, ctx.layout.tree_scalars,
         ctx.layout.tree_joint_of_link, ctx.layout.joint_W_start, ctx.layout.scalar_W_start, ctx.work.W,
-        ctx.work.compliant_gamma, TOL_TREE_ROW, ctx.state.settings[Setting.MIN_ROW_K, 0], ctx.work.tree_factor, w,
+        ctx.work.compliant_gamma, TOL_TREE_ROW, ctx.state.settings[Setting.MIN_ROW_K, 0], ctx.work.tree_factor,
+        ctx.work.joint_row_dropped, w,
     )  # fmt: skip
