@@ -104,7 +104,7 @@ def allocate_state(model: Model, layout: Layout, worlds: int, history: int, devi
 STATE_ALIASES = dict.fromkeys(("joint_momentum", "v_uncorrected", "v_exact", "v_advance"), "tau")
 ALIASES = {
     "row_impulse_old": "p_old", "row_velocity_old": "z_old", "row_impulse_direction": "p_direction",
-    "row_velocity_direction": "z_direction", "row_impulse_initial": "p_initial", "p_pseudo": "p_old",
+    "row_velocity_direction": "z_direction", "p_pseudo": "p_old",
     "impulse_lower": "velocity_lower", "impulse_upper": "velocity_upper", "newton_contact_mode": "island_contacts",
     "newton_scalar_mode": "island_scalars", "newton_rows": "island_dofs", "newton_lu": "island_H",
     "newton_rhs": "island_gradient", "z_velocity_before": "z_before", "z_saved": "z_residual",
@@ -163,6 +163,7 @@ def allocate_scratch(model: Model, layout: Layout, pairs: int, columns: int, dev
         "row_impulse": SCALAR_IMPULSES * delassus_rows,
         "row_velocity_saved": delassus_rows,
         "row_impulse_saved": SCALAR_IMPULSES * delassus_rows,
+        "row_impulse_initial": SCALAR_IMPULSES * delassus_rows,
     }
     sizes |= {
         "L": layout.L_size,

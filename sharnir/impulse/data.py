@@ -171,6 +171,7 @@ class Scratch:
     row_impulse: array2  # [4 MAX_DELASSUS_ROWS] row impulses
     row_velocity_saved: array2  # row velocities before a Newton step
     row_impulse_saved: array2  # row impulses before a Newton step
+    row_impulse_initial: array2  # [4 MAX_DELASSUS_ROWS] before all sweeps on the matrix, N s
     contact_mode: ints2d  # [contact] ContactMode in the last sweep
     island_parent: ints2d  # [link] union–find parent of the roots of trees
     mechanism_of_link: ints2d  # [link] first link of those that joints and couplings connect with it
@@ -216,7 +217,6 @@ class Scratch:
     row_velocity_old: array2  # z_old: their velocities before a sweep, m/s
     row_impulse_direction: array2  # p_direction: search direction of their impulses
     row_velocity_direction: array2  # z_direction: of their velocities
-    row_impulse_initial: array2  # p_initial: their impulses before all sweeps, N s
     p_pseudo: array2  # p_old: [impulse] pseudo-impulses of the position phase, N s
     impulse_lower: array2  # velocity_lower: [scalar] least impulse of a saturated actuator, N s
     impulse_upper: array2  # velocity_upper: [scalar] its largest impulse, N s

@@ -312,7 +312,10 @@ def list_active_scalars(layout: wp.ref[Layout], work: wp.ref[Scratch], direct: i
         l = layout.joint_scalar_start[layout.joints]
     n = int(0)
     while l < layout.scalars:
-        if takes_part(layout, work, l, direct, w):
+        acts = takes_part(layout, work, l, direct, w)
+        if acts and direct == 1:
+            acts = get(work.scalar_K_projected, l, w) > real(0.0)
+        if acts:
             n += 1
             put_int(work.active_scalars, n, w, l)
         l += 1

@@ -62,9 +62,9 @@ def sweeps_kernel(ctx: StepContext, z: array2, sweeps: int, dense: int):
     ctx.work.status[int(Status.IS_DIRECT), 0] = 1
     for n in range(sweeps):
         x = make_iterate(ctx.work.z_reduced, ctx.work.p, 1)
-        if dense == 0:
+        if dense == 0 or n == 0:
             sweep(ctx, x, 0)
-        elif n == 0:
+        elif n == 1:
             ensure_delassus(ctx.layout, ctx.work, 0)
             run_pgs_dense(ctx, x, 0, wp.float64(1e300), 0)
     apply_swept_impulses(ctx, z, ctx.work.p, int(Targets.VELOCITIES), 0)
