@@ -37,6 +37,14 @@ class BilateralKind(IntEnum):
     COMPLIANT = ScalarImpulse.COMPLIANT
 
 
+class Targets(IntEnum):
+    """What bilateral rows are solved for."""
+
+    VELOCITIES = 0  # of the step
+    POSITIONS = 1  # pseudo-velocities: motors and compliant forces have no targets
+    IMPACT = 2  # joints rest, motors keep their velocities, compliant forces have no targets
+
+
 CONTACT_IMPULSES = 6  # impulses of a contact: normal, two tangents, spin, two of rolling
 SCALAR_IMPULSES = len(ScalarImpulse)  # impulses of a scalar
 FURTHER_SCALAR_IMPULSES = SCALAR_IMPULSES - 1  # of a scalar, beside its first

@@ -150,14 +150,6 @@ class Status(IntEnum):
     TURN_LIMITED = 22  # 1 once a position correction would have turned links too far (M-114)
 
 
-class Targets(IntEnum):
-    """What bilateral rows are solved for."""
-
-    VELOCITIES = 0  # of the step
-    POSITIONS = 1  # pseudo-velocities: motors and compliant forces have no targets
-    IMPACT = 2  # joints rest, motors keep their velocities, compliant forces have no targets
-
-
 class Again(IntEnum):
     """Whether a step is made again, with more inertia of light links."""
 

@@ -11,9 +11,9 @@ import warp as wp
 
 from sharnir.impulse.data import Context, Scratch, State
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import BilateralKind
+from sharnir.impulse.row_kinds import BilateralKind, Targets
 from sharnir.impulse.rows.warn import warn_of
-from sharnir.impulse.slots import JOINT_ROWS, Setting, StepWarning, Targets
+from sharnir.impulse.slots import JOINT_ROWS, Setting, StepWarning
 from sharnir.impulse.solve.joint_tree.factor import factor_joint_tree
 from sharnir.impulse.solve.joint_tree.reduction import make_sparse_row, reduce_row
 from sharnir.impulse.solve.joint_tree.solution import solve_joint_tree

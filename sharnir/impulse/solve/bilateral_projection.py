@@ -10,7 +10,7 @@ import warp as wp
 
 from sharnir.impulse.data import Context, Iterate, Scratch, make_iterate
 from sharnir.impulse.layout.layout import Layout
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, BilateralKind, RowKind
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, BilateralKind, RowKind, Targets
 from sharnir.impulse.rows.contact_frame import (
     apply_contact_impulse,
     contact_count,
@@ -18,7 +18,7 @@ from sharnir.impulse.rows.contact_frame import (
     halves_of,
 )
 from sharnir.impulse.rows.contact_mass import compute_contact_mass
-from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half, Targets
+from sharnir.impulse.slots import BLOCK_ROWS, SIDES, Half
 from sharnir.impulse.solve.bilateral_ldl import bilateral_rank, compliance_of, scatter, solve_bilateral, solve_ldl
 from sharnir.impulse.solve.joint_tree.reduction import SparseRow, make_sparse_row, reduce_contact_rows, reduce_row
 from sharnir.impulse.solve.pgs_sweep import takes_part

@@ -107,10 +107,10 @@ def run_pgs(ctx: Context, x: wp.ref[Iterate], loop: wp.ref[SweepLoop], end: wp.f
 
 
 @wp.func
-def begin_pgs(ctx: Context, direct: int, sweeps_before: int, max_sweeps: int, w: int):
+def begin_pgs(ctx: Context, sweeps_before: int, max_sweeps: int, w: int):
     """A loop of `run_pgs`; sweeps_before: sweeps made already."""
     rule = int(ProgressRule.JOINTS)
     predictive = int(ctx.state.settings[Setting.METHOD, 0]) == Method.PREDICTIVE
-    if direct == 0 and predictive and contact_count(ctx.work, w) > 0:
+    if predictive and contact_count(ctx.work, w) > 0:
         rule = int(ProgressRule.CONTACTS)
     return begin_sweeps(ctx, sweeps_before, max_sweeps, rule, w)

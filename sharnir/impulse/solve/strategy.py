@@ -7,6 +7,7 @@ import warp as wp
 
 from sharnir.impulse.data import Context, Iterate, Scratch, State, make_iterate
 from sharnir.impulse.layout.layout import MAX_DELASSUS_ROWS, Layout
+from sharnir.impulse.row_kinds import Targets
 from sharnir.impulse.rows.contact_frame import contact_count
 from sharnir.impulse.slots import (
     BLOCK_ROWS,
@@ -17,7 +18,6 @@ from sharnir.impulse.slots import (
     SolveStage,
     Status,
     StopReason,
-    Targets,
 )
 from sharnir.impulse.solve.active_pgs import run_pgs_active
 from sharnir.impulse.solve.bilateral_ldl import bilateral_residual, solve_bilateral
@@ -115,7 +115,7 @@ def sweep_rows(ctx: Context, x: wp.ref[Iterate], end: wp.float64, w: int):
             max_sweeps = int(ctx.state.settings[Setting.MAX_SWEEPS, 0])
             if dense and stage == SolveStage.THROUGH_Z:
                 max_sweeps = wp.min(max_sweeps, int(QUIET_SWEEPS))
-            loop = begin_pgs(ctx, x.direct, n, max_sweeps, w)
+            loop = begin_pgs(ctx, n, max_sweeps, w)
             loop.islands_first = wp.where(stage == SolveStage.ISLANDS_FIRST, 1, 0)
             reason = run_pgs(ctx, x, loop, end, w)
             n = loop.n

@@ -6,10 +6,10 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.impulse.data import Context, make_iterate
-from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, RowKind, ScalarImpulse
+from sharnir.impulse.row_kinds import CONTACT_IMPULSES, SCALAR_IMPULSES, RowKind, ScalarImpulse, Targets
 from sharnir.impulse.rows.contact_frame import apply_contact_impulse, contact_count
 from sharnir.impulse.rows.restitution import may_have_impacts, set_impact_rows, warm_start_resting
-from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, ReportItem, Setting, Status, StatusReal, Targets
+from sharnir.impulse.slots import BLOCK_ROWS, JOINT_ROWS, ReportItem, Setting, Status, StatusReal
 from sharnir.impulse.solve.bilateral_ldl import solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import set_velocity_offsets
 from sharnir.impulse.solve.contact_work import bound_added_energy, contact_impulse_of

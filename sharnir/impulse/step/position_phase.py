@@ -11,9 +11,10 @@ from sharnir.dynamics.loop_joints import LoopJoints
 from sharnir.dynamics.tree import Workspace
 from sharnir.impulse.data import Context, Iterate, Scratch, State, make_iterate
 from sharnir.impulse.layout.layout import Layout
+from sharnir.impulse.row_kinds import Targets
 from sharnir.impulse.rows.assembly import measure_joint_gaps
 from sharnir.impulse.rows.contact_frame import contact_count
-from sharnir.impulse.slots import JOINT_ROWS, Method, PrevStep, ReportItem, Setting, Status, Targets
+from sharnir.impulse.slots import JOINT_ROWS, Method, PrevStep, ReportItem, Setting, Status
 from sharnir.impulse.solve.active_contacts import deactivate_trees
 from sharnir.impulse.solve.bilateral_ldl import solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import apply_swept_impulses, set_velocity_offsets

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warp as wp
 
 from sharnir.impulse.data import Context
-from sharnir.impulse.row_kinds import SCALAR_IMPULSES, ScalarImpulse
-from sharnir.impulse.slots import JOINT_ROWS, Targets
+from sharnir.impulse.row_kinds import SCALAR_IMPULSES, ScalarImpulse, Targets
+from sharnir.impulse.slots import JOINT_ROWS
 from sharnir.impulse.solve.joint_tree.factor import tree_native
 from sharnir.kernels.types import array2
 from sharnir.kernels.vector_ops import indices

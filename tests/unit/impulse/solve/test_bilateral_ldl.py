@@ -9,8 +9,7 @@ from engine_parts import FAST_COMPILE, Rows, column, put, read, run, zeros
 
 from sharnir.impulse.data import StepContext
 from sharnir.impulse.layout.bilateral import find_coupled_rows, find_elimination_order
-from sharnir.impulse.row_kinds import RowKind
-from sharnir.impulse.slots import Targets
+from sharnir.impulse.row_kinds import RowKind, Targets
 from sharnir.impulse.solve.bilateral_ldl import (
     bilateral_rank,
     bilateral_residual,

@@ -8,8 +8,8 @@ import warp as wp
 from engine_parts import FAST_COMPILE, INVERSE, WORLD, Rows, column, cone_residual, put, read, run, scalar_residual
 
 from sharnir.impulse.data import StepContext, make_iterate
-from sharnir.impulse.row_kinds import RowKind
-from sharnir.impulse.slots import ContactMass, Targets
+from sharnir.impulse.row_kinds import RowKind, Targets
+from sharnir.impulse.slots import ContactMass
 from sharnir.impulse.solve.bilateral_ldl import factor_bilateral, solve_bilateral
 from sharnir.impulse.solve.bilateral_projection import apply_swept_impulses, project_rows, set_velocity_offsets
 from sharnir.impulse.solve.pgs_sweep import list_active_scalars, sweep

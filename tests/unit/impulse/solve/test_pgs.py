@@ -27,7 +27,7 @@ LOWER, UPPER = np.array([-0.2, -0.1, 0.1, -0.3]), np.array([0.3, 0.1, 0.1, -0.2]
 @wp.kernel
 def solve_kernel(ctx: StepContext, z: array2, most: int, out: array2):
     x = make_iterate(z, ctx.work.p, 0)
-    loop = begin_pgs(ctx, 0, 0, most, 0)
+    loop = begin_pgs(ctx, 0, most, 0)
     reason = run_pgs(ctx, x, loop, wp.float64(NO_DEADLINE), 0)
     out[0, 0] = real(loop.n)
     out[1, 0] = loop.worst
