@@ -57,22 +57,46 @@ def subtract_contact_forces(ctx: Context, w: int):
 
 
 @wp.func
+def loop_joint_size(ctx: Context, k: int, w: int):
+    """At most the impulse (N s) that loop joint k exerts."""
+    size = real(0.0)
+    j = int(0)
+    while j < ctx.layout.joint_force_rows[k]:
+        size += wp.abs(get(ctx.work.p, JOINT_ROWS * k + j, w))
+        j += 1
+    return size
+
+
+@wp.func
 def bound_loop_joints(ctx: Context, w: int):
-    """Add what loop joints do to the bounds of their links; returns the largest impulse of one times its lever."""
+    """Largest impulse of a loop joint times its lever, and the sum of the impulses of all."""
     heaviest = real(0.0)
+    total = real(0.0)
     k = int(0)
     while k < ctx.loops.count:
-        along = real(0.0)
-        j = int(0)
-        while j < ctx.layout.joint_force_rows[k]:
-            along += wp.abs(get(ctx.work.p, JOINT_ROWS * k + j, w))
-            j += 1
-        if ctx.layout.tree_lever > real(0.0):
-            add_force_bound(ctx, ctx.loops.link[2 * k], along, w)
-            add_force_bound(ctx, ctx.loops.link[2 * k + 1], along, w)
-        heaviest = wp.max(heaviest, along * ctx.layout.joint_lever[k])
+        size = loop_joint_size(ctx, k, w)
+        heaviest = wp.max(heaviest, size * ctx.layout.joint_lever[k])
+        total += size
         k += 1
-    return heaviest
+    return heaviest, total
+
+
+@wp.func
+def bound_all_forces(ctx: Context, loops: real, w: int):
+    """At most the impulse (N s) of any joint of the tree: the sum of what links gain beyond known forces and of the
+    impulses of contacts, loop joints (`loops`, both ends) and springs."""
+    total = real(2.0) * (loops + bound_springs(ctx, w))
+    i = int(0)
+    while i < ctx.tree.links:
+        gain = get3(ctx.here.C, 2 * i, w) - get3(ctx.here.F, 2 * i, w)
+        total += wp.abs(gain[0]) + wp.abs(gain[1]) + wp.abs(gain[2])
+        i += 1
+    c = int(0)
+    while c < contact_count(ctx.work, w):
+        f = contact_force_of(ctx.layout, ctx.state, ctx.work, c, w)
+        total += real(2.0) * (wp.abs(f[0]) + wp.abs(f[1]) + wp.abs(f[2]))
+        c += 1
+    return total
 
 
 @wp.func
@@ -100,6 +124,17 @@ def pull_of(f: vec3, r: vec3, bound: real):
 def heaviest_tree_joint(ctx: Context, w: int):
     """Largest rise of ω² of a link (m/s over m, times the joints of a link) by the impulses of the tree's joints, from
     the tips to the roots. Those of loops and springs count with their sizes."""
+    i = int(0)
+    while i < ctx.tree.links:
+        put3(ctx.here.p, 2 * i, w, get3(ctx.here.C, 2 * i, w) - get3(ctx.here.F, 2 * i, w))
+        put3(ctx.here.p, 2 * i + 1, w, vec3())
+        i += 1
+    k = int(0)
+    while k < ctx.loops.count:
+        size = loop_joint_size(ctx, k, w)
+        add_force_bound(ctx, ctx.loops.link[2 * k], size, w)
+        add_force_bound(ctx, ctx.loops.link[2 * k + 1], size, w)
+        k += 1
     subtract_contact_forces(ctx, w)
     springs = bound_springs(ctx, w)
     heaviest = real(0.0)
@@ -123,17 +158,14 @@ def heaviest_tree_joint(ctx: Context, w: int):
 
 @wp.func
 def has_heavy_joints(ctx: Context, h: real, dt: real, w: int):
-    """1 unless no joint can pull so much that y of (M-92) passes ACTIVE_FROM: a bound that costs little."""
+    """1 unless no joint can pull so much that y of (M-92) passes ACTIVE_FROM: a bound that costs little, and for the
+    joints of the tree a closer one where that is not enough."""
+    most = real(4.0) * ACTIVE_FROM * h / (dt * dt)
+    heaviest, loops = bound_loop_joints(ctx, w)
     if ctx.layout.tree_lever > real(0.0):
-        i = int(0)
-        while i < ctx.tree.links:
-            put3(ctx.here.p, 2 * i, w, get3(ctx.here.C, 2 * i, w) - get3(ctx.here.F, 2 * i, w))
-            put3(ctx.here.p, 2 * i + 1, w, vec3())
-            i += 1
-    heaviest = bound_loop_joints(ctx, w)
-    if ctx.layout.tree_lever > real(0.0):
-        heaviest = wp.max(heaviest, heaviest_tree_joint(ctx, w))
-    return wp.where(real(0.25) * dt * dt * heaviest > ACTIVE_FROM * h, 1, 0)
+        if ctx.layout.tree_lever * bound_all_forces(ctx, loops, w) > most:
+            heaviest = wp.max(heaviest, heaviest_tree_joint(ctx, w))
+    return wp.where(heaviest > most, 1, 0)
 
 
 @wp.func
