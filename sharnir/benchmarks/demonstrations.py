@@ -13,8 +13,8 @@ import numpy as np
 
 from sharnir.benchmarks.harness import row
 from sharnir.benchmarks.view import TOKEN, client
-from sharnir.impulse.engine import ticks_per_second
 from sharnir.impulse.slots import ReportItem
+from sharnir.impulse.ticks import ticks_per_second
 from sharnir.progress import bar
 from sharnir.scenes import demonstrators
 from sharnir.scenes.demonstrators import Performer

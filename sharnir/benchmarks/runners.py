@@ -10,10 +10,11 @@ import numpy as np
 
 from sharnir.compiler.maximal import maximal
 from sharnir.errors import SimulationError
-from sharnir.impulse.engine import STEPS_PER_GRAPH, ticks_per_second
+from sharnir.impulse.engine import STEPS_PER_GRAPH
 from sharnir.impulse.row_kinds import CONTACT_IMPULSES
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH
 from sharnir.impulse.slots import CONTACT_KEY_SIZE, ContactKey, PrevContact, PrevStep, ReportItem, StopReason
+from sharnir.impulse.ticks import ticks_per_second
 from sharnir.model.model import Model, Reals
 from sharnir.simulation.simulation import Simulation
 from sharnir.simulation.step_report import evaluate_steps

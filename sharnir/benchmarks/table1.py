@@ -16,8 +16,8 @@ import numpy as np
 from sharnir import scenes
 from sharnir.benchmarks.harness import spread
 from sharnir.compiler import compile
-from sharnir.impulse.engine import ticks_per_second
 from sharnir.impulse.slots import ReportItem
+from sharnir.impulse.ticks import ticks_per_second
 from sharnir.progress import bar
 from sharnir.scenes import grasp
 from sharnir.simulation.simulation import Simulation

@@ -15,8 +15,8 @@ import numpy as np
 from sharnir import scenes
 from sharnir.benchmarks.harness import row
 from sharnir.child_process import child_environment, code_command
-from sharnir.impulse.engine import ticks_per_second
 from sharnir.impulse.slots import ReportItem
+from sharnir.impulse.ticks import ticks_per_second
 from sharnir.simulation.simulation import Simulation
 from sharnir.spec.elements import Body, Box
 from sharnir.spec.joints import Free

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
+import struct
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +19,12 @@ from sharnir.impulse.data import EVOLVES, LATER_ARRAYS, STATE_SAVED, StepContext
 from sharnir.impulse.layout.layout import upload_layout
 from sharnir.impulse.settings import MAX_STEPS_PER_LAUNCH, WARN_PIVOT_RATIO, WARN_POSITION_ERROR
 from sharnir.impulse.slots import REPORT_SIZE, LaunchItem, Method, Setting, StatusReal
+from sharnir.impulse.ticks import TICKS, ticks_per_second
 from sharnir.impulse.tolerances import least_row_K
 from sharnir.impulse.world_threads import Part, WorldThreads
 from sharnir.kernels.build import Build, load_kernels, start_loading
 from sharnir.kernels.columns import allocate_columns
-from sharnir.kernels.launch import Graphs, Launch, RepeatWhile, run_kernel
+from sharnir.kernels.launch import Graphs, Launch, RepeatWhile
 from sharnir.kernels.objects import BLOCK_DIM, Kernel
 from sharnir.kernels.types import MAT33, SPATIAL, VEC3, np_real
 from sharnir.precision import get_precision
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from sharnir.impulse.step.gpu import Stages
     from sharnir.model.model import Model
 
-TICKS = Kernel("sharnir.impulse.step.cpu", "ticks_kernel")
 INITIALISE = Kernel("sharnir.impulse.step.cpu", "initialise_kernel")
 STEPS = Kernel("sharnir.impulse.step.cpu", "step_kernel")
 PUBLISHED_STEPS = Kernel("sharnir.impulse.step.cpu", "published_step_kernel")
@@ -43,6 +44,8 @@ WRENCHES = Kernel("sharnir.impulse.step.reactions", "wrenches_kernel")
 COLLIDE_ROUND = Kernel("sharnir.collision.pipeline", "collide_round_kernel")
 COLLIDE_CONVEX = Kernel("sharnir.collision.pipeline", "collide_convex_kernel")
 COLLIDE_ALL = Kernel("sharnir.collision.pipeline", "collide_all_kernel")
+REPORT_LAYOUT = struct.Struct(f"{REPORT_SIZE}{np.dtype(np_real).char}")
+STEP, REMARKABLE = int(LaunchItem.STEP), int(LaunchItem.REMARKABLE)
 STEPS_PER_GRAPH = 32  # steps captured in one CUDA graph
 NO_BUDGET_SECONDS = 1e6  # s, in place of a budget where there is none
 BUDGET_FRACTION = 0.97  # fraction of the budget that is used
@@ -51,19 +54,6 @@ REACTION_PASSES = 10  # outer iterations for reactions
 UNLIMITED_SWEEPS = 1e9  # sweeps, where a step replays nothing
 # settings that make a step end where the replayed one did
 REPLAY_LIMITS = (Setting.REPLAY_CUT, Setting.REPLAY_PSEUDO_SWEEPS, Setting.REPLAY_CORRECTIONS)
-
-
-@cache
-def ticks_per_second() -> float:
-    """Rate of the counter that kernels read (`read_ticks`), 1/s, measured once against the system's clock."""
-    counter = wp.zeros(1, dtype=wp.float64, device="cpu")
-    readings = []
-    for pause in (0.0, 0.0, 0.02):
-        time.sleep(pause)
-        run_kernel(TICKS, 1, [counter], "cpu")
-        readings.append((time.perf_counter(), float(counter.numpy()[0])))
-    (t0, c0), (t1, c1) = readings[-2:]
-    return (c1 - c0) / (t1 - t0)
 
 
 def default_capacity(shapes: int) -> tuple[int, int]:
@@ -102,10 +92,12 @@ class ImpulseEngine:
         self._whole = self._make_part(self.state, worlds)
         self._context, self._here, self._there, self._work = self._whole[:4]
         self._steps = wp.zeros((1, 1), dtype=int, device="cpu")
-        self._steps_view = self._steps.numpy().ravel()
+        self._steps_view = memoryview(self._steps.numpy().ravel())
         self._launch_view = np.zeros((2, 1)) if self._on_gpu else self.state.launch.numpy()
-        self._remarks = self._launch_view[LaunchItem.REMARKABLE]
-        self._history_view = np.zeros(0) if self._on_gpu else self.state.history.numpy()[:, 0]
+        # of one world: plain memory, which Python reads and writes in a third of the time that numpy takes
+        self._is_plain = worlds == 1 and threads == 1 and not self._on_gpu
+        self._launch_memory = memoryview(self._launch_view[:, 0]) if self._is_plain else None
+        self._history_memory = memoryview(self.state.history.numpy()[:, 0]) if self._is_plain else None
         self._bounces = self.layout.contact_model.has_restitution == 1
         self._detects = self.layout.max_contacts > 0 and self.layout.detects_contacts == 0  # by a kernel of its own
         self._graphs = Graphs(device)
@@ -249,15 +241,23 @@ class ImpulseEngine:
             for _ in range(steps % STEPS_PER_GRAPH):
                 self._launch_steps(1)
             return
-        self._launch_view.fill(0)
-        if self._detects:
-            self._launch_steps(1, steps)
-        else:
-            self._launch_steps(steps)
+        at_once, times = (1, steps) if self._detects else (steps, 1)
+        calls = self._graphs.prepared.get(self._method)
+        if self._launch_memory is None or calls is None:
+            self._launch_view.fill(0)
+            self._launch_steps(at_once, times)
+            return
+        self._launch_memory[STEP] = self._launch_memory[REMARKABLE] = 0
+        self._steps_view[0] = at_once
+        for _ in range(times):
+            for call in calls:
+                call()
 
     def has_remarks(self) -> bool:
         """Whether a step of the last launch was not as usual (`is_remarkable`); on a GPU reports tell."""
-        return self._on_gpu or bool(self._remarks.item() if self.worlds == 1 else self._remarks.any())
+        if self._launch_memory is not None:
+            return bool(self._launch_memory[REMARKABLE])
+        return self._on_gpu or bool(self._launch_view[REMARKABLE].any())
 
     def _launch_steps(self, steps: int, times: int = 1) -> None:
         """Launch kernels of some steps, `times` over."""
@@ -306,12 +306,12 @@ class ImpulseEngine:
         history = self.state.history[:size].numpy() if self._on_gpu else self.host(self.state.history)[:size]
         return np.asarray(history.reshape(steps, REPORT_SIZE, self.worlds))
 
-    def last_report(self, steps: int) -> list[float]:
+    def last_report(self, steps: int) -> Sequence[float]:
         """Slots of the last of the steps of the last launch, the most of any world, as plain numbers: one of numpy's
         takes 0.1 µs to read."""
-        if self._on_gpu or self.worlds > 1:
-            return np.maximum.reduce(self.reports(steps)[-1], axis=1).tolist()
-        return self._history_view[REPORT_SIZE * (steps - 1) : REPORT_SIZE * steps].tolist()
+        if self._history_memory is not None:
+            return REPORT_LAYOUT.unpack_from(self._history_memory, REPORT_LAYOUT.size * (steps - 1))
+        return np.maximum.reduce(self.reports(steps)[-1], axis=1).tolist()
 
     def observe(self) -> None:
         """Velocities, poses and energies at the present time, in `observations`."""

@@ -65,7 +65,7 @@ class Graphs:
     def __init__(self, device: str) -> None:
         self.device = device
         self._is_gpu = wp.get_device(device).is_cuda
-        self._prepared: dict[Any, Any] = {}
+        self.prepared: dict[Any, Any] = {}
         self._kept: list[Any] = []  # what packed arguments refer to
 
     def launch(self, key: Any, kernel: Kernel, dim: int, arguments: list[Any]) -> None:
@@ -78,25 +78,25 @@ class Graphs:
         if self._is_gpu:
             self._replay((key, times), make_launches, worlds, times)
             return
-        if key not in self._prepared:
+        if key not in self.prepared:
             launches = make_launches()
             load_kernels(build for launch in launches for build in launch.builds(self.device))
-            self._prepared[key] = [self._call(launch, worlds) for launch in launches if isinstance(launch, Launch)]
-        calls = self._prepared[key]
+            self.prepared[key] = [self._call(launch, worlds) for launch in launches if isinstance(launch, Launch)]
+        calls = self.prepared[key]
         for _ in range(times):
             for call in calls:
                 call()
 
     def _replay(self, key: Any, make_launches: MakeLaunches, worlds: int, times: int) -> None:
-        if key not in self._prepared:
+        if key not in self.prepared:
             launches = make_launches()
             load_kernels(build for launch in launches for build in launch.builds(self.device))
             with wp.ScopedCapture(device=self.device) as capture:
                 for _ in range(times):
                     for launch in launches:
                         launch.start(worlds, self.device)
-            self._prepared[key] = capture.graph
-        wp.capture_launch(self._prepared[key])
+            self.prepared[key] = capture.graph
+        wp.capture_launch(self.prepared[key])
 
     def _call(self, launch: Launch, worlds: int) -> Callable[[], None]:
         """A kernel's compiled function on the CPU with its arguments."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import warp as wp
-from warp._src.context import runtime
+from warp._src import context
 from warp._src.types import launch_bounds_t
 
 from sharnir.kernels.types import CPU_FLAGS, DOUBLE
@@ -103,12 +103,14 @@ def function_of(kernel: Kernel) -> Any:
     if found is None:
         return None
     path, symbol = found
+    wp.init()  # before, there is no loader
+    llvm = context.runtime.llvm
     if path not in _loaded:
         handle = f"sharnir_{path.stem}_{len(_loaded)}".encode()
-        if runtime.llvm.wp_load_obj(str(path).encode(), handle, wp.config.legacy_cpu_linker) != 0:
+        if llvm.wp_load_obj(str(path).encode(), handle, wp.config.legacy_cpu_linker) != 0:
             return None
         _loaded[path] = handle
-    address = runtime.llvm.wp_lookup(_loaded[path], symbol.encode())
+    address = llvm.wp_lookup(_loaded[path], symbol.encode())
     return ctypes.CFUNCTYPE(None)(address) if address else None
 
 

@@ -190,5 +190,5 @@ NO_DEADLINE = wp.constant(wp.float64(1.0e300))  # ticks of the clock that are ne
 """)
 def read_ticks() -> wp.float64:
     """Read the processor's time-stamp counter (CPU) or the clock of the multiprocessor (GPU), in ticks of unknown rate:
-    see `sharnir.impulse.engine.ticks_per_second`."""
+    see `sharnir.impulse.ticks.ticks_per_second`."""
     ...

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def task_of(sim: Simulation, layout: Layout, path: str, rate: float, seed: int | None) -> dict[str, Any]:
     """All it needs, as JSON can say it."""
-    from sharnir.impulse.engine import ticks_per_second
+    from sharnir.impulse.ticks import ticks_per_second
 
     model, inner = sim.model, sim.inner
     assert model.scene is not None
