@@ -72,7 +72,8 @@ _FACTOR_NATIVE = """
     for (int i = 0; i < links; ++i)
         for (int a = 0; a < 6; ++a)
             for (int b = 0; b < 6; ++b) all[(long long)(AT_SIZE*i + AT_H + 6*a + b)*n] = a == b ? 1 : 0;
-    const auto invert = [&](int link, REAL (&G)[6][6]) {  // G ← G⁻¹ from H = G Gᵀ: elimination on [H 1]
+    typedef REAL matrix66[6][6];
+    const auto invert = [&](int link, matrix66& G) {  // G ← G⁻¹ from H = G Gᵀ: elimination on [H 1]
         REAL* const block = all + (long long)(AT_SIZE*link + AT_H)*n;
         REAL h[6][6], scale[6];
         for (int a = 0; a < 6; ++a) load6(h[a], block + 6*a*n);
