@@ -21,13 +21,25 @@ from sharnir.kernels.columns import get, get3, get_int, put, put_int
 from sharnir.kernels.dense import add_column, add_columns, extract_submatrix, factor_lu, solve_lu
 from sharnir.kernels.types import real, vec3
 
+FAINT_ROW = wp.constant(real(1.0e-6))  # of the largest diagonal of a contact: less is next to nothing
 NEWTON_REGULARISATION = wp.constant(real(1.0e-5))  # of a row's diagonal, added to it: dependent rows share
 
 
 @wp.func
 def newton_applies(layout: wp.ref[Layout], work: wp.ref[Scratch], w: int):
-    """Whether bounds and dry friction are the only kinds on the active scalar rows."""
+    """Whether bounds and dry friction are the only kinds on the active scalar rows, and bilateral rows leave every
+    contact something to move along each of its rows: else they are dependent, and Newton steps find self-stress."""
     applies = int(1)
+    step = pad_to_four(row_count(work, w)) + 1
+    c = int(0)
+    while c < contact_count(work, w) and get_int(work.status, Status.IS_DIRECT, w) == 1:
+        at = BLOCK_ROWS * c * step
+        a = get(work.delassus, at, w)
+        b = get(work.delassus, at + step, w)
+        d = get(work.delassus, at + 2 * step, w)
+        if wp.min(a, wp.min(b, d)) < FAINT_ROW * wp.max(a, wp.max(b, d)):
+            applies = 0
+        c += 1
     k = int(0)
     while k < active_scalar_count(work, w):
         kinds = swept_scalar_row(layout, work, get_int(work.active_scalars, 1 + k, w), w).kinds
