@@ -106,3 +106,17 @@ def test_a_pile_of_overlaps_is_undone_as_a_whole(solver, height):
     sim.step()
     assert float(sim.body(f"box{height - 1}").position[2]) - before == pytest.approx(0.2 * 5e-3 * height, rel=1e-3)
     assert sim.impulses.reports(1)[0, ReportItem.WARNINGS, 0] == 0
+
+
+@both
+def test_contacts_of_one_coordinate_push_no_harder_than_they_must(solver):
+    """Twelve rows of four contacts and a limit on one slide, without weight: Newton steps over rows that bilateral rows
+    leave nothing to move would find impulses of 1e11 N s that cancel each other, and steps would be guarded."""
+    sim = sh.Simulation(scenes.overlapping_slide(0.01), solver=solver, dt=0.002)
+    most = 0.0
+    for _ in range(250):
+        sim.step()
+        most = max(most, float(np.abs(sim.impulses.host(sim.impulses._work.p)).max()))
+    assert sim.counts.guarded == sim.counts.capped == 0
+    assert most < 0.1  # N s
+    assert abs(float(sim.joint("slide").position[0]) - 0.04) < 1e-9
