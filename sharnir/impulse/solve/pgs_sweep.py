@@ -134,6 +134,21 @@ def solve_bound(work: wp.ref[Scratch], l: int, free_velocity: real, K: real, w: 
 
 
 @wp.func
+def solve_friction(work: wp.ref[Scratch], row: ScalarRow, free_velocity: real, w: int):
+    """Impulses of bound and dry friction on a scalar row that has no others (M-41). free_velocity: without them."""
+    most = get(work.friction_bound, row.l, w)
+    friction = wp.clamp(-free_velocity / row.K, -most, most)
+    x = wp.where(wp.abs(free_velocity) <= row.K * most, real(0.0), free_velocity + row.K * friction)
+    bound = real(0.0)
+    if (row.kinds & RowKind.BOUND) != 0:
+        end = wp.clamp(x, get(work.velocity_lower, row.l, w), get(work.velocity_upper, row.l, w))
+        if end != x:  # friction counts as it did where the speed came from
+            friction = saturated_impulse(wp.where(end == real(0.0), x, end), real(0.0), most)
+            bound = (end - free_velocity) / row.K - friction
+    return bound, friction
+
+
+@wp.func
 def update_scalar(ctx: Context, row: ScalarRow, s: real, p: array2, at: int, w: int):
     """Solve the impulses of a scalar row at velocity s and store them in p[at …]; returns the change of their sum and
     the largest change of one."""
@@ -146,6 +161,14 @@ def update_scalar(ctx: Context, row: ScalarRow, s: real, p: array2, at: int, w: 
         total = after - before
         worst = wp.abs(total)
         put(p, at, w, after)
+    elif (kinds & ~(RowKind.BOUND | RowKind.FRICTION)) == 0:
+        bound = get(p, at, w)
+        friction = get(p, at + ScalarImpulse.FRICTION, w)
+        new_bound, new_friction = solve_friction(ctx.work, row, s - row.K * (bound + friction), w)
+        total = (new_bound + new_friction) - (bound + friction)
+        worst = wp.max(wp.abs(new_bound - bound), wp.abs(new_friction - friction))
+        put(p, at, w, new_bound)
+        put(p, at + ScalarImpulse.FRICTION, w, new_friction)
     else:
         old = vec4()
         if (kinds & (RowKind.BOUND | RowKind.SATURATION_EXCESS)) != 0:
