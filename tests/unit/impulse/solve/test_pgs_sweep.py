@@ -23,7 +23,15 @@ from engine_parts import (
 from sharnir.impulse.data import StepContext, make_iterate
 from sharnir.impulse.row_kinds import RowKind
 from sharnir.impulse.rows.assembly import factor_joints
-from sharnir.impulse.solve.pgs_sweep import apply_impulses, list_active_scalars, solve_scalar, sweep, sweep_joint
+from sharnir.impulse.solve.pgs_sweep import (
+    ScalarRow,
+    apply_impulses,
+    list_active_scalars,
+    solve_friction,
+    solve_scalar,
+    sweep,
+    sweep_joint,
+)
 from sharnir.impulse.tolerances import MIN_ROW_K
 from sharnir.kernels.types import array2, real, vec4
 
@@ -65,6 +73,39 @@ def scalar_kernel(ctx: StepContext, free: array2, out: wp.array(dtype=vec4)):
     """Scalar row l at its own free velocity, with K = 0.8."""
     l = wp.tid()
     out[l] = solve_scalar(ctx, l, ctx.layout.scalar_row_kinds[l], free[l, 0], real(0.8), 0)
+
+
+@wp.kernel
+def friction_kernel(ctx: StepContext, free: array2, out: wp.array(dtype=vec4)):
+    """The same of a row that has no more than a bound and friction."""
+    l = wp.tid()
+    row = ScalarRow()
+    row.l = l
+    row.kinds = ctx.layout.scalar_row_kinds[l]
+    row.K = real(0.8)
+    bound, friction = solve_friction(ctx.work, row, free[l, 0], 0)
+    out[l] = vec4(bound, friction, real(0.0), real(0.0))
+
+
+def test_bound_and_friction_alone_are_solved_as_with_the_other_kinds():
+    """Random free velocities and bounds, also such as push a row that would stick or turn it round."""
+    rng, n = np.random.default_rng(3), 400
+    kinds = [RowKind.FRICTION, RowKind.FRICTION | RowKind.BOUND]
+    rows = Rows(rng, trees=(6,), scalars=[((0,), kinds[l % 2]) for l in range(n)])
+    bounds = np.sort(rng.normal(scale=0.5, size=(n, 2)), axis=1)
+    bounds[: n // 4, 0], bounds[n // 4 : n // 2, 1] = 0.0, 0.0
+    bounds.sort(axis=1)
+    put(rows.ctx.work.velocity_lower, bounds[:, 0])
+    put(rows.ctx.work.velocity_upper, bounds[:, 1])
+    put(rows.ctx.work.friction_bound, rng.uniform(0, 1, size=n))
+    free = column(rng.normal(size=n))
+    found = []
+    for kernel in (friction_kernel, scalar_kernel):
+        out = wp.zeros(n, dtype=vec4, device="cpu")
+        run(kernel, rows.ctx, free, out, threads=n)
+        found.append(out.numpy())
+    np.testing.assert_allclose(found[0], found[1], atol=1e-12)
+    assert ((found[0][:, 0] != 0) & (found[0][:, 1] != 0)).sum() > 50
 
 
 def test_the_block_of_a_loop_joint_is_solved_as_one_system():
