@@ -232,7 +232,7 @@ def column_add(A: array2, first: int, factor: real, B: array2, second: int, leng
     _COLUMNS_NATIVE.replace("const " + C_REAL, C_REAL)
     + batched_loop_native("length", "y[j] = a[k*n];", "b[k*n] = y[j]; a[k*n] = 0;", "b[k] = a[k]; a[k] = 0;")
 )
-def take_columns(A: array2, first: int, B: array2, second: int, length: int, w: int):
+def move_and_clear(A: array2, first: int, B: array2, second: int, length: int, w: int):
     """B[second + k] ← A[first + k] ← 0."""
     ...
 

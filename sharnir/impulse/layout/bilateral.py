@@ -72,7 +72,7 @@ def lay_out_bilateral(
     tree = find_joint_tree(model, builder.rows, at["joint_scalar_start"], compliant)
     ordered = in_order(rows, [r.entries for r in rows])
     place = {r.p: b for b, r in enumerate(ordered)}
-    rows = [r for r in ordered if not tree.holds(r, JOINT_ROWS)]
+    rows = tree.without_own(ordered)
     slack = add_slacks(model, tree, rows)
     entries = [r.entries for r in rows]
     if tree.joints:  # along the tree rows become dense within their component

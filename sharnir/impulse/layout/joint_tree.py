@@ -13,7 +13,7 @@ from sharnir.impulse.layout.scalar_layout import ScalarRow
 from sharnir.impulse.row_kinds import BilateralKind
 from sharnir.kernels.types import SPATIAL
 from sharnir.model.connected import connected_groups
-from sharnir.model.joint_rows import CONSTRAINT_COUNT
+from sharnir.model.joint_rows import CONSTRAINT_COUNT, JOINT_ROWS
 
 if TYPE_CHECKING:
     from sharnir.impulse.layout.bilateral import BilateralRow
@@ -54,11 +54,16 @@ class JointTree:
     first: list[int] = field(default_factory=list)  # [component] its first reduced coordinate
     size: list[int] = field(default_factory=list)  # [component]
 
-    def holds(self, row: BilateralRow, joint_rows: int) -> bool:
-        """Whether a bilateral row is one of the tree."""
-        if row.kind == BilateralKind.JOINT:
-            return any(t.joint == row.source // joint_rows for t in self.joints)
-        return row.kind == BilateralKind.COMPLIANT and any(row.source in t.scalars for t in self.joints)
+    def without_own(self, rows: list[BilateralRow]) -> list[BilateralRow]:
+        """The bilateral rows that are none of the tree."""
+        joints = {t.joint for t in self.joints}
+        scalars = {l for t in self.joints for l in t.scalars}
+        return [
+            r
+            for r in rows
+            if not (r.kind == BilateralKind.JOINT and r.source // JOINT_ROWS in joints)
+            and not (r.kind == BilateralKind.COMPLIANT and r.source in scalars)
+        ]
 
 
 def find_joint_tree(model: Model, scalars: list[ScalarRow], starts: list[int], compliant: set[int]) -> JointTree:

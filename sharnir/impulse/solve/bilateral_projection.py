@@ -25,7 +25,7 @@ from sharnir.impulse.solve.pgs_sweep import takes_part
 from sharnir.impulse.tolerances import TOL_DEPENDENT
 from sharnir.kernels.columns import get, get_int, put, put_int
 from sharnir.kernels.types import array2, real, vec3
-from sharnir.kernels.vector_ops import clear, clear_columns, row_add, row_dot, row_row_dot, take_columns
+from sharnir.kernels.vector_ops import clear, clear_columns, move_and_clear, row_add, row_dot, row_row_dot
 
 MAX_MOTOR_TRIES = 8  # limits to which motors may yield in a solution, one after the other
 MIN_LIMIT_EXCESS = wp.constant(real(1.0e-9))  # m/s or rad/s, by which motors may drive a limit
@@ -125,7 +125,7 @@ def project_rows(ctx: Context, w: int):
             first = ctx.layout.scalar_component_first[l]
             size = ctx.layout.scalar_component_size[l]
             start = ctx.layout.scalar_projected_start + l * ctx.layout.reduced_size + first
-            take_columns(ctx.work.dense_row, first, ctx.work.W, start, size, w)
+            move_and_clear(ctx.work.dense_row, first, ctx.work.W, start, size, w)
             K = row_row_dot(ctx.work.W, start, start, size, w)
             if K <= TOL_DEPENDENT * get(ctx.work.scalar_K, l, w):
                 K = real(0.0)
@@ -149,7 +149,7 @@ def project_rows(ctx: Context, w: int):
                 length = get_int(ctx.work.contact_halves, at + Half.LENGTH, w)
                 start = get_int(ctx.work.contact_halves, at, w) + j * length
                 first = ctx.layout.index[get_int(ctx.work.contact_halves, at + Half.INDEX_START, w)]
-                take_columns(ctx.work.dense_row, first, ctx.work.W, start, length, w)
+                move_and_clear(ctx.work.dense_row, first, ctx.work.W, start, length, w)
                 at += Half.SIZE
                 side += 1
             j += 1
